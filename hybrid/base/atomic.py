@@ -54,7 +54,7 @@ def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
     path : Path
         The target; a file there is replaced. Missing folders above it are created.
     private : bool
-        Mode 0600 (folders 0700) instead of what the umask allows.
+        Mode 0600 (folders 0700) instead of that of the file that is replaced, or what the umask allows.
 
     Raises
     ------
@@ -67,6 +67,8 @@ def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
             temporary = hidden / _NEW / path.name
             temporary.parent.mkdir()
             os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666))
+            if path.is_file() and not private:
+                temporary.chmod(path.stat().st_mode & 0o777)
             yield temporary
             sync(temporary)
             temporary.replace(path)

@@ -34,10 +34,12 @@ def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
 
     from hybrid.hierarchy.doctor import summarize
     from hybrid.hierarchy.load import load_hierarchy
+    from hybrid.linked.draft import read_draft
 
+    found, table = _column(read_draft(config), column)
     path, described, values = _hierarchy(config, column)
-    grid = Grid("level", "labels", "mean share", "rarest", "median", "alone", "such as")
-    for level in summarize(load_hierarchy(path, described, values), values):
+    grid = Grid("level", "labels", "mean share", "people of the rarest", "median", "alone", "such as")
+    for level in summarize(load_hierarchy(path, described, values), table, found.path[-1]):
         numbers = (level.level, level.labels, f"{level.share:.4f}", level.smallest, level.median, level.alone)
         examples = ", ".join(level.examples) if level.level and console.shows_values() else ""
         grid.add_row(*map(str, numbers), examples)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from hybrid.base.arrays import Codes, Mask, Numbers
+from hybrid.base.arrays import Mask, Numbers
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.table import Column, Kind, Schema, Table
@@ -196,14 +196,6 @@ def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
 def numbers(values: pd.Series) -> Numbers:
     """A column as float64, NaN where it is missing."""
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-
-
-def people(table: Table) -> Codes | None:
-    """Person of each record for counting holders.
-
-    Records without a key are of one person together. None: each record is another person.
-    """
-    return None if table.persons is None else np.maximum(table.persons, -1)
 
 
 def with_column(table: Table, column: Column, values: pd.Series) -> Table:

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Numbers
-from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, people, with_column
+from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, with_column
 from hybrid.table import DTYPES, Column, Kind, Table
-from hybrid.table.holders import bounds
+from hybrid.table.holders import bounds, row_holders
 from hybrid.table.schema import ColumnFormat
 
 MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
@@ -111,7 +111,7 @@ def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float =
     found = gaps(table, *constraint.columns)
     known = ~np.isnan(found) & (np.nan_to_num(found) >= lowest)
     values, codes = np.unique(np.where(known, found, 0.0), return_inverse=True)
-    ends = bounds(np.where(known, codes, -1), least, people(table))
+    ends = bounds(np.where(known, codes, -1), least, row_holders(table))
     return None if ends is None else (float(values[ends[0]]), float(values[ends[1]]))
 
 

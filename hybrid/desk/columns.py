@@ -312,6 +312,6 @@ def _levels(table: Table, draft: AnyDraft, column: DraftColumn) -> list[Any]:
     own = column.path[-1]
     try:
         path = draft.folder / column.hierarchy
-        return summarize(load_hierarchy(path, table.schema[own], table.frame[own]), table.frame[own])
+        return summarize(load_hierarchy(path, table.schema[own], table.frame[own]), table, own)
     except HybridError:
         return []

@@ -240,4 +240,4 @@ def _put(path: Path, text: str | None) -> None:
     if text is None:
         path.unlink(missing_ok=True)
     else:
-        write_text(path, text)
+        write_text(path, text, private=not path.exists())

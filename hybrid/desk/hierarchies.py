@@ -141,7 +141,7 @@ def _described(column: DraftColumn, table: Table, level: int) -> dict[str, Any]:
     level = min(max(level, 1), max(loaded.n_levels - 2, 1))
     return facts | {
         "broken": (),
-        "levels": summarize(loaded, values),
+        "levels": summarize(loaded, table, own),
         "paths": _paths(loaded),
         "sort": source.type if isinstance(source, IntervalsSpec | DatesSpec | MaskSpec) else "groups",
         "spec": source if described else None,

@@ -18,7 +18,8 @@ from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
-from hybrid.table.persons import drawn_rows, person_groups
+from hybrid.table.holders import value_holders
+from hybrid.table.persons import drawn_rows
 
 LeakName = Literal["copy", "near", "exposed", "group", "secrets"]
 NOISE = 0.05
@@ -133,7 +134,7 @@ def _group(context: Context, share: float, rng: np.random.Generator) -> Array | 
     if not names:
         return NotComputable("no quasi-identifier is a category", lacks="quasi_identifiers")
     frame = context.train.frame
-    counts = [_holders(context.train, name) for name in sorted(names)]
+    counts = [value_holders(context.train, name) for name in sorted(names)]
     found = [
         (int(count), at, str(value), value)
         for at, column in enumerate(counts)
@@ -143,14 +144,6 @@ def _group(context: Context, share: float, rng: np.random.Generator) -> Array | 
         return NotComputable(f"no category of a quasi-identifier has {LEAST_GROUP} people", "too_few")
     _, at, _, value = min(found, key=lambda one: one[:3])
     return np.flatnonzero((frame[counts[at].name] == value).fillna(False).to_numpy(bool))
-
-
-def _holders(table: Table, name: str) -> pd.Series:
-    """Number of people with each category, under the column's name."""
-    if table.persons is None:
-        return table.frame[name].value_counts().rename(name)
-    pairs = pd.DataFrame({"value": table.frame[name], "person": person_groups(table.persons)}).drop_duplicates()
-    return pairs["value"].value_counts().rename(name)
 
 
 def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:

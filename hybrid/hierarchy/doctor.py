@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.base.findings import Finding
@@ -18,7 +18,8 @@ from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, separator_of
 from hybrid.hierarchy.tree import MISSING, MOST_LISTED, Hierarchy
 from hybrid.hierarchy.values import distinct_values, parse_texts, texts_of
-from hybrid.table import Column
+from hybrid.table import Column, Table
+from hybrid.table.holders import holders, row_persons
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class LevelSummary:
     share : float
         Mean part of the domain that a row's label covers, in (0, 1]: the loss of the level.
     smallest, median : int
-        Rows of the rarest label, and of the median one.
+        People who have the rarest label, and the median one.
     alone : int
-        Rows whose label no other row has.
+        People whose label no other person has.
     examples : tuple of str
         The commonest labels, at most five. Private: on level 0 these are cell values.
     """
@@ -50,7 +51,7 @@ class LevelSummary:
     examples: tuple[str, ...]
 
 
-def summarize(hierarchy: Hierarchy, values: pd.Series) -> list[LevelSummary]:
+def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummary]:
     """Effect of each level of a hierarchy on a column.
 
     From the values to the root.
@@ -59,16 +60,19 @@ def summarize(hierarchy: Hierarchy, values: pd.Series) -> list[LevelSummary]:
     ----------
     hierarchy : Hierarchy
         Covers all values.
-    values : pandas.Series, shape (n,), n > 0
+    table : Table, n > 0 rows
+        With the people behind its rows.
+    name : str
         The column.
     """
-    leaves = hierarchy.encode(values)
-    return [_summary(hierarchy, level, hierarchy.node_of[leaves, level]) for level in range(hierarchy.n_levels)]
+    nodes, persons = hierarchy.node_of[hierarchy.encode(table.frame[name])], row_persons(table)
+    return [_summary(hierarchy, level, nodes[:, level], persons) for level in range(hierarchy.n_levels)]
 
 
-def _summary(hierarchy: Hierarchy, level: int, nodes: Array) -> LevelSummary:
-    present, counts = np.unique(nodes, return_counts=True)
-    commonest = present[np.argsort(-counts, kind="stable")[:5]]
+def _summary(hierarchy: Hierarchy, level: int, nodes: Array, persons: Codes | None) -> LevelSummary:
+    present, codes, rows = np.unique(nodes, return_inverse=True, return_counts=True)
+    counts = holders(codes, len(present), persons)
+    commonest = present[np.argsort(-rows, kind="stable")[:5]]
     return LevelSummary(
         level=level,
         labels=len(present),

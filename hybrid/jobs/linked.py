@@ -30,7 +30,9 @@ from hybrid.publication.finished_run import (
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
+from hybrid.publication.rare_values import RareValues
 from hybrid.publication.seal import sealed
+from hybrid.table.cells import least_cell
 from hybrid.table.write import write_table
 from hybrid.table.write_csv import layout_of
 
@@ -50,12 +52,14 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
         digest = joint_sha256(files)
         run.draw = count_draw(private_dir, run.data_fingerprint, run.policy, digest, run.evaluation)
         _write_anonymization(run, temporary)
+        secret = record_secret(release_key(private_dir))
+        RareValues.of(run.sources.tables, least_cell(run.person.config.k), secret).write(temporary)
         write_json(temporary / EVALUATION, _results(run))
         _write_report(run, temporary, created, earlier)
         write_json(temporary / POLICY, run.policy.model_dump(mode="json"))
         write_json(temporary / MANIFEST, sealed(_manifest(run, temporary, created), private_dir))
     if run.person.anonymized is not None:
-        found = run.person.membership(record_secret(release_key(private_dir)))
+        found = run.person.membership(secret)
         keep_membership(private_dir, read_run(folder).id, found)
     keep_source_statistics(run, private_dir)
 

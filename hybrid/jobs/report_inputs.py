@@ -28,6 +28,7 @@ from hybrid.report.run.sections import collect_sections
 from hybrid.synthesize import availability
 from hybrid.table import Table
 from hybrid.table.cells import LEAST_CELL, least_cell
+from hybrid.table.holders import holders, row_persons, sharing
 
 LIMITS = (
     "k-anonymity holds for the intermediate table, not for the synthetic one; "
@@ -54,9 +55,9 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
     """
     config, anonymized = pipeline.config, pipeline.anonymized
     result = None if anonymized is None else anonymized.result
-    compared, control = pipeline.compared
+    compared, control = pipeline.charted
     smallest = least_cell(0 if result is None else result.k)
-    before, after = _classes(pipeline)
+    before, after = _sharing(pipeline)
     method = config.model_copy(update={"seed": None})
     return ReportInputs(
         name=config.name,
@@ -72,8 +73,8 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
         steps=tuple(Step(*step) for step in stage_records(pipeline)),
         anonymization=None if result is None else result.to_json(),
         top_levels={name: tree.n_levels - 1 for name, tree in pipeline.hierarchies.items()},
-        class_sizes_before=before,
-        class_sizes_after=after,
+        sharing_before=before,
+        sharing_after=after,
         trade_off=tuple(_trade_off(pipeline)),
         losses=tuple(Loss(name, tuple(points)) for name, points in _losses(pipeline).items()),
         fallbacks=dict(pipeline.generated.fallbacks),
@@ -156,34 +157,29 @@ def _trade_off(pipeline: Pipeline) -> Iterator[TradeOff]:
 def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
     """Shares of declared groups before and after sampling.
 
-    Without groups of few records.
+    Without groups of few people.
     """
     if pipeline.sampled is None:
         return
     for share in pipeline.sampled.shares:
-        if min(share.before * pipeline.sampled.before, share.after * pipeline.sampled.actual) >= smallest:
+        if share.people >= smallest:
             text = f"{100 * share.before:.1f} % before, {100 * share.after:.1f} % after sampling"
             yield f"group {share.column} = {share.group}", text
 
 
-def _classes(pipeline: Pipeline) -> tuple[Array | None, Array | None]:
-    """Records in each class before and after anonymization.
+def _sharing(pipeline: Pipeline) -> tuple[Array | None, Array | None]:
+    """People in the class of each record before and after anonymization.
 
-    Of all rows, wherever they are.
+    Of all rows, wherever they are; none where a warehouse counted the rows of persons.
     """
     anonymized, whole = pipeline.anonymized, pipeline.inputs.whole
-    if anonymized is None:
+    if anonymized is None or (whole is not None and whole.result.persons is not None):
         return None, None
     if whole is not None:
-        return whole.sizes_before, whole.sizes_after
-    return _class_sizes(pipeline.train), np.bincount(anonymized.class_ids)
-
-
-def _class_sizes(train: Table) -> Array:
-    """Records in each class of equal original quasi-identifiers; shape (n_classes,)."""
-    names = train.schema.quasi_identifiers
-    sizes: Array = train.frame.groupby(names, dropna=False, observed=True, sort=False).size().to_numpy()
-    return sizes
+        return np.repeat(whole.sizes_before, whole.sizes_before), np.repeat(whole.sizes_after, whole.sizes_after)
+    train, classes = pipeline.train, anonymized.class_ids
+    people = holders(classes, int(classes.max(initial=-1)) + 1, row_persons(anonymized.originals))
+    return sharing(train, train.schema.quasi_identifiers), people[classes]
 
 
 def licences(generator: str) -> dict[str, str]:

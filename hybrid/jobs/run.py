@@ -43,11 +43,13 @@ from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power
+from hybrid.publication.rare_values import RareValues
 from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict, folded
 from hybrid.report import ReportInputs, render_report
 from hybrid.table import Table
+from hybrid.table.cells import least_cell
 from hybrid.table.write import write_table
 
 LABELS = "anonymized.parquet"
@@ -144,6 +146,9 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
             )
         write_labels(pipeline, temporary)
         _write_protection(pipeline, temporary)
+        if private_dir is not None and pipeline.config.privacy is None:
+            least, secret = least_cell(pipeline.config.k), record_secret(release_key(private_dir))
+            RareValues.of({"": pipeline.table}, least, secret).write(temporary)
         write_json(temporary / EVALUATION, _results(pipeline))
         write_text(temporary / REPORT, render_report(run_report(pipeline, created, earlier)))
         if pipeline.budget is not None and pipeline.is_private:

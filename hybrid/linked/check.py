@@ -32,12 +32,14 @@ def diagnose_linked(config: LinkedConfig) -> list[Finding]:
     except HybridError as error:
         return [Finding.error(problem) for problem in error.problems]
     findings = [*_references(run), *_targets(config)]
-    said = set[str]()
+    identifying = [in_table(*found) for found in run.identifying]
+    findings += map(Finding.error, identifying)
+    joint, said = {one.message for one in identifying}, set[str]()
     for name, table in tables.items():
         own, settled = _own_part(name, table)
         for finding in diagnose(own, table.table):
             one = in_table(name, Problem(finding.message, finding.hint, finding.values))
-            if one.message.startswith(settled):
+            if one.message.startswith(settled) or one.message in joint:
                 continue
             if one.message not in said or finding.level == "error":
                 findings.append(replace(finding, message=f"{name}: {one.message}", hint=one.hint))

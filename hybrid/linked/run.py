@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from hybrid.base.arrays import Rows
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, silent
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.linked.config import LinkedConfig
+from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.join import own_names
 from hybrid.linked.keys import with_keys
 from hybrid.linked.sources import Sources, places_of, read_sources
 from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words
+from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
 from hybrid.publication.draw import Draw
@@ -146,8 +147,16 @@ class LinkedRun:
         HybridError
             As :meth:`hybrid.pipeline.pipeline.Pipeline.check`, of any table.
         """
+        problems = [in_table(*found) for found in self.identifying]
+        if problems:
+            raise DataError(problems)
         for table in self.tables.values():
             table.check()
+
+    @property
+    def identifying(self) -> Iterator[tuple[str, Problem]]:
+        """Columns of any table that hold identifiers of any table, by the table's name."""
+        return identifying_problems(self.sources.tables, kept_columns(self.config.person))
 
     @cached_property
     def evaluation(self) -> Evaluation:

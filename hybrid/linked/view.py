@@ -36,6 +36,7 @@ from hybrid.protect import Protected, protect
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.holders import row_holders
 from hybrid.table.persons import agreed
 from hybrid.table.split import Parts
 
@@ -296,7 +297,7 @@ class View(LinkedTable):
         own, k = self.train.only(self.own), people.config.k
         chosen = options.only(own.schema.names)
         rng, ties = rng_for(self.seed, "protect"), {rule.other: rule.anchor for rule in self.rules.tied(own)}
-        found = protect(own, chosen, rng, k, persons_of(self.train), hierarchies={}, ties=ties)
+        found = protect(own, chosen, rng, k, row_holders(self.train), hierarchies={}, ties=ties)
         at = positions(persons_of(self.train), persons_of(people.learned))
         table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))

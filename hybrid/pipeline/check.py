@@ -29,6 +29,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
+from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
 from hybrid.pipeline.small_sample import small_sample
@@ -42,8 +43,9 @@ from hybrid.publication.rules import KINDS
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
+from hybrid.table.holders import row_holders
 from hybrid.table.options import EACH_ROW
-from hybrid.table.persons import constant_within, counted_persons, person_groups
+from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.split import split
 from hybrid.table.text import as_text
 
@@ -87,6 +89,9 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
         findings += _stages(config, table, whole, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
         findings += _roles(config, whole)
+        if config.privacy is None:
+            found = identifying_problems({"": table}, kept_columns(config))
+            findings += [Finding.error(problem) for _, problem in found]
         findings += column_findings(table)
         findings += _retrainings(config, table)
         findings += _encoder(config)
@@ -325,7 +330,7 @@ def _protection(config: RunConfig, people: Table) -> list[Finding]:
     generalized = set(people.schema.quasi_identifiers) - config.unlabelled if config.anonymize is not None else set()
     note = Finding("note", f"protect.columns keeps all values of {', '.join(kept)}, also those of single people")
     return [
-        *map(Finding.error, text_problems(people, options, config.k, counted_persons(people), generalized=generalized)),
+        *map(Finding.error, text_problems(people, options, config.k, row_holders(people), generalized=generalized)),
         *([note] if kept else []),
     ]
 

@@ -21,7 +21,7 @@ def column_findings(table: Table) -> Iterator[Finding]:
     names = schema.quasi_identifiers
     if names:
         share = unique_share(table, names)
-        yield Finding("note", f"{100 * share:.1f} % of rows are unique on the quasi-identifiers")
+        yield Finding("note", f"{100 * share:.1f} % of rows are of people who are alone on the quasi-identifiers")
     for column in schema:
         yield from _about_column(table, column.name)
     others = [column.name for column in schema if column.role not in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)]

@@ -14,7 +14,8 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import least_persons
 from hybrid.publication.table_facts import rounded
 from hybrid.table import Schema, Table
-from hybrid.table.persons import counted_persons, n_persons
+from hybrid.table.holders import row_holders
+from hybrid.table.persons import n_persons
 
 KEY = "synthesize.where"
 
@@ -42,7 +43,11 @@ class Selection:
 
     def of(self, table: Table) -> Table:
         """The records, or persons with all records, that meet the condition."""
-        return _those(self.condition, table, by_person=self.by_person)
+        return table.take(self.met_by(table))
+
+    def met_by(self, table: Table) -> Mask:
+        """The same as a mask of the table's rows, shape (n,), bool."""
+        return _met(self.condition, table, by_person=self.by_person)
 
     def wanted(self, rows: int | str) -> int:
         """Rows, or persons, to draw.
@@ -103,7 +108,7 @@ def selection(config: RunConfig, train: Table, *, by_person: bool, decided: bool
     if text is None:
         return None
     condition, least = DrawCondition(text), least_persons(config)
-    people = counted_persons(train)
+    people = row_holders(train)
     everyone = np.arange(len(train)) if people is None else people
     met = condition.rows(train)
     holders = len(np.unique(everyone[met]))
@@ -114,10 +119,9 @@ def selection(config: RunConfig, train: Table, *, by_person: bool, decided: bool
         hint = "widen the condition" if holders < least else "leave the condition out: nearly all meet it"
         raise ConfigError(f"{KEY}: fewer than {least} training {unit} {few} the condition", hint=hint, values=text)
     total = max(rounded(len(np.unique(everyone))), 1)
-    chosen = _those(condition, train, by_person=by_person)
+    chosen = train.take(_met(condition, train, by_person=by_person))
     return Selection(condition, by_person, chosen, max(ceil(100 * least / total), 1))
 
 
-def _those(condition: DrawCondition, table: Table, *, by_person: bool) -> Table:
-    mask: Mask = condition.whole(table) if by_person else condition.rows(table)
-    return table.take(mask)
+def _met(condition: DrawCondition, table: Table, *, by_person: bool) -> Mask:
+    return condition.whole(table) if by_person else condition.rows(table)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from hybrid.base.errors import ConfigError
 from hybrid.base.findings import Finding
 from hybrid.constraints import Rules
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.constraints.discover import discover
+from hybrid.constraints.kinds.range import Limit, Range, comparable
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import least_persons
 from hybrid.publication.table_facts import few
 from hybrid.table import Table
+from hybrid.table.holders import value_holders
 
 
 def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
@@ -57,10 +61,38 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
         for rule, count in broken.items()
         if count
     ]
+    notes += _extremes(config, table, least)
     unjudged = [rule.constraint.sentence for rule in rules.rules if rule not in broken]
     notes += [Finding("note", f"constraints: cannot be judged on the source: {sentence}") for sentence in unjudged]
     holding = [Finding("ok", f"{held} constraints hold in all rows of the source")] if held else []
     return [*holding, *notes, *_undeclared(config, table)]
+
+
+def _extremes(config: RunConfig, table: Table, least: int) -> list[Finding]:
+    """Limits of ranges that are the smallest or largest value of the source, which few people have."""
+    ranges = [
+        (name, limits) for one in config.constraints if isinstance(one, Range) for name, limits in one.range.items()
+    ]
+    return [
+        Finding(
+            "note",
+            f"constraints: a limit of range.{name} is the smallest or largest value of the source, which fewer than "
+            f"{least} people have; limits are published",
+            "write a round limit beyond it",
+        )
+        for name, limits in ranges
+        if _is_of_few(limits, value_holders(table, name), least)
+    ]
+
+
+def _is_of_few(limits: tuple[Limit, Limit], held: pd.Series, least: int) -> bool:
+    if held.empty:
+        return False
+    ends = held.index.min(), held.index.max()
+    return any(
+        limit is not None and comparable(limit) == end and held[end] < least
+        for limit, end in zip(limits, ends, strict=True)
+    )
 
 
 def _undeclared(config: RunConfig, table: Table) -> list[Finding]:

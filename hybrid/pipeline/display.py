@@ -47,7 +47,7 @@ def _is_judged(run: Any) -> bool:
 
 def plotted(pipeline: Pipeline, columns: Sequence[str]) -> Figure:
     """Charts of columns, real beside synthetic; as :meth:`hybrid.pipeline.pipeline.Pipeline.plot`."""
-    compared, control = pipeline.compared
+    compared, control = pipeline.charted
     found = compare_tables(compared, pipeline.generated.table, control, least_cell(pipeline.config.k))
     views = {view.name: view for view in found.columns}
     unknown = [name for name in columns if name not in views]

@@ -38,8 +38,8 @@ class HierarchyFile:
     text: str
 
     def write(self) -> None:
-        """Write the file; errors as :func:`hybrid.base.atomic.write_text`."""
-        write_text(self.path, self.text)
+        """Write the file, a new one for its owner alone; errors as :func:`hybrid.base.atomic.write_text`."""
+        write_text(self.path, self.text, private=not self.path.exists())
 
 
 def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:

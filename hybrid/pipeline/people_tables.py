@@ -216,6 +216,18 @@ class PeopleTables:
         return self.selection.train, None if self.control is None else self.selection.of(self.control)
 
     @property
+    def charted(self) -> tuple[Table, Table | None]:
+        """Training and control records that charts compare with, since charts are published.
+
+        As :attr:`compared`, but the training records as protection left them: no value that it took out is shown.
+        """
+        real, control = self.compared
+        if self.protected is None:
+            return real, control
+        table = self.protected.table
+        return table if self.selection is None else table.take(self.selection.met_by(self.train)), control
+
+    @property
     def control(self) -> Table | None:
         """The records that no generator and no filter sees, without identifiers."""
         return self._control_halves[1]

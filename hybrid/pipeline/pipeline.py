@@ -34,6 +34,7 @@ from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.explanation import Explanation, together
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
+from hybrid.pipeline.identifying_texts import refuse_identifying
 from hybrid.pipeline.power import measure_power
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
 from hybrid.pipeline.promise import promise
@@ -95,6 +96,8 @@ class Pipeline(Tables):
         if not self.config.synthesize.is_off:
             require(self.config.synthesize.engine)
         check_options(self.config.evaluate, self.table.schema.without_identifiers())
+        if self.config.privacy is None:
+            refuse_identifying(self.config, self.table)
         refuse_misfits(self.config.constraints, self.table.schema)
         refuse_misfit(self.config, self.table.schema)
         refuse_undeclared(self.config, self.table.schema)

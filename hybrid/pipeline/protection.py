@@ -17,7 +17,8 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import Protected, protect
 from hybrid.table import DTYPES, Kind, Table
-from hybrid.table.persons import agreed, constant_within, counted_persons
+from hybrid.table.holders import row_holders
+from hybrid.table.persons import agreed, constant_within
 
 LEAST_ROUNDED = 100
 """Smallest table whose number of rows is rounded."""
@@ -60,9 +61,8 @@ def protected(
     if config.protection is None:
         return None
     rng = rng_for(seed, "protect")
-    people = counted_persons(train)
     ties = {rule.other: rule.anchor for rule in rules.tied(train, static)}
-    about = config.protection, rng, config.k, people, hierarchies
+    about = config.protection, rng, config.k, row_holders(train), hierarchies
     found = protect(train, *about, ties=ties, decided=decided)
     found = replace(found, table=agreed(found.table, static), labelled=agreed(found.labelled, static))
     if not rules:

@@ -76,6 +76,7 @@ def _protected(pipeline: Pipeline) -> Count | None:
     if found is None:
         return None
     unit = "records" if found.table.persons is None else "persons"
+    unit = unit if found.table.households is None else "households"
     return len(found.table), f"values of fewer than {found.result.min_count} {unit} replaced"
 
 

@@ -25,7 +25,7 @@ class RoleEffect:
     k : int
         Persons who must share every combination of labels.
     unique : float
-        Share of rows, 0..1, that no other row equals in the quasi-identifiers as they are.
+        Share of rows, 0..1, of a person who is alone with their quasi-identifiers as they are.
     small : float
         Share of rows, 0..1, whose values fewer than k persons have, before anything is generalized.
     combinations : int

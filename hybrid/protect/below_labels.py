@@ -22,8 +22,7 @@ from hybrid.protect.made_up import made_up_texts
 from hybrid.protect.options import ProtectOptions
 from hybrid.protect.steps import steps_of
 from hybrid.table import Column, Kind
-from hybrid.table.holders import holders
-from hybrid.table.persons import counted_persons
+from hybrid.table.holders import holders, row_holders, row_persons
 
 EPSILON, DELTA = 1.0, 0.05
 """One person more or less changes the chance that a value comes through by a factor of at most e ** EPSILON, plus
@@ -83,7 +82,8 @@ def restorable(
     dict of str to Restorable
         By column, but for those that stay.
     """
-    least, persons = options.least_holders(k), counted_persons(anonymized.originals)
+    least, persons = options.least_holders(k), row_holders(anonymized.originals)
+    histories = row_persons(anonymized.originals)
     released = anonymized.result.k >= least
     found: dict[str, Restorable] = {}
     for at, (name, stream) in enumerate(
@@ -96,8 +96,8 @@ def restorable(
         nodes = anonymized.labels.nodes[:, at]
         level = (tree.node_of[leaves] == nodes[:, None]).argmax(axis=1)
         if isinstance(tree.rule, IntervalsSpec | DatesSpec):
-            about = least, stream, persons
-            found[name] = _inside(values, column, tree, (nodes, level), *about, released=released)
+            new = redraw(values, column, least, stream, histories, persons).values
+            found[name] = _inside(values, new, column, tree, (nodes, level), stream, released=released)
         else:
             found[name] = _below(values, tree, (leaves, level), least, stream, persons, released=released)
     return found
@@ -275,21 +275,19 @@ def _decoded(
 
 def _inside(
     values: pd.Series,
+    new: pd.Series,
     column: Column,
     tree: Hierarchy,
     labels: tuple[Nodes, Levels],
-    least: int,
     rng: np.random.Generator,
-    persons: Array | None,
     *,
     released: bool,
 ) -> Restorable:
-    """Numbers and dates of a column whose labels are intervals."""
+    """Protected numbers and dates of a column whose labels are intervals, moved inside of these."""
     nodes, level = labels
     distinct = values.dropna().drop_duplicates().sort_values()
     if not len(distinct):
         return Restorable(values, level)
-    new = redraw(values, column, least, rng, persons).values
     if released:
         new = new.where(level > 0, values)
     inside = (tree.node_at(new, level) == nodes) | values.isna().to_numpy()

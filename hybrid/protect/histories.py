@@ -20,19 +20,27 @@ def redraw(
     least: int,
     rng: np.random.Generator,
     persons: Array | None,
+    whose: Array | None,
     listed: Array | None = None,
 ) -> Redrawn:
     """Protect a column of numbers or dates.
 
     By first values and gaps where it orders the rows of persons (:func:`protect_history`), else by values
-    (:func:`~hybrid.protect.numbers.protect_numbers`).
+    (:func:`~hybrid.protect.numbers.protect_numbers`). ``whose``: who counts as a holder of each record.
     """
     if column.order and persons is not None and listed is None:
-        return protect_history(values, column, least, rng, persons)
-    return protect_numbers(values, column, least, rng, persons, listed)
+        return protect_history(values, column, least, rng, persons, whose)
+    return protect_numbers(values, column, least, rng, whose, listed)
 
 
-def protect_history(values: pd.Series, column: Column, least: int, rng: np.random.Generator, persons: Array) -> Redrawn:
+def protect_history(
+    values: pd.Series,
+    column: Column,
+    least: int,
+    rng: np.random.Generator,
+    persons: Array,
+    whose: Array | None = None,
+) -> Redrawn:
     """Redraw each person's first value and the gaps after it.
 
     Values drawn anew one by one would keep neither the pace of a history nor rows of one moment together: of some
@@ -49,21 +57,24 @@ def protect_history(values: pd.Series, column: Column, least: int, rng: np.rando
     column, least, rng
         As for :func:`protect_numbers`.
     persons : numpy.ndarray, shape (n,), int
-        Person of each record. Negative ones have no key: each is a history of its own, and all count as one person.
+        Person of each record. Negative ones have no key: each is a history of its own.
+    whose : numpy.ndarray, shape (n,), int, optional
+        Who counts as a holder of each record: its household, or by default its person.
     """
+    counted = persons if whose is None else whose
     codes, distinct = pd.factorize(values, sort=True)
-    ends = bounds(codes, least, persons) if len(distinct) else None
-    held = holders(codes, len(distinct), persons)
+    ends = bounds(codes, least, counted) if len(distinct) else None
+    held = holders(codes, len(distinct), counted)
     steps = None if ends is None or held.min() >= least else steps_of(pd.Series(distinct), column)
     if steps is None or ends is None or not steps.whole:
-        return protect_numbers(values, column, least, rng, persons)
+        return protect_numbers(values, column, least, rng, counted)
     known = np.flatnonzero(codes >= 0)
     known = known[np.lexsort((codes[known], persons[known]))]
-    places, whose = steps.values[codes[known]], persons[known]
-    begins = np.append(True, whose[1:] != whose[:-1]) | (whose < 0)
+    places, people, counted = steps.values[codes[known]], persons[known], counted[known]
+    begins = np.append(True, people[1:] != people[:-1]) | (people < 0)
     gaps = np.diff(places, prepend=places[:1])
-    starts, no_start = _redrawn(places[begins], least, rng, whose[begins])
-    between, no_gap = _redrawn(gaps[~begins], least, rng, whose[~begins])
+    starts, no_start = _redrawn(places[begins], least, rng, counted[begins])
+    between, no_gap = _redrawn(gaps[~begins], least, rng, counted[~begins])
     way = np.zeros(len(known), dtype=np.int64)
     way[~begins] = between
     way, history = np.cumsum(way), np.cumsum(begins) - 1

@@ -65,7 +65,8 @@ def protect(
     k : int
         Of the anonymization, which raises the default of ``min_count``; 0 without one.
     persons : numpy.ndarray, shape (n,), int, optional
-        Person of each record; by default every record is a person.
+        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`): its household or its person;
+        by default every record is a person.
     hierarchies : mapping of str to Hierarchy, optional
         Of quasi-identifiers that will be generalized, and of sensitive columns that have one. They need no decision,
         and ``labelled`` has the true quasi-identifiers. In ``table`` their rare categories become others under the
@@ -95,6 +96,7 @@ def protect(
     ranks, back = ranks[order], np.argsort(order)
     sorted_table = table.take(order)
     people = None if persons is None else persons[order]
+    histories = people if table.households is None else sorted_table.persons
     least = options.least_holders(k)
     columns: dict[str, pd.Series] = {}
     results: dict[str, ColumnProtection] = {}
@@ -105,7 +107,7 @@ def protect(
         if choice == "keep":
             new, result = values, ColumnProtection(column.name, choice, values.nunique(), 0, 0.0)
         elif column.kind.is_continuous:
-            new, result = _numbers(values, column, least, stream, people, _listed(tree))
+            new, result = _numbers(values, column, least, stream, people, histories, _listed(tree))
         else:
             others = np.delete(ranks, at, axis=1)
             new, result = _categories(values, column, choice, least, others, stream, people, tree)
@@ -146,9 +148,10 @@ def _numbers(
     least: int,
     rng: np.random.Generator,
     persons: Array | None,
+    histories: Array | None,
     listed: Array | None,
 ) -> tuple[pd.Series, ColumnProtection]:
-    redrawn = redraw(values, column, least, rng, persons, listed)
+    redrawn = redraw(values, column, least, rng, histories, persons, listed)
     changed = _changed(values, redrawn.values)
     return redrawn.values, _result(column, "draw", redrawn.distinct, redrawn.rare, changed, len(values), least)
 

@@ -87,11 +87,12 @@ def guarantee_sentence(
     start += [*_constrained(config), *_conditional(config), *_filtered(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
-    holders = "persons" if several else "training records"
+    households = bool((config.get("data") or {}).get("household"))
+    holders = "training households" if households else "persons" if several else "training records"
     start.append(_protected(config.get("protect"), k, holders, labelled=makes_labels(anonymization)))
     if several:
         start.append(_linked(config))
-    if (config.get("data") or {}).get("household"):
+    if households:
         start.append(NO_HOUSEHOLDS)
     unit = "persons" if several else "records"
     before = anonymization is None or _sampled_first(config)

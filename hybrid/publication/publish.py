@@ -40,8 +40,9 @@ from hybrid.publication.folder import (
     releases_in,
 )
 from hybrid.publication.gate import judge
-from hybrid.publication.key import data_tag, release_key, release_tag
+from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
 from hybrid.publication.known_leak import refuse_known_leak
+from hybrid.publication.last_look import refuse_rare_values
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.own_release import verify_own
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
@@ -107,7 +108,8 @@ def publish(
     Raises
     ------
     GateRefused
-        The verdict is block; the failed checks are the problems. Or ``this_run``, and another draw is out. Or
+        The verdict is block; the failed checks are the problems. Or a text prints a value that few people of the source
+        hold (:mod:`hybrid.publication.last_look`). Or ``this_run``, and another draw is out. Or
         the release of the same source and method was withdrawn, or a run of them sent back.
     ApprovalNeeded
         The verdict is review, and too few people accepted it. An acceptance is kept in the ledger, and counts when the
@@ -325,6 +327,7 @@ def _build(
         )
         _write_json(temporary / CERTIFICATE, certificate)
         refuse_leaks(temporary, run, private_dir)
+        _look_once_more(temporary, run, named, ledger, private_dir)
         write_envelope(temporary, certificate, signing_key, signer)
         entry = Entry(
             release=target.name,
@@ -340,6 +343,16 @@ def _build(
         ledger.enter(entry, releases_dir, history.joint)
         place(temporary, target)
     return target
+
+
+def _look_once_more(folder: Path, run: FinishedRun, names: tuple[str, ...], ledger: Ledger, private_dir: Path) -> None:
+    """Refuse texts that print what few people hold."""
+    try:
+        refuse_rare_values(folder, run, names, record_secret(release_key(private_dir)))
+    except GateRefused as refusal:
+        forget_membership(private_dir, run)
+        ledger.note(run.data_set, "refused", refusal.problems[0].message)
+        raise
 
 
 def _write_json(path: Path, content: Any) -> None:

@@ -12,6 +12,7 @@ from hybrid.base.arrays import Rows
 from hybrid.base.errors import DataError
 from hybrid.sample.strata import require_columns
 from hybrid.table import Table
+from hybrid.table.holders import holders, row_holders
 
 MOST_GROUPS = 50
 """Largest number of groups a column may have for its shares to be reported."""
@@ -28,6 +29,8 @@ class GroupShare:
     group: str
     before: float
     after: float
+    people: int
+    """People of the group, before or after sampling, whichever is fewer."""
 
 
 def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tuple[GroupShare, ...]:
@@ -51,6 +54,7 @@ def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tup
     """
     require_columns(table, columns, "sample.groups")
     shares: list[GroupShare] = []
+    whose = row_holders(table)
     for name in columns:
         codes, groups = pd.factorize(table.frame[name], sort=True, use_na_sentinel=True)
         codes = np.where(codes < 0, len(groups), codes)
@@ -63,7 +67,8 @@ def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tup
         chosen = codes if kept is None else codes[kept]
         after = np.bincount(chosen, minlength=len(groups) + 1) / max(len(chosen), 1)
         names = [*map(str, groups), "(missing)"]
-        shares.extend(
-            GroupShare(name, group, float(b), float(a)) for group, b, a in zip(names, before, after, strict=True) if b
-        )
+        there = holders(chosen, len(names), whose if whose is None or kept is None else whose[kept])
+        people = np.minimum(holders(codes, len(names), whose), there)
+        found = zip(names, before.tolist(), after.tolist(), people.tolist(), strict=True)
+        shares.extend(GroupShare(name, *one) for one in found if one[1])
     return tuple(shares)

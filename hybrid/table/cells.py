@@ -1,8 +1,9 @@
-"""Cells of a column without small groups of real records.
+"""Cells of a column without small groups of people.
 
-A figure made of these cells names no category, bound or count that belongs to fewer than ``minimum`` real
-records: rare categories are pooled, sparse intervals are joined with their neighbours, and the outer intervals
-are open, with round bounds inside the 1st and 99th percentile.
+A figure made of these cells names no category, bound or count that belongs to fewer than ``minimum`` people
+(:mod:`hybrid.table.holders`), however many rows they have: rare categories are pooled, sparse intervals are joined
+with their neighbours, and the outer intervals are open, with round bounds inside the 1st and 99th percentile of the
+people and within the values of the ``minimum``-th smallest and largest person.
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
-from hybrid.table.schema import Column, Kind
+from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.table.holders import NOBODY, bounds, holders, row_holders
+from hybrid.table.schema import Kind, Table
 
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26
 OTHER = "other"
 LEAST_CELL = 5
-"""Fewest real records that a number of the report may be computed from."""
+"""Fewest people that a number of the report may be computed from."""
 
 
 def least_cell(k: int) -> int:
-    """Fewest real records behind a number, where classes have at least ``k``."""
+    """Fewest people behind a number, where classes have at least ``k``."""
     return max(LEAST_CELL, k)
 
 
@@ -43,7 +45,7 @@ class Cells:
     pooled : int
         For categories, how many distinct values are in the last cell, the pool; 0 if the real data need none.
     hidden : bool
-        Whether the pool holds fewer real records than the minimum: its share is not to be shown.
+        Whether fewer people than the minimum are in the pool: its share is not to be shown.
     """
 
     labels: tuple[str, ...]
@@ -70,51 +72,62 @@ class Cells:
         return np.where(missing, len(self), codes)
 
 
-def part(values: pd.Series, column: Column, minimum: int, most: int = MOST_CATEGORIES) -> Cells | None:
+def part(table: Table, name: str, minimum: int, most: int = MOST_CATEGORIES) -> Cells | None:
     """Cells for one column of real data.
 
-    Each has no or at least ``minimum`` non-missing real values; of more than ``most`` categories, the most frequent
-    ones have a cell of their own.
+    Each has no or at least ``minimum`` people with a non-missing value; of more than ``most`` categories, the most
+    frequent ones have a cell of their own.
 
-    Returns None if that leaves nothing to show: fewer than ``minimum`` values, or numbers that cannot be parted.
+    Returns None if that leaves nothing to show: few people have a value, or the numbers cannot be parted.
     """
-    present = values.dropna()
-    if len(present) < minimum:
+    column, whose = table.schema[name], row_holders(table)
+    known = table.frame[name].notna().to_numpy()
+    if count_people(known, whose) < minimum:
         return None
     if column.kind.is_continuous:
-        return _intervals(present, column.kind, minimum)
-    cells = _categories(present, minimum, most)
+        people = None if whose is None else whose[known]
+        return _intervals(table.frame[name][known], people, column.kind, minimum)
+    cells = _categories(table, name, minimum, most)
     if column.kind is Kind.BOOLEAN:
         spelling = {"True": column.format.true, "False": column.format.false}
         return replace(cells, labels=tuple(spelling.get(label, label) for label in cells.labels))
     return cells
 
 
-def _categories(present: pd.Series, minimum: int, most: int) -> Cells:
-    counts = _texts(present).value_counts()
-    counts = counts.iloc[np.lexsort((counts.index.astype(str), -counts.to_numpy()))]
-    shown = min(int((counts >= minimum).sum()), len(counts) if len(counts) <= most else most - 1)
-    names = tuple(str(name) for name in counts.index[:shown])
+def count_people(rows: Mask, whose: Codes | None) -> int:
+    """Number of different holders in some of the rows."""
+    return int(holders(np.zeros(int(rows.sum()), dtype=np.int64), 1, None if whose is None else whose[rows])[0])
+
+
+def _categories(table: Table, name: str, minimum: int, most: int) -> Cells:
+    codes, distinct = pd.factorize(_texts(table.frame[name]))
+    counts, whose = np.bincount(codes[codes >= 0], minlength=len(distinct)), row_holders(table)
+    order = np.lexsort((distinct.astype(str), -counts))
+    enough = order[holders(codes, len(distinct), whose)[order] >= minimum]
+    shown = enough if len(distinct) <= most else enough[: most - 1]
+    names = tuple(str(distinct[at]) for at in shown)
+    pooled = np.append(np.isin(np.arange(len(distinct)), shown, invert=True), False)[codes]
     # The pool is kept even when empty, for values of the synthetic table only.
     return Cells(
         labels=(*names, OTHER),
-        slots=(1,) * (shown + 1),
-        pooled=len(counts) - shown,
-        hidden=0 < int(counts.iloc[shown:].sum()) < minimum,
+        slots=(1,) * (len(names) + 1),
+        pooled=len(distinct) - len(names),
+        hidden=bool(pooled.any()) and count_people(pooled, whose) < minimum,
         _categories=names,
     )
 
 
-def _intervals(present: pd.Series, kind: Kind, minimum: int) -> Cells | None:
+def _intervals(present: pd.Series, whose: Codes | None, kind: Kind, minimum: int) -> Cells | None:
     numbers = _numbers(present)
-    bounds, texts = _date_bounds(present) if kind.is_temporal else _number_bounds(numbers, kind)
-    if not len(bounds):
+    limits, texts = (
+        _date_limits(present, whose, minimum) if kind.is_temporal else _limits(numbers, whose, kind, minimum)
+    )
+    if not len(limits):
         return None
-    counts = np.bincount(np.searchsorted(bounds, numbers, side="right"), minlength=len(bounds) + 1)
-    ends = _joined(counts, minimum)
+    ends = _joined(np.searchsorted(limits, numbers, side="right"), len(limits) + 1, whose, minimum)
     if len(ends) < 2:
         return None
-    kept = bounds[np.array(ends[:-1], dtype=int) - 1]
+    kept = limits[np.array(ends[:-1], dtype=int) - 1]
     names = [texts[end - 1] for end in ends[:-1]]
     # The ends of the outer intervals would reveal their few records: they get one step, whatever they span.
     slots = [1, *np.diff(ends[:-1]), 1]
@@ -122,36 +135,68 @@ def _intervals(present: pd.Series, kind: Kind, minimum: int) -> Cells | None:
     return Cells(tuple(labels), tuple(int(n) for n in slots), edges=tuple(texts[ends[0] - 1 : ends[-2]]), _bounds=kept)
 
 
-def _joined(counts: Array, minimum: int) -> list[int]:
-    """Exclusive ends of joined intervals with no or ``minimum`` records.
+def _joined(places: Array, n_places: int, whose: Codes | None, minimum: int) -> list[int]:
+    """Exclusive ends of joined intervals with nobody or ``minimum`` people in each.
 
-    The outer runs are never empty.
+    The outer ones are never empty. ``places``: interval of each value.
     """
-    ends: list[int] = []
-    held = 0
-    for at, count in enumerate(counts, start=1):
-        held += int(count)
-        if held >= minimum or (held == 0 and ends):
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], np.arange(n_places + 1))
+
+    def held(first: int, end: int) -> int:
+        """People with a value in these intervals."""
+        rows = np.ones(starts[end] - starts[first], dtype=bool)
+        return count_people(rows, None if whose is None else whose[order[starts[first] : starts[end]]])
+
+    ends, first = list[int](), 0
+    for at in range(1, n_places + 1):
+        empty = starts[at] == starts[first]
+        if held(first, at) >= minimum or (empty and ends):
             ends.append(at)
-            held = 0
-    ends[-1] = len(counts)
-    while len(ends) > 1 and counts[ends[-2] :].sum() < minimum:
+            first = at
+    ends = ends or [n_places]
+    ends[-1] = n_places
+    while len(ends) > 1 and held(ends[-2], n_places) < minimum:
         ends.pop()
-        ends[-1] = len(counts)
+        ends[-1] = n_places
     return ends
 
 
-def _number_bounds(numbers: Array, kind: Kind) -> tuple[Array, list[str]]:
-    low, high = np.quantile(numbers, [0.01, 0.99])
-    bounds = _even_bounds(low, high, whole=kind is Kind.INTEGER)
-    counts = np.bincount(np.searchsorted(bounds, numbers, side="right"))
-    positive = numbers[numbers > 0]
-    if counts.max() > 0.5 * len(numbers) and len(bounds) != 1 and len(positive) > 1:
-        bounds = _growing_bounds(*np.quantile(positive, [0.01, 0.99]), whole=kind is Kind.INTEGER)
-    return bounds, [f"{bound:,.10g}" for bound in bounds]
+def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, float] | None:
+    """Range that round bounds may come from; None where too few people have a value.
+
+    The 1st and 99th percentile of the people, each of whom weighs as much as any other, and not beyond the values of
+    the ``minimum``-th smallest and largest person.
+    """
+    codes, distinct = pd.factorize(numbers, sort=True)
+    limits = bounds(codes, minimum, whose)
+    if limits is None:
+        return None
+    low, high = np.quantile(numbers, [0.01, 0.99], method="inverted_cdf", weights=_weights(whose, len(numbers)))
+    return max(float(low), float(distinct[limits[0]])), min(float(high), float(distinct[limits[1]]))
 
 
-def _even_bounds(low: float, high: float, *, whole: bool) -> Array:
+def _weights(whose: Codes | None, n: int) -> Array:
+    """Weight of each value, so that all people weigh the same; nobody weighs nothing."""
+    if whose is None:
+        return np.ones(n)
+    codes, distinct = pd.factorize(whose)
+    weights: Array = np.where(whose == NOBODY, 0.0, 1 / np.bincount(codes, minlength=len(distinct))[codes])
+    return weights
+
+
+def _limits(numbers: Array, whose: Codes | None, kind: Kind, minimum: int) -> tuple[Array, list[str]]:
+    ends = _ends(numbers, whose, minimum)
+    limits = np.array([]) if ends is None else _even_limits(*ends, whole=kind is Kind.INTEGER)
+    shares = np.bincount(np.searchsorted(limits, numbers, side="right"), _weights(whose, len(numbers)))
+    positive = numbers > 0
+    if shares.max() > 0.5 * shares.sum() and len(limits) != 1:
+        above = _ends(numbers[positive], None if whose is None else whose[positive], minimum)
+        limits = limits if above is None else _growing_limits(*above, whole=kind is Kind.INTEGER)
+    return limits, [f"{limit:,.10g}" for limit in limits]
+
+
+def _even_limits(low: float, high: float, *, whole: bool) -> Array:
     """Multiples of a round step within [low, high]."""
     if high <= low:
         return np.array([])
@@ -166,18 +211,18 @@ def _round_up(step: float) -> float:
     return float(next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * (1 - 1e-9)))
 
 
-def _growing_bounds(low: float, high: float, *, whole: bool) -> Array:
+def _growing_limits(low: float, high: float, *, whole: bool) -> Array:
     """Round numbers 1, 2, 5, 10, ... within [low, high].
 
     Every power of ten only if these are too many.
     """
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for factors in ((1, 2, 5), (1,)):
-        bounds = np.multiply.outer(10.0**powers, factors).ravel()
-        bounds = bounds[(bounds >= low) & (bounds <= high) & (bounds >= 1 if whole else bounds > 0)]
-        if len(bounds) < MOST_INTERVALS:
+        limits = np.multiply.outer(10.0**powers, factors).ravel()
+        limits = limits[(limits >= low) & (limits <= high) & (limits >= 1 if whole else limits > 0)]
+        if len(limits) < MOST_INTERVALS:
             break
-    return bounds[-MOST_INTERVALS:]
+    return limits[-MOST_INTERVALS:]
 
 
 _DATE_STEPS = (
@@ -187,16 +232,18 @@ _DATE_STEPS = (
 """NumPy unit, how many of them, and where counting starts (weeks on Mondays, years at 0)."""
 
 
-def _date_bounds(present: pd.Series) -> tuple[Array, list[str]]:
-    instants = np.sort(present.to_numpy(dtype="datetime64[us]"))
-    low, high = instants[len(instants) // 100], instants[-1 - len(instants) // 100]
+def _date_limits(present: pd.Series, whose: Codes | None, minimum: int) -> tuple[Array, list[str]]:
+    ends = _ends(_numbers(present), whose, minimum)
+    if ends is None:
+        return np.array([]), []
+    low, high = (np.datetime64(int(end), "us") for end in ends)
     for unit, every, start in _DATE_STEPS:
         first, last = (int(end.astype(f"datetime64[{unit}]").astype(np.int64)) for end in (low, high))
         if (last - first) // every < MOST_INTERVALS:
             counts = np.arange(first, last + 1)
-            bounds = counts[(counts - start) % every == 0].astype(f"datetime64[{unit}]")
-            bounds = bounds[(bounds >= low) & (bounds <= high)]
-            return _numbers(pd.Series(bounds.astype("datetime64[us]"))), [str(bound) for bound in bounds]
+            limits = counts[(counts - start) % every == 0].astype(f"datetime64[{unit}]")
+            limits = limits[(limits >= low) & (limits <= high)]
+            return _numbers(pd.Series(limits.astype("datetime64[us]"))), [str(limit) for limit in limits]
     return np.array([]), []
 
 

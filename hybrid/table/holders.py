@@ -1,11 +1,42 @@
-"""Number of people who hold each value."""
+"""Number of people who hold each value: the one place where holders are counted.
+
+Charts, gates, protection, checks and descriptions of a table ask here how many people are behind a value. The members
+of a household are known together, so that what only they hold is what one household holds.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
+from hybrid.base.keys import by_first_row, pack
+from hybrid.table.schema import Table
+
+NOBODY = int(np.iinfo(np.int64).min)
+"""Holder of a row whose person is not known: it may be anybody's, so nobody is counted on its account."""
+
+
+def row_persons(table: Table) -> Codes | None:
+    """Person of each row, as k counts them.
+
+    :data:`NOBODY` for rows without a key. None: each row is another person.
+    """
+    return None if table.persons is None else np.where(table.persons < 0, NOBODY, table.persons)
+
+
+def row_holders(table: Table) -> Codes | None:
+    """Holder of each row, for counting who holds a value.
+
+    Its household where the table has any, or else its person; :data:`NOBODY` for rows without a person. None: each row
+    is another person.
+    """
+    persons = row_persons(table)
+    if table.households is None:
+        return persons
+    return table.households if persons is None else np.where(persons == NOBODY, NOBODY, table.households)
 
 
 def holders(codes: Array, n_codes: int, persons: Array | None) -> Array:
@@ -18,18 +49,56 @@ def holders(codes: Array, n_codes: int, persons: Array | None) -> Array:
     n_codes : int
         Number of distinct values.
     persons : numpy.ndarray, shape (n,), int, or None
-        Person of each record; None: every record is a person.
+        Holder of each record (:func:`row_holders`); None: every record is a person.
 
     Returns
     -------
     numpy.ndarray, shape (n_codes,), int64
     """
     known = codes >= 0
-    held = codes[known].astype(np.int64)
     if persons is None:
-        return np.bincount(held, minlength=n_codes)
-    pairs = pd.DataFrame({"value": held, "person": persons[known]}).drop_duplicates()
+        return np.bincount(codes[known].astype(np.int64), minlength=n_codes)
+    known &= persons != NOBODY
+    pairs = pd.DataFrame({"value": codes[known].astype(np.int64), "person": persons[known]}).drop_duplicates()
     return np.bincount(pairs["value"].to_numpy(), minlength=n_codes)
+
+
+def value_holders(table: Table, name: str) -> pd.Series:
+    """Number of people who hold each value of a column.
+
+    Returns
+    -------
+    pandas.Series of int64
+        By value, in the order of appearance; without missing values.
+    """
+    codes, distinct = pd.factorize(table.frame[name])
+    return pd.Series(holders(codes, len(distinct), row_holders(table)), index=pd.Index(distinct), name=name)
+
+
+def sharing(table: Table, names: Sequence[str]) -> Array:
+    """Number of people who share each row's values in these columns.
+
+    As k counts them: persons, and nobody for a row without one. Missing is a value.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_rows,), int64
+        1 where a person is alone with these values.
+    """
+    group: Array = np.zeros(len(table), dtype=np.int64)
+    for name in names:
+        codes = pd.factorize(table.frame[name], use_na_sentinel=False)[0]
+        group = pair_numbers(group, codes)
+    found: Array = holders(group, int(group.max(initial=-1)) + 1, row_persons(table))[group]
+    return found
+
+
+def pair_numbers(first: Array, second: Array) -> Array:
+    """Numbers 0.. of the pairs that occur, by their first row; shape (n,), int64."""
+    if not len(first):
+        return first
+    keys, _ = pack(((column, int(column.max()) + 1) for column in (first, second)), len(first))
+    return by_first_row(keys)[0]
 
 
 def bounds(codes: Array, least: int, persons: Array | None) -> tuple[int, int] | None:
@@ -49,7 +118,7 @@ def bounds(codes: Array, least: int, persons: Array | None) -> tuple[int, int] |
     tuple of int or None
         Lower and upper bound; None where too few people have a value to set any.
     """
-    known = np.flatnonzero(codes >= 0)
+    known = np.flatnonzero(codes >= 0 if persons is None else (codes >= 0) & (persons != NOBODY))
     people = known if persons is None else persons[known]
     table = pd.DataFrame({"person": people, "value": codes[known]}).groupby("person")["value"]
     lowest, highest = np.sort(table.min().to_numpy()), np.sort(table.max().to_numpy())

@@ -9,7 +9,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.table.cells import OTHER, Cells, part
-from hybrid.table.holders import holders
+from hybrid.table.holders import holders, row_holders
 from hybrid.table.schema import Column, Table
 
 MOST_VALUES = 100
@@ -25,7 +25,7 @@ class PeopleGroups:
     column : Column
         The column that they are made by.
     cells : Cells
-        Its values, pooled so that no cell stands for few real records.
+        Its values, pooled so that no cell stands for few people.
     named : numpy.ndarray, shape (n_groups,), int64
         Cells that enough people are in, and not all; the last number stands for missing values.
     """
@@ -55,7 +55,7 @@ class PeopleGroups:
 
     def people(self, table: Table) -> Array:
         """People with a row in each group; shape (n_groups,), int64."""
-        return holders(self.places(table), len(self), table.persons)
+        return holders(self.places(table), len(self), row_holders(table))
 
 
 def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[PeopleGroups]:
@@ -77,11 +77,11 @@ def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[Pe
     """
     for name in names:
         column = train.schema[name]
-        cells = part(train.frame[name], column, least, MOST_VALUES)
+        cells = part(train, name, least, MOST_VALUES)
         if cells is None:
             continue
         places = cells.assign(train.frame[name])
-        held = holders(places, len(cells) + 1, train.persons)
+        held = holders(places, len(cells) + 1, row_holders(train))
         rows = np.bincount(places, minlength=len(cells) + 1)
         named = np.flatnonzero((held >= least) & (rows < len(train)))
         if len(named):

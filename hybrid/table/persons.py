@@ -245,13 +245,3 @@ def constant_within(table: Table, names: Sequence[str]) -> list[str]:
         if (persons > 1).any() and len(values) == int((persons > 0).sum()):
             found.append(name)
     return found
-
-
-def counted_persons(table: Table) -> Codes | None:
-    """Person of each record, for counting holders.
-
-    Records without a key are of one person together.
-
-    None where each record is another person.
-    """
-    return None if table.persons is None else np.maximum(table.persons, -1)

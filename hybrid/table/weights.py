@@ -10,7 +10,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
-from hybrid.table.holders import holders
+from hybrid.table.holders import holders, row_holders
 from hybrid.table.schema import Column, Kind, Role, Table
 
 HOLDERS = 10
@@ -121,7 +121,7 @@ def margins_of(train: Table, share: float) -> Margins | None:
 def _margin(train: Table, name: str, weights: Array, step: float) -> Margin | None:
     values = train.frame[name]
     codes, distinct = pd.factorize(values)
-    counts = holders(codes, len(distinct), train.persons)
+    counts = holders(codes, len(distinct), row_holders(train))
     kept = np.flatnonzero(counts >= HOLDERS)
     if not len(kept):
         return None

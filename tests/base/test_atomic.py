@@ -255,3 +255,13 @@ def test_modes_are_private_or_those_of_the_umask(tmp_path: Path, private: bool, 
     modes = {path.relative_to(tmp_path).as_posix(): stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
     folders = {"above", "run", "run/figures"}
     assert modes == {**dict.fromkeys(folders, folder), "above/text": file, "run/figures/a": file}
+
+
+def test_a_file_that_replaces_another_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    write_text(path, "a", private=True)
+    write_text(path, "b")
+    assert path.read_text() == "b" and stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o640)
+    write_text(path, "c")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640

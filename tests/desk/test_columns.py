@@ -185,11 +185,11 @@ def test_another_kind_gets_another_hierarchy_and_undo_removes_what_was_made(
 def test_the_effect_of_a_role_is_shown_beside_that_before(own: tuple[Visitor, OpenDesk, Path]) -> None:
     visitor, _, _ = own
     first = visitor.get("/columns").text
-    assert "of the rows are unique on the quasi-identifiers as they are" in first and "Before these roles" not in first
+    assert "are alone on the quasi-identifiers as they are" in first and "Before these roles" not in first
     for name in ("admission_date", "zip"):
         assert visitor.decide(name, "insensitive").status == 303
     page = visitor.get("/columns").text
-    assert "0.0 % of the rows are unique" in page and "Before these roles or levels:" in page
+    assert "0.0 % of the rows are of people who are alone" in page and "Before these roles or levels:" in page
     assert "120 persons, one with up to 2 rows" in page
 
 
@@ -215,7 +215,7 @@ def test_the_first_page_finds_its_effect_measured(
     visitor, found, folder = own
     read_ahead(found.desk)
     monkeypatch.setattr(effects, "role_effect", lambda *_: pytest.fail("it is measured again"))
-    assert "of the rows are unique on the quasi-identifiers" in visitor.get("/columns").text
+    assert "of the rows are of people who are alone on the quasi-identifiers" in visitor.get("/columns").text
     (folder / "visits.csv").unlink()
     read_ahead(found.desk)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from hybrid.base.errors import HierarchyError
@@ -11,7 +13,7 @@ from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.doctor import examine, extend, summarize, uncovered
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.hierarchy.spec import IntervalsSpec
-from hybrid.table import Kind
+from hybrid.table import Kind, Schema, Table
 from tests.hierarchy.hierarchy_columns import column, series
 
 TOWN = column(Kind.CATEGORICAL, "town")
@@ -20,12 +22,16 @@ TOWN = column(Kind.CATEGORICAL, "town")
 def test_summary_of_levels() -> None:
     ages = series([17, 18, 18, 34, None], Kind.INTEGER)
     hierarchy = build_hierarchy(IntervalsSpec(widths=(10,)), column(Kind.INTEGER), ages)
-    values, tens, root = summarize(hierarchy, ages)
+    schema = Schema((column(Kind.INTEGER, "age"),))
+    values, tens, root = summarize(hierarchy, Table(ages.to_frame("age"), schema), "age")
     assert (values.labels, values.alone, values.smallest, values.examples[0]) == (4, 3, 1, "18")
     assert (tens.labels, tens.alone, tens.median) == (3, 2, 1)
     assert tens.examples[0] == "10-19"
     assert tens.share == pytest.approx((10 / 31 * 4 + 1 / 31) / 5)
     assert (root.labels, root.share, root.smallest) == (1, 1.0, 5)
+    visits = Table(pd.concat([ages] * 3, ignore_index=True).to_frame("age"), schema, np.tile(np.arange(5), 3))
+    again = [(one.smallest, one.median, one.alone) for one in summarize(hierarchy, visits, "age")]
+    assert again == [(one.smallest, one.median, one.alone) for one in (values, tens, root)], "people, not rows"
 
 
 def test_findings(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_notes(tmp_path: Path) -> None:
     notes = _found(_job(tmp_path), "note")
     _says(
         notes,
-        "0.0 % of rows are unique on the quasi-identifiers",
+        "0.0 % of rows are of people who are alone on the quasi-identifiers",
         "k=2: 0 % suppression costs ",
         "'constant' has the same value in every row",
         "'empty' has no values at all",

@@ -304,3 +304,21 @@ def test_the_same_seed_gives_the_same_rows(job: Path) -> None:
     first, second = (Pipeline(config_of(job)).generated.table.frame for _ in range(2))
     pd.testing.assert_frame_equal(first, second)
     assert isinstance(first.index, pd.RangeIndex) and np.isfinite(len(first))
+
+
+@pytest.mark.parametrize(("limits", "told"), [([1, None], False), ([0, 100], False), ([1, 41], True)])
+def test_a_limit_that_one_person_gives_away_is_noted(tmp_path: Path, limits: list[int | None], told: bool) -> None:
+    beds = pd.DataFrame({"bed": [1] * 10 + list(range(2, 41)) + [41]})
+    beds.to_csv(tmp_path / "beds.csv", index=False)
+    config = {
+        "version": 1,
+        "name": "beds",
+        "data": {"path": "beds.csv", "columns": {"bed": {"role": "insensitive", "kind": "integer"}}},
+        "constraints": [{"range": {"bed": limits}}],
+        "synthesize": {"generator": "cart"},
+    }
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
+    loaded = load_config(tmp_path / "config.yaml")
+    assert isinstance(loaded, RunConfig)
+    notes = [finding for finding in diagnose(loaded) if "a limit of range.bed" in finding.message]
+    assert bool(notes) == told and all("41" not in finding.message for finding in notes)

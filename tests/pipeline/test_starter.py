@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_adult_runs_from_a_guess(census: Path, tmp_path: Path) -> None:
     }
     assert roles["fnlwgt"] == "insensitive"
     assert config.data.columns["income"].target
-    assert any("% of rows are unique" in note for note in guessed.notes)
+    assert any("% of rows are of people who are alone" in note for note in guessed.notes)
     assert not any(text in "".join(guessed.notes) for text in ("United-States", "Private"))
 
 
@@ -243,6 +244,14 @@ def test_of_repeated_names_the_one_that_tells_most_persons_apart_is_the_person(t
     table["ward"] = [f"W{row % 4}" for row in range(200)]
     table.to_csv(tmp_path / "visits.csv", index=False)
     assert guess_config(tmp_path / "visits.csv").person == "name"
+
+
+def test_hierarchies_are_for_their_owner_alone(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("age,sex\n" + "".join(f"{20 + i % 9},{'mfd'[i % 3]}\n" for i in range(40)))
+    *hierarchies, _ = guess_config(data).write(tmp_path / "config.yaml")
+    assert "d" in (tmp_path / "hierarchies" / "sex.csv").read_text()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in hierarchies} == {0o600}
 
 
 def test_nothing_is_overwritten_unless_told(tmp_path: Path) -> None:

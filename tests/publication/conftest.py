@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from hybrid.anonymize.result import AnonymizationResult
@@ -16,11 +17,14 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComp
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.finished_run import read_run
+from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.policy import Policy
+from hybrid.publication.rare_values import RareValues
 from hybrid.publication.roles import DecidedRoles
 from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
-from hybrid.table import Column, Kind, Role, Schema
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.cells import LEAST_CELL
 
 SEED = 4_611_686_018_427_387_904
 FINGERPRINT = "c0ffee" * 10 + "cafe"
@@ -34,6 +38,7 @@ RunMaker = Callable[..., Path]
 SCHEMA = Schema(
     (Column("age", Role.QUASI_IDENTIFIER, Kind.INTEGER), Column("income", Role.SENSITIVE, Kind.CATEGORICAL))
 )
+SOURCE = Table(pd.DataFrame({"age": pd.Series([41] * 9, dtype="Int64"), "income": pd.Categorical(["low"] * 9)}), SCHEMA)
 TABLE = TableFacts(1000, 300, 700, 3, ("name",), ("age",), ("income",))
 
 
@@ -106,6 +111,7 @@ def make_run(tmp_path: Path) -> RunMaker:
         draw: int | None = None,
         ran_by: str | None = "night@server",
         schema: Schema = SCHEMA,
+        source: Table = SOURCE,
         **sections: Any,
     ) -> Path:
         folder = tmp_path / "runs" / name
@@ -117,6 +123,8 @@ def make_run(tmp_path: Path) -> RunMaker:
         (folder / "evaluation.json").write_text(json.dumps((measured or an_evaluation()).to_json()))
         if anonymized is not None:
             (folder / "anonymization.json").write_text(json.dumps(anonymized.to_json()))
+        rare = RareValues.of({"": source}, LEAST_CELL, record_secret(release_key(work)))
+        rare.write(folder)
         recorder = Recorder()
         with recorder.stage("synthesize"):
             pass

@@ -199,7 +199,7 @@ def test_one_column_has_no_pairs(table_of) -> None:
 def test_local_recoding_and_no_class_sizes(full_inputs: ReportInputs) -> None:
     result = {**full_inputs.anonymization, "levels": None, "suppressed": 0, "records": 0}
     text = Document(
-        render_report(replace(full_inputs, anonymization=result, class_sizes_before=None, class_sizes_after=None))
+        render_report(replace(full_inputs, anonymization=result, sharing_before=None, sharing_after=None))
     ).text
     assert "differs by cell" in text
 

@@ -13,10 +13,10 @@ from pydantic import Field
 
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.keys import group_rows, pack_small
-from hybrid.constraints.constraint import Constraint, Rule, listed, no_row, people
+from hybrid.constraints.constraint import Constraint, Rule, listed, no_row
 from hybrid.table import Column, Kind, Schema, Table
 from hybrid.table.checks import giveaways
-from hybrid.table.holders import holders
+from hybrid.table.holders import holders, row_holders
 from hybrid.table.schema import ColumnFormat
 
 LEAST_EXPECTED = 20
@@ -82,7 +82,7 @@ class Combinations(Constraint):
         values = tuple(_Values.of(table.frame[name]) for name in self.columns)
         codes = _codes(values, self.columns, table)
         distinct, group = np.unique(codes, axis=0, return_inverse=True)
-        held = holders(group.reshape(-1), len(distinct), people(table))
+        held = holders(group.reshape(-1), len(distinct), row_holders(table))
         return _Joint(self, values, distinct[held >= least])
 
 

@@ -10,7 +10,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
-from hybrid.table.holders import holders
+from hybrid.table.holders import holders, row_holders
 from hybrid.table.weights import weights_of
 
 
@@ -44,7 +44,7 @@ def weighted_margins(context: Context) -> Outcome:
         if column.kind.is_continuous:
             continue
         codes, distinct = pd.factorize(train.frame[column.name])
-        kept = holders(codes, len(distinct), train.persons) >= context.options.min_cell
+        kept = holders(codes, len(distinct), row_holders(train)) >= context.options.min_cell
         values = pd.Index(distinct[kept]).astype(object)
         if not kept.any():
             continue

@@ -105,11 +105,12 @@ def in_memory(spec: HierarchySpec, column: Column, values: pd.Series) -> Hierarc
 
 
 def write_hierarchies(table: Table, columns: Sequence[GuessedColumn], paths: dict[str, Path]) -> None:
-    """Write the hierarchies of columns to their files."""
+    """Write the hierarchies of columns to their files, for their owner alone: a list has values of single people."""
     for guessed in columns:
         if guessed.hierarchy is not None:
             name = guessed.column.name
-            write_text(paths[name], starter_text(guessed.hierarchy, guessed.column, table.frame[name]))
+            text = starter_text(guessed.hierarchy, guessed.column, table.frame[name])
+            write_text(paths[name], text, private=True)
 
 
 def starter_text(spec: HierarchySpec, column: Column, values: pd.Series) -> str:

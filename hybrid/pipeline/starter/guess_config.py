@@ -80,10 +80,12 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
     columns = guess_columns(table)
     roles = {guessed.column.name: guessed.role for guessed in columns}
     names = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    person = person_key(table, roles)
+    people = with_persons(table, [] if person is None else [person])
     notes = [f"{len(table):,} rows, {len(table.schema)} columns, {len(names)} guessed quasi-identifiers"]
     if names:
-        share = 100 * unique_share(table, names)
-        notes.append(f"{share:.1f} % of rows are unique on them: {', '.join(names)}")
+        share = 100 * unique_share(people, names)
+        notes.append(f"{share:.1f} % of rows are of people who are alone on them: {', '.join(names)}")
     else:
         notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
     if len(names) > MANY_COMBINATIONS:
@@ -93,7 +95,6 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
     undecided = [name for name, guessed in roles.items() if guessed.role is Role.UNDECIDED]
     if undecided:
         notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
-    person = person_key(table, roles)
     if person is not None:
         most = int(table.frame[person].value_counts().max())
         notes.append(f"{person} repeats (up to {most:,} rows): data.person makes k, control and attacks count persons")
@@ -111,7 +112,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
     learned = learned_as_read(table, columns)
-    constraints = discover(with_persons(table, [] if person is None else [person]).only(learned))
+    constraints = discover(people.only(learned))
     if len(learned) > MOST_COLUMNS:
         notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
     if constraints:

@@ -97,7 +97,7 @@ class GuessedLinks:
         known = person.named(Role.QUASI_IDENTIFIER)
         if known:
             share = 100 * unique_share(person.found.table, known)
-            notes.append(f"{share:.1f} % of {person.name} are unique on the quasi-identifiers: {', '.join(known)}")
+            notes.append(f"{share:.1f} % of {person.name} are alone on the quasi-identifiers: {', '.join(known)}")
         if not any(one.named(Role.QUASI_IDENTIFIER) for one in self.tables):
             notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]

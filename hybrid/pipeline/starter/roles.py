@@ -17,6 +17,7 @@ from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_per
 from hybrid.pipeline.starter.value_patterns import DATE_LIKE
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.checks import giveaways, unique_share
+from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
 
 MOST_CLASSES = 10
@@ -220,6 +221,8 @@ def _with_uniqueness(table: Table, roles: dict[str, GuessedRole]) -> dict[str, G
     The increase is that for an attacker who knew the column too.
     """
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
+    person = person_key(table, roles)
+    table = with_persons(table, [] if person is None else [person])
     before = unique_share(table, known)
     explained = dict(roles)
     for name, guessed in roles.items():

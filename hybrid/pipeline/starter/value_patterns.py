@@ -56,6 +56,10 @@ _FORMS: dict[str, str] = {
 }
 """Regular expressions (RE2) by what they find."""
 _INSIDE: dict[str, str] = {"e-mail addresses": _EMAIL, "phone numbers": _PHONE, "IBANs": _IBAN}
+_CONTACTS: dict[str, str] = _INSIDE | {"phone numbers": r"(\+|\b0)([ /().-]{0,2}[0-9]){8,14}\b"}
+"""The same where a single text decides: strict enough for codes and amounts."""
+_DATE_INSIDE = r"\b[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}\b"
+_WORDS = r"\p{L}{2}"
 _CHECKS: dict[str, tuple[int, int, Callable[[str], bool]]] = {
     "IBANs": (15, 34, iban.is_valid),
     "Swiss insurance numbers (AHV)": (13, 16, ch_ssn.is_valid),
@@ -122,7 +126,23 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
     if whole is not None:
         return Pattern(whole)
     others = written.filter(pc.invert(pc.match_substring_regex(written, DATE_LIKE)))
-    return next((Pattern(what, True) for what, form in _INSIDE.items() if _count(others, form) >= _SOME), None)
+    inside = next((Pattern(what, True) for what, form in _INSIDE.items() if _count(others, form) >= _SOME), None)
+    if inside is not None or column.kind is Kind.INTEGER:
+        return inside
+    what = _contact(pa.array(as_text(distinct, column), pa.large_string()))
+    return None if what is None else Pattern(what, True)
+
+
+def contact_in(text: str) -> str | None:
+    """Contact that a text such as the name of a column holds, in the plural; None without one."""
+    return _contact(pa.array([text.replace("_", " ")], pa.large_string()))
+
+
+def _contact(written: pa.Array) -> str | None:
+    """Contact beside other words in any text, however few: a phone number of nine digits or more."""
+    texts = pc.replace_substring_regex(written, _DATE_INSIDE, " ")
+    texts = texts.filter(pc.match_substring_regex(texts, _WORDS))
+    return next((what for what, form in _CONTACTS.items() if _count(texts, form)), None)
 
 
 def _checked(texts: Sequence[str]) -> Pattern | None:

@@ -114,9 +114,9 @@ CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def class_size_chart(before: Array | None, after: Array | None, k: int, least: int) -> Markup:
-    """Share of records by class size, before and after anonymization.
+    """Share of records by the number of people in their class, before and after anonymization.
 
-    A line marks k.
+    Both are numbers of people, one for each record. A line marks k.
 
     What fewer than ``least`` records are is said to be few, without a number.
     """
@@ -144,12 +144,12 @@ def class_size_chart(before: Array | None, after: Array | None, k: int, least: i
         svg.line(first * unit, 0, first * unit, height + 4, "limit"),
         svg.text(first * unit + 5, 10, f"k = {k}", "tick"),
     ]
-    return Markup(svg.figure(width, height + 20, parts, "Share of records by class size, before and after"))
+    return Markup(svg.figure(width, height + 20, parts, "Share of records by people in their class, before and after"))
 
 
 def _records_by_size(sizes: Array) -> Array:
-    at = np.searchsorted(CLASS_SIZES, sizes, side="right") - 1
-    counts: Array = np.bincount(at, weights=sizes, minlength=len(CLASS_SIZES))
+    at = np.searchsorted(CLASS_SIZES, np.maximum(sizes, 1), side="right") - 1
+    counts: Array = np.bincount(at, minlength=len(CLASS_SIZES)).astype(np.float64)
     return counts
 
 

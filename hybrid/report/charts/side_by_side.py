@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.table import Column, Table
-from hybrid.table.cells import Cells, part
+from hybrid.table.cells import Cells, count_people, part
+from hybrid.table.holders import row_holders
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,13 @@ class ColumnView:
     name, role, kind : str
         What the column is.
     cells : Cells or None
-        How its values are parted; None if too few real values are there to show any.
+        How its values are parted; None if too few people have a value to show any.
     real, synthetic : numpy.ndarray, shape (n_cells,), float64
-        Share of each cell among the non-missing values, 0..1. A pool of fewer real records than the minimum has
+        Share of each cell among the non-missing values, 0..1. A pool of fewer people than the minimum has
         NaN in ``real`` and is excluded from the denominator, so that it cannot be recovered.
     missing_real, missing_synthetic : float or None
-        Share of missing values, 0..1; None where it counts fewer real records than the minimum, but not none.
+        Share of missing values, 0..1; None where fewer people than the minimum lack a value, or have one, but
+        not none.
     distance, reference : float or None
         Total variation distance between the shares (missing values are one more cell), 0 (equal) .. 1
         (disjoint): of the synthetic table from the real one, and of the control set from the real one.
@@ -75,12 +76,13 @@ def compare_tables(
     Parameters
     ----------
     real, synthetic : Table
-        The training records as they were, and what is to be released; the columns both have are compared,
-        identifiers are left out.
+        The training records, with the people behind them, and what is to be released; the columns both have are
+        compared, identifiers are left out. Records that were protected are given as they are after that, so that no
+        value that protection took out is shown.
     control : Table, optional
         Records the generator never saw: what they score against ``real`` is the reference.
     minimum_cell : int
-        No category, bound or share is given that counts fewer real records than this (but not none).
+        No category, bound or share is given that belongs to fewer people than this (but not to nobody).
 
     Returns
     -------
@@ -88,7 +90,7 @@ def compare_tables(
         Aggregates only: this may leave the private zone.
     """
     names = [name for name in real.schema.without_identifiers().names if name in synthetic.schema]
-    cells = {name: part(real.frame[name], real.schema[name], minimum_cell) for name in names}
+    cells = {name: part(real, name, minimum_cell) for name in names}
     tables = {"real": real, "synthetic": synthetic, **({"control": control} if control is not None else {})}
     codes = {
         which: {name: cell.assign(table.frame[name]) for name, cell in cells.items() if cell is not None}
@@ -109,7 +111,7 @@ def _view(
     minimum: int,
 ) -> ColumnView:
     name = column.name
-    missing = _missing_shares(tables["real"].frame[name], tables["synthetic"].frame[name], minimum)
+    missing = _missing_shares(tables["real"], tables["synthetic"], name, minimum)
     if cells is None:
         empty = np.zeros(0)
         return ColumnView(name, str(column.role), str(column.kind), None, empty, empty, *missing, None, None)
@@ -132,11 +134,12 @@ def _view(
     )
 
 
-def _missing_shares(real: pd.Series, synthetic: pd.Series, minimum: int) -> tuple[float | None, float | None]:
-    count = int(real.isna().sum())
-    small = 0 < count < minimum or 0 < len(real) - count < minimum
-    share = float(synthetic.isna().mean()) if len(synthetic) else 0.0
-    return (None, None) if small else (count / max(len(real), 1), share)
+def _missing_shares(real: Table, synthetic: Table, name: str, minimum: int) -> tuple[float | None, float | None]:
+    absent, whose = real.frame[name].isna().to_numpy(), row_holders(real)
+    if any(rows.any() and count_people(rows, whose) < minimum for rows in (absent, ~absent)):
+        return None, None
+    share = float(synthetic.frame[name].isna().mean()) if len(synthetic) else 0.0
+    return float(absent.sum() / max(len(real), 1)), share
 
 
 def _shares(counts: Array) -> Array:

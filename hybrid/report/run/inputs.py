@@ -183,8 +183,9 @@ class ReportInputs:
         ``AnonymizationResult.to_json()``.
     top_levels : mapping of str to int
         Highest level of each quasi-identifier's hierarchy.
-    class_sizes_before, class_sizes_after : numpy.ndarray of int, optional
-        Records in each class of equal quasi-identifiers: of the values as they came, and of the labels.
+    sharing_before, sharing_after : numpy.ndarray, shape (n_records,), int, optional
+        People in the class of equal quasi-identifiers of each record (:func:`hybrid.table.holders.sharing`): of the
+        values as they came, and of the labels.
     trade_off : tuple of TradeOff
         Suppression against information loss.
     losses : tuple of Loss
@@ -226,8 +227,8 @@ class ReportInputs:
     steps: tuple[Step, ...] = ()
     anonymization: Mapping[str, Any] | None = None
     top_levels: Mapping[str, int] = field(default_factory=dict)
-    class_sizes_before: Array | None = None
-    class_sizes_after: Array | None = None
+    sharing_before: Array | None = None
+    sharing_after: Array | None = None
     trade_off: tuple[TradeOff, ...] = ()
     losses: tuple[Loss, ...] = ()
     fallbacks: Mapping[str, int] = field(default_factory=dict)

@@ -26,7 +26,7 @@ Of {{ result.records|few }} records {{ result.suppressed|few }} were suppressed{
 {% if anonymity.household %}<p>{{ anonymity.household }}</p>{% endif %}
 {% if anonymity.classes %}
 <h3>Class sizes</h3>
-<figure>{{ anonymity.classes }}<figcaption>Per cent of the records by the number of records that share all their quasi-identifiers: left bars as they came, right bars after {{ "masking" if anonymity.masked else "generalization" }}.{% if anonymity.unique is not none %} {{ anonymity.unique|percent }} of the records were unique.{% endif %}</figcaption></figure>
+<figure>{{ anonymity.classes }}<figcaption>Per cent of the records by the number of people who share all their quasi-identifiers: left bars as they came, right bars after {{ "masking" if anonymity.masked else "generalization" }}.{% if anonymity.unique is not none %} {{ anonymity.unique|percent }} of the records were of people who are alone.{% endif %}</figcaption></figure>
 {% endif %}
 {% if anonymity.levels %}
 <h3>{{ "Information loss by column" if anonymity.masked else "Chosen levels" }}</h3>
@@ -89,7 +89,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     if result is None:
         return None
     kept = AnonymizationResult.from_json(result)
-    before, after = inputs.class_sizes_before, inputs.class_sizes_after
+    before, after = inputs.sharing_before, inputs.sharing_after
     sizes_known = before is not None or after is not None
     least = inputs.comparison.minimum_cell if inputs.comparison else result["k"]
     loss = result["loss"]
@@ -113,12 +113,12 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     }
 
 
-def _unique(sizes: Array | None, least: int) -> float | None:
-    """Share of unique records; None if unknown or a count of few."""
-    if sizes is None:
+def _unique(sharing: Array | None, least: int) -> float | None:
+    """Share of the records of people who are alone; None if unknown or a count of few."""
+    if sharing is None:
         return None
-    alone = int((sizes == 1).sum())
-    return alone / max(int(sizes.sum()), 1) if alone == 0 or alone >= least else None
+    alone = int((sharing < 2).sum())
+    return alone / max(len(sharing), 1) if alone == 0 or alone >= least else None
 
 
 def _model(model: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ TEMPLATE = """\
 <li><svg width="30" height="14" aria-hidden="true"><path class="synthetic-line" d="M0 10H14V3H30"/></svg>synthetic</li>
 <li><svg width="14" height="14" aria-hidden="true"><path class="synthetic" d="M2 7L7 2L12 7L7 12Z"/></svg>synthetic</li>
 </ul>
-<p class="note small">Distance: half the sum of the absolute differences of the shares, 0 (equal) to 1 (nothing in common); lower is closer. Beside it what the control set, real records the generator never saw, scores. What fewer than {{ run.comparison.minimum_cell }} real records hold is pooled, outer intervals are open. Histograms are per step of the axis; the bar of a pool may be cut.{% if n_columns > columns|length %} The {{ columns|length }} of {{ n_columns }} columns that differ most are shown.{% endif %}</p>
+<p class="note small">Distance: half the sum of the absolute differences of the shares, 0 (equal) to 1 (nothing in common); lower is closer. Beside it what the control set, real records the generator never saw, scores. Real are the training records that the generator may learn from, after the protection of values. What fewer than {{ run.comparison.minimum_cell }} people hold is pooled, however many rows they have, outer intervals are open. Histograms are per step of the axis; the bar of a pool may be cut.{% if n_columns > columns|length %} The {{ columns|length }} of {{ n_columns }} columns that differ most are shown.{% endif %}</p>
 <div class="cards">
 {% for view, chart in columns %}
 <article class="card"><h3>{{ view.name }}</h3>

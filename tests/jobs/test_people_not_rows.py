@@ -1,0 +1,236 @@
+"""Numbers of people are those of people: a table whose rows are written three times has the same ones, everywhere.
+
+A new place that prints a number of people, or decides by one, is one more line of PLACES.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.anonymize.left_out import group_columns, left_out_by_group
+from hybrid.desk.columns import _facts
+from hybrid.hierarchy.doctor import summarize
+from hybrid.hierarchy.load import load_hierarchy
+from hybrid.jobs.report_inputs import run_report
+from hybrid.jobs.run import write_run
+from hybrid.linked.draft import read_draft
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.role_effect import role_effect
+from hybrid.pipeline.starter import guess_config
+from hybrid.protect import ProtectOptions, protect
+from hybrid.publication.finished_run import read_run
+from hybrid.publication.rare_values import RareValues
+from hybrid.report import compare_tables
+from hybrid.sample.shares import group_shares
+from hybrid.table import Table
+from hybrid.table.holders import row_holders
+
+SECRET = b"twelve bytes"
+MADE = datetime(2026, 11, 20, tzinfo=UTC)
+CONFIG = """version: 1
+name: visits
+seed: 3
+data:
+  path: visits.csv
+  person: patient_id
+  columns:
+    patient_id: {role: identifier}
+    birth_year: {role: quasi_identifier, kind: integer, hierarchy: birth_year.yaml}
+    sex: {role: quasi_identifier, kind: categorical, hierarchy: sex.csv}
+    ward: {role: insensitive, kind: categorical}
+    diagnosis: {role: sensitive, kind: categorical}
+    cost: {role: insensitive, kind: decimal}
+constraints: [{range: {cost: [0, 98765.43]}}]
+roles: {decided_by: the tests, date: 2026-11-20}
+split: {control: 0.3, stable: true}
+protect: off
+anonymize: {k: 5, suppression_limit: 0.2}
+transition: {method: tree, order: pre}
+sample: {groups: [ward]}
+synthesize: {generator: none}
+evaluate: {metrics: [identical_match], original: false, baseline: false, power: false}
+"""
+
+
+def visits() -> pd.DataFrame:
+    """Some 400 visits of 160 patients; one of them has six, with a ward, a diagnosis and a cost of her own."""
+    rng = np.random.default_rng(7)
+    rows = rng.integers(1, 5, 160)
+    rows[0] = 6
+    whose = np.repeat(np.arange(160), rows)
+    years, sexes = rng.integers(1940, 2005, 160), rng.choice(["m", "f"], 160)
+    frame = pd.DataFrame(
+        {"patient_id": [f"P{at:04d}" for at in whose], "birth_year": years[whose], "sex": sexes[whose]}
+    )
+    frame["ward"] = rng.choice(["A", "B", "C"], len(frame))
+    frame["diagnosis"] = rng.choice(["flu", "copd", "burn"], len(frame))
+    frame["cost"] = rng.gamma(2, 50, len(frame)).round(2)
+    frame.loc[whose == 0, ["ward", "diagnosis", "cost"]] = ["Rare ward", "Orphan disease", 98765.43]
+    return frame
+
+
+@dataclass
+class Case:
+    """A folder with the table, its rows written as often."""
+
+    folder: Path
+
+    @cached_property
+    def config(self) -> RunConfig:
+        config = load_config(self.folder / "config.yaml")
+        assert isinstance(config, RunConfig)
+        return config
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        return Pipeline(self.config)
+
+    @property
+    def table(self) -> Table:
+        return self.pipeline.table
+
+    @cached_property
+    def run(self) -> Path:
+        write_run(self.pipeline, self.folder / "run")
+        return self.folder / "run"
+
+
+def people_in(text: str) -> list[str]:
+    """Numbers of people that a text states, and shares of them."""
+    return re.findall(r"(?:about|fewer than|of|holds|at least)? ?\d[\d,]* (?:% of the )?(?:persons|people)", text)
+
+
+def init(case: Case) -> Any:
+    guessed = guess_config(case.folder / "visits.csv")
+    reasons = [one.role.reason for one in guessed.columns if "known outside" in one.role.reason]
+    return [note for note in guessed.notes if "alone" in note], reasons
+
+
+def check(case: Case) -> Any:
+    said = [finding.message for finding in diagnose(case.config)]
+    counted = [people_in(one) for one in said if "k counts persons" in one]
+    return [one for one in said if "alone" in one or "limit of range" in one], counted
+
+
+def desk_effect(case: Case) -> Any:
+    found = role_effect(case.config, case.table, 10_000)
+    return found.unique, found.small
+
+
+def desk_column(case: Case) -> Any:
+    draft = read_draft(case.folder / "config.yaml")
+    facts = _facts(case.table, draft, draft.columns["birth_year"])
+    return facts["without"], facts["with"], [(one.smallest, one.median, one.alone) for one in facts["levels"]]
+
+
+def hierarchy_table(case: Case) -> Any:
+    column = case.table.schema["birth_year"]
+    tree = load_hierarchy(case.folder / "birth_year.yaml", column, case.table.frame["birth_year"])
+    return [(one.smallest, one.median, one.alone) for one in summarize(tree, case.table, "birth_year")]
+
+
+def charts(case: Case) -> Any:
+    found = compare_tables(case.table, case.table)
+    return [
+        (one.name, one.cells and one.cells.labels, str(one.real.round(6)), one.missing_real) for one in found.columns
+    ]
+
+
+def charts_of_the_report(case: Case) -> Any:
+    pages = re.findall(r"<title>([^<]*): real", (case.run / "report.html").read_text())
+    assert "A" in pages and not [one for one in pages if "Rare" in one or "Orphan" in one]
+    return sorted(one for one in pages if not any(map(str.isdigit, one)))
+
+
+def report(case: Case) -> Any:
+    return people_in((case.run / "report.html").read_text())
+
+
+def class_sizes(case: Case) -> Any:
+    found = run_report(case.pipeline, MADE)
+    assert found.sharing_before is not None and found.sharing_after is not None
+    return [
+        (np.bincount(sizes) / len(sizes)).round(9).tolist() for sizes in (found.sharing_before, found.sharing_after)
+    ]
+
+
+def anonymization(case: Case) -> Any:
+    result = read_run(case.run).anonymization
+    assert result is not None
+    return result.levels, result.min_class_persons, result.persons, result.suppressed_persons
+
+
+def guarantee(case: Case) -> Any:
+    return people_in(run_report(case.pipeline, MADE).guarantee)
+
+
+def suppression_by_group(case: Case) -> Any:
+    assert case.pipeline.anonymized is not None
+    return left_out_by_group(case.pipeline.anonymized, group_columns(case.table.schema), 20)
+
+
+def groups_of_the_sample(case: Case) -> Any:
+    return [(one.group, one.people) for one in group_shares(case.table, None, ["ward"])]
+
+
+def protection(case: Case) -> Any:
+    train = case.pipeline.train
+    found = protect(train, ProtectOptions(), np.random.default_rng(1), 5, row_holders(train)).result
+    return [(one.column, one.values, one.rare) for one in found.columns]
+
+
+def last_look(case: Case) -> Any:
+    return RareValues.of({"": case.table}, 5, SECRET).found.to_dict("records")
+
+
+PLACES: tuple[Callable[[Case], Any], ...] = (
+    init,
+    check,
+    desk_effect,
+    desk_column,
+    hierarchy_table,
+    charts,
+    charts_of_the_report,
+    report,
+    class_sizes,
+    anonymization,
+    guarantee,
+    suppression_by_group,
+    groups_of_the_sample,
+    protection,
+    last_look,
+)
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Case]:
+    """The table as it is, and with every row three times."""
+    found = []
+    for times in (1, 3):
+        folder = tmp_path_factory.mktemp(f"times{times}")
+        frame = visits()
+        frame.loc[frame.index.repeat(times)].to_csv(folder / "visits.csv", index=False)
+        (folder / "config.yaml").write_text(CONFIG)
+        (folder / "birth_year.yaml").write_text("type: intervals\nwidths: [10, 20, 40]\n")
+        (folder / "sex.csv").write_text("m;*\nf;*\n")
+        found.append(Case(folder))
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
+def test_rows_written_three_times_are_no_more_people(cases: tuple[Case, Case], place: Callable[[Case], Any]) -> None:
+    once, thrice = map(place, cases)
+    assert once, "the place says nothing, so that nothing was compared"
+    assert once == thrice
