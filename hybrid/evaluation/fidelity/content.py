@@ -135,10 +135,11 @@ def lost_column(context: Context) -> Outcome:
 
 def _column_distances(context: Context, role: Role) -> list[tuple[float, float]]:
     sizes = _people(context, "train"), _people(context, role)
-    return [
-        distance_beyond_chance(*(np.bincount(of.codes[side], minlength=of.n) for side in ("train", role)), sizes)
-        for of in _grouped(context, GROUPS)
-    ]
+    found = []
+    for of in _grouped(context, GROUPS):
+        mine, its = (np.bincount(of.codes[side], minlength=of.n) for side in ("train", role))
+        found.append(distance_beyond_chance(mine, its, sizes))
+    return found
 
 
 def corrected_v(counts: Array, groups: Array) -> Array:
