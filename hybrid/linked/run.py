@@ -155,7 +155,7 @@ class LinkedRun:
 
     @property
     def identifying(self) -> Iterator[tuple[str, Problem]]:
-        """Columns of any table that hold identifiers of any table, by the table's name."""
+        """Columns that hold identifiers, of all tables, by the table's name."""
         return identifying_problems(self.sources.tables, kept_columns(self.config.person))
 
     @cached_property

@@ -69,7 +69,7 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
 
 
 def _extremes(config: RunConfig, table: Table, least: int) -> list[Finding]:
-    """Limits of ranges that are the smallest or largest value of the source, which few people have."""
+    """Limits of ranges that are an extreme value of few people."""
     ranges = [
         (name, limits) for one in config.constraints if isinstance(one, Range) for name, limits in one.range.items()
     ]

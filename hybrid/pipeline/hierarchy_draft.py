@@ -38,7 +38,10 @@ class HierarchyFile:
     text: str
 
     def write(self) -> None:
-        """Write the file, a new one for its owner alone; errors as :func:`hybrid.base.atomic.write_text`."""
+        """Write the file, a new one with mode 0600.
+
+        Errors as :func:`hybrid.base.atomic.write_text`.
+        """
         write_text(self.path, self.text, private=not self.path.exists())
 
 

@@ -1,4 +1,4 @@
-"""Identifiers that stand where they are not declared: inside other columns, and in names of columns."""
+"""Identifiers inside of other columns, and contacts in names of columns."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def identifying_problems(tables: Mapping[str, Table], kept: Collection[str]) -> 
 def _problem(name: str, rows: int) -> Problem:
     return Problem(
         f"data.columns.{name}: {few(rows)} rows hold a value of an identifier, which names people",
-        "take it out of the texts in the source, or set role: identifier; if it names nobody there, "
+        "take it out of the texts in the source, or set role: identifier; if it names no person there, "
         f"protect.columns.{name}: keep releases the column as it is",
     )
 

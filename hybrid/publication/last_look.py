@@ -1,4 +1,6 @@
-"""The last look before anything is published: no text of a release prints what few people hold.
+"""Search of a release for values that few people hold.
+
+It is the last look before publication.
 
 Reports, evaluation, descriptions and certificate are searched for every value that fewer people of the source hold than
 may be told apart. Protection, pooled charts and masked counts should have kept them out; where one was forgotten, or a

@@ -1,7 +1,7 @@
-"""Values that few people of a source hold, as keyed hashes: what no file of a release may print.
+"""Values that few people of a source hold, as keyed hashes.
 
-A run keeps them beside its tables. Hashes under the key of the private zone tell nothing to anybody else, and let the
-gate look for the values without the source.
+No text of a release may print them. A run keeps them beside its tables; hashes under the key of the private zone tell
+nothing to anybody else, and let the gate look for the values without the source.
 """
 
 from __future__ import annotations
@@ -111,13 +111,13 @@ class RareValues:
 
 def hashed(texts: Iterable[str], secret: bytes) -> Array:
     """Keyed hash of each text (SipHash); shape (n,), uint64."""
-    return pd.util.hash_array(
-        np.array(list(texts), dtype=object), hash_key=b64encode(secret).decode(), categorize=False
-    )
+    values, key = np.array(list(texts), dtype=object), b64encode(secret).decode()
+    found: Array = pd.util.hash_array(values, hash_key=key, categorize=False)
+    return found
 
 
 def _texts(column: Column, values: pd.Index) -> Iterator[str]:
-    """Values as a report would print them; none of kinds whose values tell of nobody."""
+    """Values as a report would print them; none of booleans and days."""
     if column.kind is Kind.CATEGORICAL:
         return map(str, values)
     if column.kind is Kind.INTEGER:

@@ -35,13 +35,16 @@ def words_of(text: str) -> list[str]:
 
 
 def phrase(text: str) -> str:
-    """First words of a value, as :func:`phrases` finds them in a text; empty if it is too common to be looked for."""
+    """First words of a value, as :func:`phrases` finds them in a text.
+
+    Empty if they are too common to be looked for.
+    """
     found = words_of(text)[:MOST_WORDS]
     return " ".join(found) if is_telling(found) else ""
 
 
 def phrases(text: str) -> Iterator[str]:
-    """All runs of up to :data:`MOST_WORDS` words of a text that a value could be."""
+    """Runs of up to :data:`MOST_WORDS` words that a value could be."""
     words = words_of(text)
     for first in range(len(words)):
         for end in range(first + 1, min(first + MOST_WORDS, len(words)) + 1):
@@ -50,10 +53,11 @@ def phrases(text: str) -> Iterator[str]:
 
 
 def is_telling(words: list[str]) -> bool:
-    """True if words are no short number, date, single letter or term of the program.
+    """True if words are those of few texts.
 
-    A number tells where it has :data:`LEAST_DIGITS` to :data:`MOST_DIGITS` significant digits. A term is up to
-    :data:`MOST_OF_TERM` words that the program itself uses.
+    They are no short number, date, single letter or term of the program. A number tells where it has
+    :data:`LEAST_DIGITS` to :data:`MOST_DIGITS` significant digits. A term is up to :data:`MOST_OF_TERM` words
+    that the program itself uses.
     """
     if len(words) <= MOST_OF_TERM and all(word in vocabulary() for word in words):
         return False
@@ -66,7 +70,7 @@ def is_telling(words: list[str]) -> bool:
 
 @cache
 def vocabulary() -> frozenset[str]:
-    """Words of the program's own texts, names of its metrics and options among them."""
+    """Words of the program's own texts, metrics and options."""
     found: set[str] = set()
     for path in sorted(Path(__file__).parents[1].rglob("*")):
         if path.suffix not in (".py", ".html", ".yaml") or set(_NO_REPORT) & set(path.parts):

@@ -136,7 +136,7 @@ def _intervals(present: pd.Series, whose: Codes | None, kind: Kind, minimum: int
 
 
 def _joined(places: Array, n_places: int, whose: Codes | None, minimum: int) -> list[int]:
-    """Exclusive ends of joined intervals with nobody or ``minimum`` people in each.
+    """Exclusive ends of joined intervals with no or ``minimum`` people.
 
     The outer ones are never empty. ``places``: interval of each value.
     """
@@ -163,7 +163,7 @@ def _joined(places: Array, n_places: int, whose: Codes | None, minimum: int) -> 
 
 
 def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, float] | None:
-    """Range that round bounds may come from; None where too few people have a value.
+    """Range of round bounds; None where too few people have a value.
 
     The 1st and 99th percentile of the people, each of whom weighs as much as any other, and not beyond the values of
     the ``minimum``-th smallest and largest person.
@@ -177,7 +177,7 @@ def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, flo
 
 
 def _weights(whose: Codes | None, n: int) -> Array:
-    """Weight of each value, so that all people weigh the same; nobody weighs nothing."""
+    """Weight of each value; all people weigh the same."""
     if whose is None:
         return np.ones(n)
     codes, distinct = pd.factorize(whose)

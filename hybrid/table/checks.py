@@ -60,7 +60,7 @@ def formulas(column: Column, values: pd.Series) -> int:
 
 
 def unique_share(table: Table, names: Sequence[str]) -> float:
-    """Share of rows (0..1) of a person who is alone with their values in these columns.
+    """Share of rows (0..1) of people who are alone in these columns.
 
     Missing is a value; without persons every row is one.
     """
@@ -68,7 +68,7 @@ def unique_share(table: Table, names: Sequence[str]) -> float:
 
 
 def small_share(table: Table, names: Sequence[str], k: int) -> float:
-    """Share of rows (0..1) whose values in these columns fewer than k persons have.
+    """Share of rows (0..1) whose values fewer than k persons have.
 
     Counted as :func:`hybrid.table.holders.sharing` does.
     """

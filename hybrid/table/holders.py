@@ -1,7 +1,8 @@
-"""Number of people who hold each value: the one place where holders are counted.
+"""Number of people who hold each value.
 
-Charts, gates, protection, checks and descriptions of a table ask here how many people are behind a value. The members
-of a household are known together, so that what only they hold is what one household holds.
+The one place where holders are counted: charts, gates, protection, checks and descriptions of a table ask here how
+many people are behind a value. The members of a household are known together, so that what only they hold is what one
+household holds.
 """
 
 from __future__ import annotations
@@ -94,7 +95,10 @@ def sharing(table: Table, names: Sequence[str]) -> Array:
 
 
 def pair_numbers(first: Array, second: Array) -> Array:
-    """Numbers 0.. of the pairs that occur, by their first row; shape (n,), int64."""
+    """Numbers 0.. of the pairs that occur, by their first row.
+
+    Shape (n,), int64.
+    """
     if not len(first):
         return first
     keys, _ = pack(((column, int(column.max()) + 1) for column in (first, second)), len(first))

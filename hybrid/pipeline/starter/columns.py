@@ -105,7 +105,10 @@ def in_memory(spec: HierarchySpec, column: Column, values: pd.Series) -> Hierarc
 
 
 def write_hierarchies(table: Table, columns: Sequence[GuessedColumn], paths: dict[str, Path]) -> None:
-    """Write the hierarchies of columns to their files, for their owner alone: a list has values of single people."""
+    """Write the hierarchies of columns to their files.
+
+    With mode 0600, since a list has values of single people.
+    """
     for guessed in columns:
         if guessed.hierarchy is not None:
             name = guessed.column.name

@@ -127,19 +127,25 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
         return Pattern(whole)
     others = written.filter(pc.invert(pc.match_substring_regex(written, DATE_LIKE)))
     inside = next((Pattern(what, True) for what, form in _INSIDE.items() if _count(others, form) >= _SOME), None)
-    if inside is not None or column.kind is Kind.INTEGER:
+    if inside is not None:
         return inside
     what = _contact(pa.array(as_text(distinct, column), pa.large_string()))
     return None if what is None else Pattern(what, True)
 
 
 def contact_in(text: str) -> str | None:
-    """Contact that a text such as the name of a column holds, in the plural; None without one."""
+    """Contact in a text such as a column's name.
+
+    In the plural; None without one.
+    """
     return _contact(pa.array([text.replace("_", " ")], pa.large_string()))
 
 
 def _contact(written: pa.Array) -> str | None:
-    """Contact beside other words in any text, however few: a phone number of nine digits or more."""
+    """Contact beside other words in any of the texts.
+
+    A phone number has nine digits or more.
+    """
     texts = pc.replace_substring_regex(written, _DATE_INSIDE, " ")
     texts = texts.filter(pc.match_substring_regex(texts, _WORDS))
     return next((what for what, form in _CONTACTS.items() if _count(texts, form)), None)

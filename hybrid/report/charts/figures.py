@@ -114,7 +114,7 @@ CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def class_size_chart(before: Array | None, after: Array | None, k: int, least: int) -> Markup:
-    """Share of records by the number of people in their class, before and after anonymization.
+    """Share of records by people in their class, before and after.
 
     Both are numbers of people, one for each record. A line marks k.
 

@@ -114,7 +114,10 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
 
 
 def _unique(sharing: Array | None, least: int) -> float | None:
-    """Share of the records of people who are alone; None if unknown or a count of few."""
+    """Share of the records of people who are alone.
+
+    None if unknown or a count of few.
+    """
     if sharing is None:
         return None
     alone = int((sharing < 2).sum())
