@@ -10,7 +10,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.lamps import Lamp, lamps
-from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee
+from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.stated_tables import StatedTable
@@ -81,6 +81,8 @@ class FirstPage:
     protection: tuple[str, ...]
     lamps: tuple[Lamp, ...]
     not_attacked: tuple[str, ...]
+    promise: tuple[str, ...] = ()
+    """Terms of differential privacy, where the configuration asks for it."""
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
@@ -108,6 +110,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         else tuple(protection(facts.table, facts.config, facts.anonymization, facts.private, facts.protected)),
         lamps=lamps(verdict),
         not_attacked=tuple(not_attacked(evaluation)),
+        promise=() if facts is None else promise(facts.config, facts.private),
     )
 
 
@@ -133,7 +136,13 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
         ),
         lamps=(),
         not_attacked=(NOT_PUBLISHED, NOT_COMPARED),
+        promise=promise(facts.config, facts.private),
     )
+
+
+def promise(config: Mapping[str, Any], claimed: bool) -> tuple[str, ...]:
+    """Terms of differential privacy; nothing for a configuration without ``privacy.mode: dp``."""
+    return tuple(terms(config, claimed)) if is_dp(config) else ()
 
 
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:

@@ -130,14 +130,16 @@ def publish(
     ledger = Ledger(private_dir)
     roles = _decided(run)
     draw = count_run(private_dir, run)
-    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power)
+    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power, private=run.is_dp)
     _refuse_blocked(run, alone, ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
         _refuse_withdrawn(run, ledger, tags["release_tag"])
         existing = _published(releases_dir, tags["release_tag"], ledger)
         history = joined_history(run, ledger, releases_dir, private_dir)
-        found = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power)
+        found = judge(
+            run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power, run.is_dp
+        )
         verdict = with_roles(found, roles)
         _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
