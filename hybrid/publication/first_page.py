@@ -15,14 +15,7 @@ from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.stated_tables import StatedTable
 from hybrid.publication.table_facts import TableFacts, rounded
-from hybrid.publication.verdict import Decision, Verdict
-
-ANSWERS: dict[Decision, str] = {
-    "pass": "Every rule of the policy is met.",
-    "review": "A person must decide: at least one rule is not met or could not be judged. None forbids the release.",
-    "block": "This table must not leave: at least one rule of the policy forbids it.",
-}
-"""Meaning of each verdict."""
+from hybrid.publication.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         None for files that were audited, of whose making nothing is known.
     """
     return FirstPage(
-        answer=ANSWERS[verdict.status],
+        answer=answer(verdict),
         table=() if facts is None else tuple(_table(facts)),
         decided=() if facts is None else tuple(_decided(facts, verdict.policy)),
         protection=()
@@ -143,6 +136,26 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
 def promise(config: Mapping[str, Any], claimed: bool) -> tuple[str, ...]:
     """Terms of differential privacy; nothing for a configuration without ``privacy.mode: dp``."""
     return tuple(terms(config, claimed)) if is_dp(config) else ()
+
+
+def answer(verdict: Verdict) -> str:
+    """Meaning of a verdict, for whoever decides."""
+    match verdict.status:
+        case "pass":
+            return "Every rule of the policy is met."
+        case "block":
+            return "This table must not leave: at least one rule of the policy forbids it."
+        case "review":
+            return f"Your decision is needed. {open_rules(verdict)} None of them forbids the release."
+
+
+def open_rules(verdict: Verdict) -> str:
+    """State how many rules of a review are not met, and how many could not be judged."""
+    unknown = sum(check.status == "not judged" for check in verdict.open_checks)
+    failed = len(verdict.open_checks) - unknown
+    parts = [f"{failed} {'is' if failed == 1 else 'are'} not met"] * bool(failed)
+    parts += [f"{unknown} could not be judged"] * bool(unknown)
+    return f"Of the policy's rules, {' and '.join(parts)}." if parts else "No rule of the policy was judged."
 
 
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:

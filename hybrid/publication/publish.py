@@ -281,7 +281,7 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
     if catch_up_latest(existing.path) or latest is None:
         return "kept", name
     is_out = latest.path.name == name or latest.certificate.get("name") != run.data_set
-    if is_out or str(run.manifest["created"]) <= latest.created:
+    if is_out or str(run.manifest["created"]) <= latest.made:
         return "kept", name
     ledger.put_out(run.data_set, name)
     point_latest(existing.path)
@@ -302,6 +302,7 @@ def _build(
     now = datetime.now(UTC)
     target = releases_dir / f"{now:%Y-%m-%d}-{secrets.token_hex(4)}"
     created = now.isoformat(timespec="microseconds")
+    stated = created[:10] if run.is_dp else created  # the time of day may tell when the decision read real records
     signing_key, signer = release_signer(private_dir)
     with incoming(releases_dir) as temporary:
         for name, sha256 in run.payload.items():
@@ -310,14 +311,13 @@ def _build(
                 raise changed(run.source_of(name))
         _write_json(temporary / EVALUATION, private_evaluation() if run.is_dp else public_evaluation(run.evaluation))
         _write_json(temporary / MANIFEST, public_manifest(run.manifest))
-        page = summary_of(run, verdict, created)
-        named = () if run.is_dp else tuple(one.by for one in acceptances)
-        facts = ReleaseFacts(target.name, created, tags["data_tag"], named, page)
+        page = summary_of(run, verdict, stated, acceptances)
+        facts = ReleaseFacts(target.name, stated, tags["data_tag"], verdict, acceptances, page)
         write_descriptions(run, temporary, facts)
         certificate = build_certificate(
             run,
             release=target.name,
-            created=created,
+            created=stated,
             verdict=verdict,
             draw=draw,
             acceptances=acceptances,

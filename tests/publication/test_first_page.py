@@ -13,7 +13,7 @@ import pytest
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.criteria import QUESTIONS, criterion_of
-from hybrid.publication.first_page import ANSWERS, RunFacts, first_page, not_attacked
+from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
 from hybrid.publication.gate import judge
 from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -307,9 +307,29 @@ def test_passes_are_counted() -> None:
     assert folded(Verdict.of("p", checks[:1])) == "1 check passes"
 
 
+VERDICTS = [
+    Verdict.of("p", checks)
+    for checks in (
+        (),
+        (check("dcr_share"),),
+        (check("dcr_share", "block"),),
+        (check("dcr_share", "review"), check("nndr", "review"), check("inference", "not judged", None)),
+    )
+]
+
+
+def test_the_answer_counts_what_is_open() -> None:
+    assert answer(VERDICTS[3]) == (
+        "Your decision is needed. Of the policy's rules, 2 are not met and 1 could not be judged. None of them forbids "
+        "the release."
+    )
+    assert "No rule of the policy was judged." in answer(VERDICTS[0])
+    assert answer(VERDICTS[1]).startswith("Every rule") and "must not leave" in answer(VERDICTS[2])
+
+
 def every_sentence() -> list[str]:
     """The fixed sentences in their variants, with short column names."""
-    sentences = [*ANSWERS.values(), *QUESTIONS.values(), *not_attacked(Evaluation(()))]
+    sentences = [*map(answer, VERDICTS), *QUESTIONS.values(), *not_attacked(Evaluation(()))]
     one = MetricResult("linkability", "privacy", "synthetic", "lower", Measure(0.1))
     large = replace(one, outcome=Measure(0.1, details={"sampled": {"train": {"records": 9, "of": 10_000}}}))
     sentences += [*not_attacked(Evaluation((one,))), *not_attacked(Evaluation((large,)))]

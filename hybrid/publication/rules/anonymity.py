@@ -42,7 +42,7 @@ class AnonymityRules(RuleKind[AnonymityRule]):
 
     def private_hint(self, rule: AnonymityRule) -> str:  # noqa: ARG002 - of every quantity
         """A policy for such tables has no such rule."""
-        return "leave this rule out of the policy for differentially private tables, or accept by name"
+        return "judge differentially private tables by a policy without this rule"
 
 
 def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, private: bool) -> Check:

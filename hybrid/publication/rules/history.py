@@ -46,7 +46,7 @@ class HistoryRules(RuleKind[HistoryRule]):
 
     def private_hint(self, rule: HistoryRule) -> str:  # noqa: ARG002 - of every quantity
         """Fewer releases."""
-        return "release less often, or leave this rule out of the policy for differentially private tables"
+        return "release less often, or judge differentially private tables by a policy without this rule"
 
 
 def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Check:

@@ -103,8 +103,8 @@ class MetricRules(RuleKind[MetricRule]):
     def private_hint(self, rule: MetricRule) -> str:
         """More noise for rules about people, less noise or fewer columns for the others."""
         if criterion_of(rule.metric) is not None:
-            return "lower privacy.epsilon, or accept by name"
-        return "raise privacy.epsilon, leave columns out, or take more people; or accept by name"
+            return "lower privacy.epsilon"
+        return "raise privacy.epsilon, leave columns out, or take more people"
 
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
         """Metrics that are experimental, or whose direction is not the rule's.
