@@ -126,8 +126,8 @@ def test_no_file_of_a_release_has_a_time_of_day(three: dict[str, Path]) -> None:
     assert TIME_OF_DAY.search(b'"created": "2026-11-23T04:05:06.7+00:00"') and TIME_OF_DAY.search(b"at 4:05 UTC")
     for found in three.values():
         for path in found.iterdir():
-            for content in (path.read_bytes(), content_of(path)):
-                text = re.sub(rb"(2020-01-01|2026-12-31)T00:00:00", b"", content)  # the bounds that were declared
+            for whole in (path.read_bytes(), content_of(path)):
+                text = re.sub(rb"(2020-01-01|2026-12-31)T00:00:00", b"", whole)  # the bounds that were declared
                 assert TIME_OF_DAY.search(text) is None, (path.name, TIME_OF_DAY.search(text))
         certificate = json.loads((found / "certificate.json").read_text())
         assert certificate["created"] == found.name[:10]
