@@ -170,7 +170,7 @@ def not_attacked(evaluation: Evaluation) -> Iterator[str]:
         return
     yield "Nobody tried to attack the program that wrote the rows. It is not part of the release."
     if not any("retraining" in REGISTRY[name].needs for name in measured if name in REGISTRY):
-        yield "Nobody trained the program again and again to see what one person changes."
+        yield "Not tried: training the program again and again to see what one person changes."
     sampled = [outcome.details["sampled"].get("train") for outcome in measured.values() if "sampled" in outcome.details]
     if fewest := min(filter(None, sampled), key=lambda records: records["records"], default=None):
         yield (

@@ -211,7 +211,7 @@ def test_what_nobody_tried(metric: str | None) -> None:
     found = " ".join(not_attacked(Evaluation(made)))
     assert ("No attack on this table" in found) == (metric is None)
     trains = metric is not None and "retraining" in REGISTRY[metric].needs
-    assert ("Nobody trained the program" in found) == (metric is not None and not trains)
+    assert ("Not tried: training the program again" in found) == (metric is not None and not trains)
     failed = [replace(one, outcome=NotComputable("late", "timed_out")) for one in made]
     assert "No attack on this table" in " ".join(not_attacked(Evaluation(tuple(failed))))
 

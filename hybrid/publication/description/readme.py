@@ -31,8 +31,8 @@ def _lines(about: Description) -> Iterator[str]:
             yield from _columns(f"Table {table.name}: {table.rows:,} rows", table)
     page = about.page
     yield from ("", "## What was done", "")
-    done = (about.nature, *page.promise, *page.table, *page.protection, *page.decided)
-    yield from (f"- {_plain(sentence)}" for sentence in done if sentence)
+    done = (*page.promise, *page.table, *page.protection, *page.decided)
+    yield from (f"- {_plain(sentence)}" for sentence in done)
     yield from ("", "## Limits", "", _plain(page.answer), "")
     yield from (f"- {_plain(sentence)}" for sentence in (*unfit(about.unmet), *about.limits))
     yield from _unmet(about)

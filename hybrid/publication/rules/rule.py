@@ -215,7 +215,7 @@ def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = ""
         message = f"Does not apply: {reason}. The policy does not ask for it then."
         return Check(rule.name, "not judged", message, applies=False, details=details)
     status: Status = "block" if rule.if_not_computable == "block" else "not judged"
-    message = f"Cannot tell: {reason}. What is not known is not a pass."
+    message = f"Cannot tell: {reason}. Not measured, so not passed."
     return replace(_said(rule, status, message), details=details)
 
 
