@@ -1,4 +1,4 @@
-"""Numbers of metrics as people read them: within the range that their metric declares.
+"""Numbers of metrics as people read them: within the declared range.
 
 An interval around a number near the end of a range reaches beyond it where it is made of standard errors: 1.03 of a
 share, or 1,180 in 1,000 people. Computation and judgement use the numbers as they are; everything that prints a number
@@ -21,7 +21,7 @@ _OF_ROWS = frozenset({"value", "low", "high"})
 
 
 def range_of(metric: str) -> Range:
-    """Declared range of a metric; unbounded for a name that is not registered."""
+    """Declared range of a metric; unbounded for an unknown name."""
     return (REGISTRY[metric].low, REGISTRY[metric].high) if metric in REGISTRY else (None, None)
 
 
@@ -52,9 +52,9 @@ def within(number: float, limits: Range) -> float:
 
 
 def displayed(metric: str, outcome: Measure) -> Measure:
-    """A measure whose value, interval, reference and excess lie in the ranges of its metric.
+    """A measure within the ranges of its metric.
 
-    So do the values and intervals of its details: those of subgroups, secrets or columns.
+    So are reference and excess, and the values and intervals of its details: those of subgroups, secrets or columns.
     """
     limits = range_of(metric)
     low, high, reference = (
@@ -80,7 +80,7 @@ def _result(result: MetricResult) -> MetricResult:
 
 
 def _details(found: Any, limits: Range) -> Any:
-    """Details with the entries ``value``, ``low`` and ``high`` of every row in the range."""
+    """Details with each row's ``value``, ``low`` and ``high`` in range."""
     if isinstance(found, list):
         return [_details(one, limits) for one in found]
     if not isinstance(found, dict):

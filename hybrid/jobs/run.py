@@ -204,8 +204,10 @@ def summary(pipeline: Pipeline | LinkedRun) -> str:
 
 
 def promise_of(run: Pipeline | LinkedRun) -> tuple[str, ...]:
-    """Terms of differential privacy of a run; nothing where its configuration does not ask for it."""
-    return promise(run.config.model_dump(mode="json"), isinstance(run, Pipeline) and run.is_private)
+    """Terms of differential privacy of a run; empty without ``privacy.mode: dp``."""
+    if isinstance(run, LinkedRun):  # linked tables have no such mode
+        return ()
+    return promise(run.config.model_dump(mode="json"), run.is_private)
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:

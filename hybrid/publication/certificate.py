@@ -144,7 +144,10 @@ def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
 
 
 def _decision(roles: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Who decided the roles, and when; what the columns look like was read in the records."""
+    """Name and date of the decision on roles.
+
+    What the columns look like was read in the records.
+    """
     return None if roles is None else {key: roles.get(key) for key in ("decided_by", "date")}
 
 

@@ -139,7 +139,7 @@ def promise(config: Mapping[str, Any], claimed: bool) -> tuple[str, ...]:
 
 
 def answer(verdict: Verdict) -> str:
-    """Meaning of a verdict, for whoever decides."""
+    """Meaning of a verdict, for the person who decides."""
     match verdict.status:
         case "pass":
             return "Every rule of the policy is met."
@@ -150,7 +150,7 @@ def answer(verdict: Verdict) -> str:
 
 
 def open_rules(verdict: Verdict) -> str:
-    """State how many rules of a review are not met, and how many could not be judged."""
+    """Number of rules that are not met or were not judged."""
     unknown = sum(check.status == "not judged" for check in verdict.open_checks)
     failed = len(verdict.open_checks) - unknown
     parts = [f"{failed} {'is' if failed == 1 else 'are'} not met"] * bool(failed)

@@ -30,12 +30,12 @@ class Release:
 
     @property
     def created(self) -> str:
-        """When it was made as the certificate states it: UTC, ISO 8601; of a private table the day alone."""
+        """Time that the certificate states; of a private table its day."""
         return str(self.certificate["created"])
 
     @property
     def made(self) -> str:
-        """When it was made, UTC, ISO 8601: sorts by time.
+        """Time of making, UTC, ISO 8601: sorts by time.
 
         Of a private table, whose certificate states the day alone, the time at which that file was written here.
         """

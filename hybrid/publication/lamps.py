@@ -152,7 +152,7 @@ def _deciding(checks: Sequence[Check]) -> Check:
 
 
 def _reach(check: Check) -> float:
-    """Upper end of the interval as a multiple of the limit, or as it is where the limit is 0 or unknown."""
+    """Upper end of the interval in limits; as it is without one."""
     high = _ends(check)[1]
     return high / check.limit if check.limit else high
 
@@ -167,7 +167,7 @@ def _keeps_away(check: Check) -> bool:
 
 
 def _found(criterion: Criterion, check: Check) -> str:
-    """Whether a leak was found, and what follows."""
+    """Sentence on the leak that was found, or not."""
     low, high = _ends(check)
     match check.standing:
         case "pass" if low > 0:
@@ -186,7 +186,7 @@ def _found(criterion: Criterion, check: Check) -> str:
 
 
 def _three_parts(criterion: Criterion, check: Check, words: str) -> Iterator[str]:
-    """What was measured, what cannot be ruled out, and what is allowed."""
+    """Sentences on what was measured, cannot be ruled out, and is allowed."""
     if check.measured is not None:
         yield words.format(_counted(criterion, _rounded(check.measured, check.limit, _step(criterion, check.measured))))
     said = check.standing == "not ruled out" and _ends(check)[0] <= 0
@@ -199,7 +199,7 @@ def _three_parts(criterion: Criterion, check: Check, words: str) -> Iterator[str
 
 
 def _closeness(checks: Sequence[Check]) -> Iterator[str]:
-    """Whether rows are closer to real records than is allowed, by metrics without a common unit."""
+    """Sentence on closeness to real records, by metrics of different units."""
     close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
     if any(check.status in ("review", "block") for check in close):
         yield "Rows are closer to real records than the policy allows."
@@ -219,7 +219,10 @@ def _counted(criterion: Criterion, share: float) -> str:
 
 
 def _step(criterion: Criterion, share: float) -> float:
-    """Unit that a share is rounded to: thousandths, and two significant digits of small shares that are counted."""
+    """Unit that a share is rounded to.
+
+    Thousandths, and two significant digits of small shares that are counted.
+    """
     if criterion == "membership" or abs(share) >= _WHOLE or not share:
         return 0.001
     return float(10.0 ** (math.floor(math.log10(abs(share))) - 1))
@@ -232,6 +235,6 @@ def _rounded(share: float, limit: float | None, step: float) -> float:
 
 
 def _rounded_up(high: float, limit: float | None, step: float) -> float:
-    """An upper end rounded up, but not beyond the limit that it keeps."""
+    """An upper end rounded up, at most to a limit it keeps."""
     up = step * math.ceil(high / step - 1e-9)
     return limit if limit is not None and high <= limit < up else up

@@ -10,12 +10,15 @@ KEYWORD = "synthetic data"
 
 
 def is_synthetic(config: Mapping[str, Any]) -> bool:
-    """True if a generator drew the released rows; ``config`` is the configuration as resolved (JSON types)."""
+    """True if a generator drew the released rows.
+
+    ``config`` is the configuration as resolved (JSON types).
+    """
     return (config.get("synthesize") or {}).get("generator") != "none"
 
 
 def nature(config: Mapping[str, Any]) -> str:
-    """State what a row of the released table is, or of the released tables about people."""
+    """Sentence on the rows of the released table, or tables about people."""
     if not is_synthetic(config):
         record = "anonymized record" if config.get("anonymize") else "record"
         return f"No row is synthetic: each stands for one {record} of a person."

@@ -61,7 +61,10 @@ class Check:
 
     @property
     def standing(self) -> Standing:
-        """How it is shown; everything that shows a check or a lamp takes its sign and colour from here."""
+        """The status as it is shown.
+
+        Everything that shows a check or a lamp takes its sign and colour from here.
+        """
         if self.status == "pass" and self.excess is not None and self.limit is not None and self.excess[1] > self.limit:
             return "not ruled out"
         return self.status

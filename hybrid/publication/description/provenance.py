@@ -78,7 +78,7 @@ def provenance(about: Description, run: FinishedRun, source_tag: str, approvers:
 
 
 def _when(created: str) -> dict[str, Any]:
-    """When the release was made; the day alone has a term of its own."""
+    """Time of the release; the day alone has another term."""
     if "T" in created:
         return {"prov:generatedAtTime": {"@type": "xsd:dateTime", "@value": created}}
     return {"dct:issued": {"@type": "xsd:date", "@value": created}}

@@ -1,4 +1,4 @@
-"""Uses that a release is unfit for, by the rules that it does not meet."""
+"""Uses that a release is unfit for, by its unmet rules."""
 
 from __future__ import annotations
 

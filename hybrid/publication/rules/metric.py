@@ -101,7 +101,7 @@ class MetricRules(RuleKind[MetricRule]):
             yield _about_release(check, rule, metric.column, metric.table)
 
     def private_hint(self, rule: MetricRule) -> str:
-        """More noise for rules about people, less noise or fewer columns for the others."""
+        """More noise for rules about people, less for the others."""
         if criterion_of(rule.metric) is not None:
             return "lower privacy.epsilon"
         return "raise privacy.epsilon, leave columns out, or take more people"

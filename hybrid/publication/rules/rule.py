@@ -145,7 +145,10 @@ class RuleKind(ABC, Generic[AnyRule]):
         """
 
     def private_hint(self, rule: AnyRule) -> str:
-        """What to try under ``privacy.mode: dp``, which refuses most options that the hints of policies name."""
+        """Hint under ``privacy.mode: dp``.
+
+        The mode refuses most options that the hints of policies name.
+        """
         raise NotImplementedError
 
     def contradictions(self, rule: AnyRule, facts: Facts) -> Iterator[Problem]:  # noqa: ARG002 - most have none

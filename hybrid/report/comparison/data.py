@@ -129,19 +129,20 @@ def limits_of(column: Column) -> Range:
 
 
 def shown_mean(estimate: Estimate, column: Column) -> Estimate:
-    """A mean of a column as it is shown, within the column's range."""
+    """A mean of a column, within the column's range."""
     return _within(estimate, limits_of(column))
 
 
 def shown_difference(estimate: Estimate, column: Column) -> Estimate:
-    """A difference of two means of a column as it is shown, within the range of such differences."""
+    """A difference of two means of a column, within its range."""
     low, high = limits_of(column)
     return estimate if low is None or high is None else _within(estimate, (low - high, high - low))
 
 
 def _within(estimate: Estimate, limits: Range) -> Estimate:
-    ends = {name: getattr(estimate, name) for name in ("value", *ENDS)}
-    return replace(estimate, **{name: within(end, limits) for name, end in ends.items() if end is not None})
+    ends = {name: end for name in ("value", *ENDS) if (end := getattr(estimate, name)) is not None}
+    inside: dict[str, Any] = {name: within(end, limits) for name, end in ends.items()}
+    return replace(estimate, **inside)
 
 
 def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
