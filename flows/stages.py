@@ -21,6 +21,7 @@ from prefect.cache_policies import NO_CACHE
 from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.progress import LogProgress, Progress
+from hybrid.evaluation.display import displayed_evaluation
 from hybrid.jobs.run import summary
 from hybrid.jobs.start import AnyConfig, AnyRun, start
 from hybrid.operations.notify import Outcome
@@ -115,7 +116,8 @@ def show_run(pipeline: AnyRun, folder: Path) -> None:
     """Show a finished run's verdict, figures and report link in Prefect."""
     publish_artifacts(pipeline.config.name, summary(pipeline), folder / "report.html")
     columns = ("table", "name", "stage", "column", "value", "ci", "reference", "direction", "state")
-    rows = [{key: metric.to_json().get(key) for key in columns} for metric in pipeline.evaluation.metrics]
+    metrics = displayed_evaluation(pipeline.evaluation).metrics
+    rows = [{key: metric.to_json().get(key) for key in columns} for metric in metrics]
     create_table_artifact(rows, key=artifact_key(pipeline.config.name, "figures"))
 
 

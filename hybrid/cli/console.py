@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ COLORS = {
     "review": "yellow",
     "block": "red",
     "not judged": "magenta",
+    "not ruled out": "white",
     "ok": "green",
     "note": "cyan",
     "error": "red",
@@ -96,15 +97,18 @@ def line(status: str, text: str, hint: str = "") -> None:
     out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
 
 
-def print_verdict(verdict: Verdict, draw: str = "") -> None:
-    """Print the verdict, the draw's number and the open checks.
+def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ()) -> None:
+    """Print the verdict, the draw's number, the open checks and the lamps.
 
-    The other checks are counted.
+    The other checks are counted. ``promise`` has the terms of differential privacy.
     """
+    from hybrid.publication.lamps import lamps
     from hybrid.publication.verdict import folded
 
     colour = f"bold {COLORS[verdict.status]}"
     out.print(styled("\n", (verdict.status.upper(), colour), f"   policy {verdict.policy}"))
+    for said in promise:
+        out.print(f"  {said}")
     if draw:
         out.print(f"  {draw}")
     for check in verdict.open_checks:
@@ -112,6 +116,8 @@ def print_verdict(verdict: Verdict, draw: str = "") -> None:
         if check.hint:
             out.print(f"             try: {check.hint}")
     out.print(f"  {folded(verdict)}")
+    for lamp in lamps(verdict):
+        out.print(styled("  ", (f"{lamp.status:<14}", COLORS[lamp.status]), f"{lamp.question} {lamp.sentence}"))
 
 
 @contextmanager

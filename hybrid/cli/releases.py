@@ -202,7 +202,8 @@ def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
     if signed is None:
         console.line("note", "authorship was not checked: the release is unsigned")
         return
-    about = f"release {signed.certificate['release']}, made {signed.certificate['created'][:19]} UTC"
+    made = signed.certificate["created"][:19].replace("T", " ")
+    about = f"release {signed.certificate['release']}, made {made} UTC"
     if keys:
         console.line("ok", f"signed by key {', '.join(signers(signed, keys).values())}: {about}")
     else:

@@ -66,7 +66,7 @@ def side_by_side(
         return
     grid = Grid("", *found.runs)
     grid.add_row("verdict", *found.verdicts)
-    for row in (*found.settings, *found.metrics):
+    for row in (*found.risks, *found.settings, *found.metrics):
         grid.add_row(f"{row.what} (apart)" if row.apart else row.what, *row.values)
     console.out.print(grid)
 

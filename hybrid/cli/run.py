@@ -29,7 +29,7 @@ def run(
     work: Work = Path("work"),
 ) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
-    from hybrid.jobs.run import new_folder
+    from hybrid.jobs.run import new_folder, promise_of
     from hybrid.jobs.start import configuration
     from hybrid.jobs.start import run as run_pipeline
 
@@ -37,7 +37,7 @@ def run(
     folder = out or new_folder(loaded.name)
     with console.progress() as progress:
         done = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
-    console.print_verdict(done.verdict, "" if done.draw is None else done.draw.words)
+    console.print_verdict(done.verdict, "" if done.draw is None else done.draw.words, promise_of(done))
     console.out.print()
     _show_results(done, folder)
 
@@ -56,7 +56,7 @@ def sample(
 
     They are a new run, which has an evaluation and a verdict of its own, and is counted as a draw.
     """
-    from hybrid.jobs.run import new_folder
+    from hybrid.jobs.run import new_folder, promise_of
     from hybrid.jobs.sample_run import sample_run
 
     folder = out or new_folder("sample", run.resolve().parent)
@@ -64,7 +64,7 @@ def sample(
         pipeline = sample_run(run, where, out=folder, rows=rows, work=work, progress=progress)
     chosen, redrawn = pipeline.selection, pipeline.redrawn
     assert chosen is not None and redrawn is not None
-    console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words)
+    console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words, promise_of(pipeline))
     console.out.print(f"\ncondition        met by {chosen.rate(redrawn)} of what the generator drew")
     _show_results(pipeline, folder)
 

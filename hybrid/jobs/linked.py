@@ -72,7 +72,8 @@ def _write_tables(run: LinkedRun, folder: Path) -> None:
     for name, table in run.released.items():
         config, pipeline = run.config.views[name], run.tables[name]
         where = folder / file_of(name, config)
-        write_table(table, where, config.data.separator, config.data.encoding, pipeline.layout)
+        drawn = not pipeline.is_unsynthesized
+        write_table(table, where, config.data.separator, config.data.encoding, pipeline.layout, drawn)
     for name, table in run.sources.public.items():
         config = run.config.public[name]
         file, where = config.data_file, folder / file_of(name, config)

@@ -38,8 +38,10 @@ from hybrid.publication.finished_run import (
     REPORT,
     read_run,
 )
+from hybrid.publication.first_page import promise
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.known_leak import refuse_known_leak
+from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power
@@ -198,9 +200,19 @@ def write_audit(
 def summary(pipeline: Pipeline | LinkedRun) -> str:
     """Verdict and open checks as Markdown, for orchestrators."""
     verdict = pipeline.verdict
-    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check | |", "|---|---|---|"]
+    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", *(f"\n{said}" for said in promise_of(pipeline))]
+    lines += ["", "| | check | |", "|---|---|---|"]
     lines += [f"| {check.status} | {check.rule} | {check.message} |" for check in verdict.open_checks]
-    return "\n".join([*lines, "", folded(verdict)])
+    lines += ["", folded(verdict), "", "| | risk | |", "|---|---|---|"]
+    lines += [f"| {lamp.status} | {lamp.question} | {lamp.sentence} |" for lamp in lamps(verdict)]
+    return "\n".join(lines)
+
+
+def promise_of(run: Pipeline | LinkedRun) -> tuple[str, ...]:
+    """Terms of differential privacy of a run; empty without ``privacy.mode: dp``."""
+    if isinstance(run, LinkedRun):  # linked tables have no such mode
+        return ()
+    return promise(run.config.model_dump(mode="json"), run.is_private)
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:

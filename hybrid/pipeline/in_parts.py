@@ -27,6 +27,7 @@ from hybrid.table.append import appended
 from hybrid.table.arrow import plain_schema, to_arrow
 from hybrid.table.persons import n_persons
 from hybrid.table.record_hash import SECRET_BYTES, record_hashes
+from hybrid.table.write import marked
 
 Draw = Callable[[int, int], Generated]
 """``draw(n, number)`` gives about n rows in random order; each number has random numbers of its own."""
@@ -93,7 +94,7 @@ def draw_in_parts(
             table = part.table
             counted.add(table)
             released = to_arrow(finish(table, written, persons))
-            writer = writer or pq.ParquetWriter(file, plain_schema(released.schema))
+            writer = writer or pq.ParquetWriter(file, marked(plain_schema(released.schema)))
             writer.write_table(released.cast(writer.schema))
             sampled.append(_share(table, 1 / n_parts, persons))
             written += len(table)

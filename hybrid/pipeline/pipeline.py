@@ -276,7 +276,9 @@ class Pipeline(Tables):
         result = None if self.anonymized is None else self.anonymized.result
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
-        return with_roles(judge(policy, self.evaluation, result, draws=draws, power=self.power), self.roles)
+        private = self.config.privacy is not None
+        found = judge(policy, self.evaluation, result, draws=draws, power=self.power, private=private)
+        return with_roles(found, self.roles)
 
     @cached_property
     def roles(self) -> DecidedRoles:

@@ -128,6 +128,7 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
         The records without undecided columns.
     """
     generalized = set(table.schema.quasi_identifiers) if config.anonymize is not None else set()
+    noisy = config.privacy is not None  # every column is drawn from noisy counts
     kept = [column for column in table.schema.without_identifiers() if column.name not in generalized]
     evidence = {column.name: evidence_of(column, table.frame[column.name]) for column in kept}
     masked = {name: evidence_of(table.schema[name], table.frame[name]) for name in sorted(config.unlabelled)}
@@ -135,7 +136,7 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
         decided_by=None if config.roles is None else config.roles.decided_by,
         date=None if config.roles is None else config.roles.date.isoformat(),
         undecided=undecided_columns(config),
-        as_they_are=tuple(evidence),
+        as_they_are=() if noisy else tuple(evidence),
         suspected=tuple(name for name, found in (evidence | masked).items() if found is not None and found.strong),
         repeating=without_person(config, table),
         person=config.data.person_columns,

@@ -102,7 +102,8 @@ class Tables(PeopleTables):
         if isinstance(self.drawn, DrawnInParts):
             shutil.copyfile(self.drawn.file, target)
         else:
-            write_table(self.synthetic, target, data.separator, data.encoding, self.layout)
+            drawn = not self.is_unsynthesized
+            write_table(self.synthetic, target, data.separator, data.encoding, self.layout, drawn)
         return target
 
     def _drawn_privately(self) -> Generated:

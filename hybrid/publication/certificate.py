@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
-from hybrid.publication.first_page import FirstPage, RunFacts, first_page, private_page
+from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.nature import is_synthetic, nature
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
 from hybrid.publication.private_words import SOURCE_NOTE, WITHHELD, unit_words
+from hybrid.publication.protection_words import listed
 from hybrid.publication.redact import public_anonymization, public_config
 from hybrid.publication.stated_tables import stated_tables
 from hybrid.publication.table_facts import TableFacts
@@ -58,7 +60,7 @@ def build_certificate(
     run : FinishedRun
         What is published.
     release, created : str
-        Name of the release's folder; when it was made (UTC, ISO 8601).
+        Name of the release's folder; when it was made (UTC, ISO 8601), of a private table the day alone.
     verdict, acceptances
         What the gate said, and who accepted a review.
     draw : Draw
@@ -76,13 +78,14 @@ def build_certificate(
         Of JSON types; ``checksum`` is that of all other entries. It detects accidents only; the signed statement,
         which holds the same content, detects tampering.
     """
-    policy = run.policy
+    policy, config = run.policy, run.manifest["config"]
     content = {
         "format": FORMAT,
         "release": release,
         "name": run.manifest.get("name"),
         "created": created,
-        "summary": summary_of(run, verdict, created).to_json(),
+        "released": {"synthetic": is_synthetic(config), "words": nature(config)},
+        "summary": summary_of(run, verdict, created, acceptances).to_json(),
         "verdict": verdict.to_json(),
         "draw": asdict(draw) | {"words": draw.words},
         "policy": {
@@ -136,7 +139,16 @@ def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
         "seed": PRIVATE_SEED_NOTE,
         "source": {"tag": WITHHELD, "about": SOURCE_NOTE, "fingerprint": WITHHELD},
         "release_tag": WITHHELD,
+        "roles": _decision(content["roles"]),
     }
+
+
+def _decision(roles: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Name and date of the decision on roles.
+
+    What the columns look like was read in the records.
+    """
+    return None if roles is None else {key: roles.get(key) for key in ("decided_by", "date")}
 
 
 def _tables(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,8 +157,11 @@ def _tables(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {"tables": found} if found else {}
 
 
-def summary_of(run: FinishedRun, verdict: Verdict, created: str) -> FirstPage:
-    """Build the plain-language summary; ``created`` is in ISO 8601."""
+def summary_of(run: FinishedRun, verdict: Verdict, created: str, acceptances: Sequence[Acceptance] = ()) -> FirstPage:
+    """Build the plain-language summary.
+
+    ``created`` is in ISO 8601; ``acceptances`` are those by which a review was published, none before.
+    """
     manifest = run.manifest
     facts = RunFacts(
         name=run.data_set,
@@ -159,7 +174,13 @@ def summary_of(run: FinishedRun, verdict: Verdict, created: str) -> FirstPage:
         protected=manifest.get("protection"),
         tables=stated_tables(manifest),
     )
-    return private_page(verdict.policy, facts) if run.is_dp else first_page(verdict, run.evaluation, facts)
+    if run.is_dp:
+        return private_page(verdict.policy, facts)
+    page = first_page(verdict, run.evaluation, facts)
+    if verdict.status != "review" or not acceptances:
+        return page
+    names = listed([f"{one.by} ({one.proof})" if one.proof else one.by for one in acceptances])
+    return replace(page, answer=f"{open_rules(verdict)} Accepted by name all the same: {names}.")
 
 
 def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:

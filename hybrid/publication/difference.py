@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from hybrid.evaluation.display import range_of, within
 from hybrid.publication.certificate import metrics_of
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.folder import Release
@@ -200,8 +201,8 @@ def value_words(metric: Mapping[str, Any] | None) -> str:
     """Value of a metric with its interval; "–" without one."""
     if metric is None or metric["state"] != "ok":
         return "–"
-    ends = "" if metric["ci"] is None else f" ({metric['ci'][0]:.4g} to {metric['ci'][1]:.4g})"
-    return f"{metric['value']:.4g}{ends}"
+    value, *ends = (within(number, range_of(metric["name"])) for number in (metric["value"], *(metric["ci"] or ())))
+    return f"{value:.4g} ({ends[0]:.4g} to {ends[1]:.4g})" if ends else f"{value:.4g}"
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Change]:

@@ -10,19 +10,12 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.lamps import Lamp, lamps
-from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee
+from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.stated_tables import StatedTable
 from hybrid.publication.table_facts import TableFacts, rounded
-from hybrid.publication.verdict import Decision, Verdict
-
-ANSWERS: dict[Decision, str] = {
-    "pass": "Every rule of the policy is met.",
-    "review": "A person must decide: at least one rule is not met or could not be judged. None forbids the release.",
-    "block": "This table must not leave: at least one rule of the policy forbids it.",
-}
-"""Meaning of each verdict."""
+from hybrid.publication.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -81,6 +74,8 @@ class FirstPage:
     protection: tuple[str, ...]
     lamps: tuple[Lamp, ...]
     not_attacked: tuple[str, ...]
+    promise: tuple[str, ...] = ()
+    """Terms of differential privacy, where the configuration asks for it."""
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
@@ -100,7 +95,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         None for files that were audited, of whose making nothing is known.
     """
     return FirstPage(
-        answer=ANSWERS[verdict.status],
+        answer=answer(verdict),
         table=() if facts is None else tuple(_table(facts)),
         decided=() if facts is None else tuple(_decided(facts, verdict.policy)),
         protection=()
@@ -108,6 +103,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         else tuple(protection(facts.table, facts.config, facts.anonymization, facts.private, facts.protected)),
         lamps=lamps(verdict),
         not_attacked=tuple(not_attacked(evaluation)),
+        promise=() if facts is None else promise(facts.config, facts.private),
     )
 
 
@@ -133,7 +129,33 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
         ),
         lamps=(),
         not_attacked=(NOT_PUBLISHED, NOT_COMPARED),
+        promise=promise(facts.config, facts.private),
     )
+
+
+def promise(config: Mapping[str, Any], claimed: bool) -> tuple[str, ...]:
+    """Terms of differential privacy; nothing for a configuration without ``privacy.mode: dp``."""
+    return tuple(terms(config, claimed)) if is_dp(config) else ()
+
+
+def answer(verdict: Verdict) -> str:
+    """Meaning of a verdict, for the person who decides."""
+    match verdict.status:
+        case "pass":
+            return "Every rule of the policy is met."
+        case "block":
+            return "This table must not leave: at least one rule of the policy forbids it."
+        case "review":
+            return f"Your decision is needed. {open_rules(verdict)} None of them forbids the release."
+
+
+def open_rules(verdict: Verdict) -> str:
+    """Number of rules that are not met or were not judged."""
+    unknown = sum(check.status == "not judged" for check in verdict.open_checks)
+    failed = len(verdict.open_checks) - unknown
+    parts = [f"{failed} {'is' if failed == 1 else 'are'} not met"] * bool(failed)
+    parts += [f"{unknown} could not be judged"] * bool(unknown)
+    return f"Of the policy's rules, {' and '.join(parts)}." if parts else "No rule of the policy was judged."
 
 
 def not_attacked(evaluation: Evaluation) -> Iterator[str]:
@@ -148,7 +170,7 @@ def not_attacked(evaluation: Evaluation) -> Iterator[str]:
         return
     yield "Nobody tried to attack the program that wrote the rows. It is not part of the release."
     if not any("retraining" in REGISTRY[name].needs for name in measured if name in REGISTRY):
-        yield "Nobody trained the program again and again to see what one person changes."
+        yield "Not tried: training the program again and again to see what one person changes."
     sampled = [outcome.details["sampled"].get("train") for outcome in measured.values() if "sampled" in outcome.details]
     if fewest := min(filter(None, sampled), key=lambda records: records["records"], default=None):
         yield (

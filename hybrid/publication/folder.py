@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,17 @@ class Release:
 
     @property
     def created(self) -> str:
-        """UTC, ISO 8601: sorts by time."""
+        """Time that the certificate states; of a private table its day."""
         return str(self.certificate["created"])
+
+    @property
+    def made(self) -> str:
+        """Time of making, UTC, ISO 8601: sorts by time.
+
+        Of a private table, whose certificate states the day alone, the time at which that file was written here.
+        """
+        written = datetime.fromtimestamp((self.path / CERTIFICATE).stat().st_mtime, UTC)
+        return self.created if "T" in self.created else written.isoformat(timespec="microseconds")
 
     @property
     def withdrawn(self) -> Mapping[str, Any] | None:
@@ -68,7 +78,7 @@ def releases_in(releases_dir: Path) -> list[Release]:
         if path.name[0] != "." and path.is_dir() and not path.is_symlink():
             release = _read(path)
             found.extend([] if release is None else [release])
-    return sorted(found, key=lambda release: (release.created, release.path.name))
+    return sorted(found, key=lambda release: (release.made, release.path.name))
 
 
 def latest_in(releases_dir: Path) -> Release | None:
@@ -120,7 +130,7 @@ def catch_up_latest(release: Path) -> bool:
     it was.
     """
     found, latest = _read(release), latest_in(release.parent)
-    if found is None or (latest is not None and latest.created >= found.created):
+    if found is None or (latest is not None and latest.made >= found.made):
         return False
     point_latest(release)
     return True
@@ -144,7 +154,7 @@ def read_mark(release: Path) -> Mapping[str, Any] | None:
 def _read(path: Path) -> Release | None:
     try:
         release = Release(path, json.loads((path / CERTIFICATE).read_bytes()))
-        _ = release.created
+        _ = release.made
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return release

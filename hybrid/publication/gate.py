@@ -31,6 +31,7 @@ def judge(
     exposure: Exposure | str | None = None,
     draws: int = 1,
     power: Power | None = None,
+    private: bool = False,
 ) -> Verdict:
     """Apply every rule of a policy; the worst status wins.
 
@@ -49,6 +50,8 @@ def judge(
         How often this data was drawn under this policy, this run included; 1 or more.
     power : Power or None
         Which planted leaks the verdict noticed; None: none were planted.
+    private : bool
+        Whether the configuration has ``privacy.mode: dp``. The rules are the same; hints name what there is to change.
 
     Returns
     -------
@@ -62,7 +65,13 @@ def judge(
         A rule's direction is not that of its metric: it would let the bad and hold back the good.
     """
     facts = Facts(
-        evaluation, anonymization, exposure, confidence_of_each(policy, evaluation), policy.trust, strictness(draws)
+        evaluation,
+        anonymization,
+        exposure,
+        confidence_of_each(policy, evaluation),
+        policy.trust,
+        private,
+        strictness(draws),
     )
     problems = [
         Problem(f"policy {policy.name!r}, {problem.message}", problem.hint)
@@ -71,7 +80,11 @@ def judge(
     ]
     if problems:
         raise ConfigError(problems)
-    checks = [check for kind, rule in policy.by_kind() for check in kind.judge(rule, facts)]
+    rules = [
+        (kind, rule.model_copy(update={"hint": kind.private_hint(rule)}) if private else rule)
+        for kind, rule in policy.by_kind()
+    ]
+    checks = [check for kind, rule in rules for check in kind.judge(rule, facts)]
     whole = (*power_checks(policy, power), *all_rows_checks(policy, evaluation.all_rows))
     return Verdict.of(f"{policy.name} {policy.version}", (*checks, *whole))
 

@@ -1,15 +1,20 @@
-"""Lamps of the first page: status and sentence of each criterion."""
+"""Lamps of the first page: status and sentence of each criterion.
+
+A sentence has three parts: what was measured, what cannot be ruled out, and what the policy allows. Status and numbers
+are those of the same checks, so no green lamp stands beside a number above its limit.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from hybrid.publication.criteria import QUESTIONS, Criterion, criterion_of
+from hybrid.publication.rules.comparisons import per_thousand
 from hybrid.publication.rules.rule import text_of
-from hybrid.publication.verdict import Check, Status, Verdict
+from hybrid.publication.verdict import WORST_FIRST, Check, Standing, Verdict
 
 OF_THE_MOST_EXPOSED = ("membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
 """Attacks on the people or the subgroup most at risk, whose numbers are not those of everybody."""
@@ -17,6 +22,36 @@ EXACT_COPIES = "identical_match"
 """The metric of copies that counts rows; the others measure distances."""
 OF_SEVERAL_ROWS = "copied_sequences"
 """The metric of linkability whose target is a person with several rows."""
+COIN = 500
+"""Right answers of 1,000 by a coin to the question which of two people is in the data."""
+_WHOLE = 0.01
+"""Shares from here on are told in whole numbers of 1,000."""
+_MEASURED: dict[Criterion, str] = {
+    "singling out": (
+        "Of 1,000 tries to pick out one person, {} succeed on people in the data than on people who are not in it."
+    ),
+    "linkability": (
+        "Of 1,000 people in the data, an attacker can join the two halves of {} records than of people who are not in "
+        "it."
+    ),
+    "inference": (
+        "Of 1,000 people in the data, an attacker guesses the secrets of {} than of people who are not in it."
+    ),
+    "membership": (
+        "An attacker sees two people and must say which one is in the data. "
+        f"Of 1,000 answers, {{}} are right. A coin gets {COIN}."
+    ),
+    "copies": "Of 1,000 rows, {} are equal to a real record than chance explains.",
+}
+"""What an attack gets from people in the data beyond what it gets from people who are not in it."""
+_JOINED = (
+    "Of 1,000 people in the data, an attacker can join the two halves of a record, or find two records, of {} than of "
+    "people who are not in it."
+)
+_OF_EXPOSED: dict[Criterion, str] = {
+    "inference": "Of 1,000 of them, an attacker guesses the secrets of {}.",
+    "membership": "Of 1,000 answers, {} are right.",
+}
 
 
 @dataclass(frozen=True)
@@ -30,15 +65,15 @@ class Lamp:
         membership, or copies.
     question : str
         The question.
-    status : {"pass", "review", "block", "not judged"}
-        The worst result of all checks about it; not judged: unknown.
+    status : {"pass", "not ruled out", "review", "block", "not judged"}
+        The worst of all checks about it, as each is shown (:attr:`Check.standing`); not judged: unknown.
     sentence : str
-        The answer.
+        What was measured, what cannot be ruled out, and what is allowed.
     """
 
     criterion: Criterion
     question: str
-    status: Status
+    status: Standing
     sentence: str
 
     def to_json(self) -> dict[str, Any]:
@@ -70,15 +105,14 @@ def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
     )
 
 
-def _status(checks: Sequence[Check]) -> Status:
-    """The worst status of the checks that apply, else not judged."""
-    found = {check.status for check in checks if check.applies}
-    order: tuple[Status, ...] = ("block", "review", "not judged", "pass")
-    return next((status for status in order if status in found), "not judged")
+def _status(checks: Sequence[Check]) -> Standing:
+    """The worst of the checks that apply, else not judged."""
+    found = {check.standing for check in checks if check.applies}
+    return next((standing for standing in WORST_FIRST if standing in found), "not judged")
 
 
 def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
-    """The answer in natural frequencies, by the intervals' upper ends."""
+    """The answer in natural frequencies."""
     if not checks:
         return "Cannot tell: the policy has no rule about it."
     asked = [check for check in checks if check.applies]
@@ -89,102 +123,118 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
         return "Cannot tell: no test of it could be judged."
     exposed = [check for check in measured if check.metric in OF_THE_MOST_EXPOSED]
     everybody = [check for check in measured if check not in exposed]
-    if criterion == "copies":
-        everybody = [check for check in measured if check.metric == EXACT_COPIES]
-    frequency = _FREQUENCIES[criterion]
-    if any(check.metric == OF_SEVERAL_ROWS for check in everybody):
-        frequency = _joined
-    sentences = [frequency(_per_thousand(everybody))] if everybody else []
-    if any(check.excess is not None and check.excess[0] > 0 for check in everybody):
-        sentences.append("This is more than chance explains.")
+    distances = [check for check in everybody if criterion == "copies" and check.metric != EXACT_COPIES]
+    counted = [check for check in everybody if check not in distances]
+    sentences: list[str] = []
+    if counted:
+        several = any(check.metric == OF_SEVERAL_ROWS for check in counted)
+        words, worst = _JOINED if several else _MEASURED[criterion], _deciding(counted)
+        sentences += [_found(criterion, worst), *_three_parts(criterion, worst, words)]
     if exposed:
-        sentences.append(_of_exposed(criterion, _per_thousand(exposed)))
-    return " ".join([*sentences, *_remarks(criterion, asked)])
-
-
-def _remarks(criterion: Criterion, asked: Sequence[Check]) -> Iterator[str]:
-    """Remarks beyond the frequencies."""
-    failed = [check.excess for check in asked if check.status in ("review", "block") and check.excess is not None]
-    if criterion == "copies" and any(high >= 0 for _, high in failed):
-        yield "Rows are closer to real records than the policy allows."
-    elif (
-        criterion == "copies"
-        and not failed
-        and any(check.metric != EXACT_COPIES and check.excess is not None for check in asked)
-    ):
-        yield "Rows are no closer to real records than the policy allows."
-    if any(high < 0 for _, high in failed):
-        yield "The rows keep away from the people in the data. This, too, shows who they are."
+        worst = _deciding(exposed)
+        found = _found(criterion, worst)
+        sentences += [f"For the people most at risk: {found[0].lower()}{found[1:]}"]
+        sentences += _three_parts(criterion, worst, _OF_EXPOSED[criterion])
+    sentences += _closeness(distances)
+    if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
+        sentences.append("The rows keep away from the people in the data. This, too, shows who they are.")
     if any(check.excess is None for check in asked):
-        yield "At least one test could not be judged."
+        sentences.append("At least one test could not be judged.")
+    return " ".join(sentences)
 
 
-def _per_thousand(checks: Sequence[Check]) -> int:
-    """The highest upper end in 1,000, rounded up.
+def _deciding(checks: Sequence[Check]) -> Check:
+    """The check whose numbers the lamp states.
 
-    An excess is (r_T - r_C)/(1 - r_C) of the success rates on training persons and on people never seen, so it is
-    never below their difference: "at most so many more" holds.
+    Of the worst, the one whose interval reaches farthest beyond its limit.
     """
-    high = max(check.excess[1] for check in checks if check.excess is not None)
-    return math.ceil(1000 * min(max(high, 0.0), 1.0) - 1e-9)
+    return min(checks, key=lambda check: (WORST_FIRST.index(check.standing), -_reach(check)))
 
 
-def _more(high: int) -> str:
-    return f"at most {text_of(high)} more" if high else "no more"
+def _reach(check: Check) -> float:
+    """Upper end of the interval in limits; as it is without one."""
+    high = _ends(check)[1]
+    return high / check.limit if check.limit else high
 
 
-def _singled_out(high: int) -> str:
-    return (
-        f"Of 1,000 tries to pick out one person, {_more(high)} succeed on people in the data than on people who are "
-        "not in it."
-    )
+def _ends(check: Check) -> tuple[float, float]:
+    assert check.excess is not None
+    return check.excess
 
 
-def _linked(high: int) -> str:
-    return (
-        f"Of 1,000 people in the data, an attacker could join the two halves of {_more(high)} records than of people "
-        "who are not in it."
-    )
+def _keeps_away(check: Check) -> bool:
+    return _ends(check)[1] < 0
 
 
-def _joined(high: int) -> str:
-    return (
-        f"Of 1,000 people in the data, an attacker could join the two halves of a record, or find two records, of "
-        f"{_more(high)} than of people who are not in it."
-    )
+def _found(criterion: Criterion, check: Check) -> str:
+    """Sentence on the leak that was found, or not."""
+    low, high = _ends(check)
+    match check.standing:
+        case "pass" if low > 0:
+            return "A leak was found that the policy allows."
+        case "not ruled out" if low > 0:
+            return "A leak was found. With so few people it is not certain that it is as small as the policy asks."
+        case "not ruled out":
+            most = per_thousand(_rounded_up(high, check.limit, _step(criterion, high)))
+            return f"No leak was found, but with so few people one of up to {most} in 1,000 cannot be ruled out."
+        case "review" | "block" if high >= 0 and check.limit is not None and low <= check.limit:
+            return "It does not pass, since a table that is drawn again is judged more strictly."
+        case "review" | "block" if high >= 0:
+            return "A leak was found that the policy does not allow."
+        case _:
+            return "No leak was found."
 
 
-def _guessed(high: int) -> str:
-    return (
-        f"Of 1,000 people in the data, an attacker would guess the secrets of {_more(high)} than of people who are "
-        "not in it."
-    )
+def _three_parts(criterion: Criterion, check: Check, words: str) -> Iterator[str]:
+    """Sentences on what was measured, cannot be ruled out, and is allowed."""
+    if check.measured is not None:
+        yield words.format(_counted(criterion, _rounded(check.measured, check.limit, _step(criterion, check.measured))))
+    said = check.standing == "not ruled out" and _ends(check)[0] <= 0
+    if not said and not _keeps_away(check):
+        high = _ends(check)[1]
+        up_to = _counted(criterion, _rounded_up(high, check.limit, _step(criterion, high)))
+        yield f"Up to {up_to} cannot be ruled out."
+    if check.limit is not None:
+        yield f"The policy allows {_counted(criterion, check.limit)}."
 
 
-def _recognized(high: int) -> str:
-    return (
-        "An attacker sees two people and must say which one is in the data. "
-        f"Of 1,000 answers, {_right(high)} are right. A coin gets 500."
-    )
+def _closeness(checks: Sequence[Check]) -> Iterator[str]:
+    """Sentence on closeness to real records, by metrics of different units."""
+    close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
+    if any(check.status in ("review", "block") for check in close):
+        yield "Rows are closer to real records than the policy allows."
+    elif any(check.standing == "not ruled out" for check in close):
+        yield "Rows closer to real records than the policy allows were not found, but cannot be ruled out."
+    elif close and len(close) == len(checks):
+        yield "Rows are no closer to real records than the policy allows."
 
 
-def _copied(high: int) -> str:
-    return f"Of 1,000 rows, {_more(high)} are equal to a real record than chance explains."
+def _counted(criterion: Criterion, share: float) -> str:
+    """A share of 1,000, on the scale of the criterion's sentence."""
+    if criterion == "membership":
+        return text_of(max(COIN + 1000 * share, 0.0))
+    if not share:
+        return "no more"
+    return f"{per_thousand(abs(share))} {'more' if share > 0 else 'fewer'}"
 
 
-_FREQUENCIES: dict[Criterion, Callable[[int], str]] = {
-    "singling out": _singled_out,
-    "linkability": _linked,
-    "inference": _guessed,
-    "membership": _recognized,
-    "copies": _copied,
-}
+def _step(criterion: Criterion, share: float) -> float:
+    """Unit that a share is rounded to.
+
+    Thousandths, and two significant digits of small shares that are counted.
+    """
+    if criterion == "membership" or abs(share) >= _WHOLE or not share:
+        return 0.001
+    return float(10.0 ** (math.floor(math.log10(abs(share))) - 1))
 
 
-def _right(high: int) -> str:
-    return f"at most {text_of(min(500 + high, 1000))}"
+def _rounded(share: float, limit: float | None, step: float) -> float:
+    """A share rounded, but not beyond the limit that it keeps."""
+    near = step * round(share / step)
+    return limit if limit is not None and share <= limit < near else near
 
 
-def _of_exposed(criterion: Criterion, high: int) -> str:
-    """The upper end for the people and the group most at risk."""
-    return f"For the people most at risk: {_right(high) if criterion == 'membership' else _more(high)} of 1,000."
+def _rounded_up(high: float, limit: float | None, step: float) -> float:
+    """An upper end rounded up, at most to a limit it keeps."""
+    up = step * math.ceil(high / step - 1e-9)
+    return limit if limit is not None and high <= limit < up else up

@@ -46,5 +46,5 @@ def newest_own(releases_dir: Path, ledger: Ledger, data_set: str) -> Release | N
         for found in releases_in(releases_dir)
         if found.certificate.get("name") == data_set and found.path.name not in gone
     ]
-    newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.created), default=None)
+    newest = max(own, key=lambda found: (order.get(found.path.name, -1), found.made), default=None)
     return None if newest is None or verify_own(newest.path, ledger) else newest

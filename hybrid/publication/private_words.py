@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from hybrid.privacy.accounting import at_most
 from hybrid.table.options import EACH_ROW
 
@@ -28,6 +30,32 @@ NOT_COMPARED = "How close this table is to its source is not published: real rec
 def is_dp(config: Mapping[str, Any]) -> bool:
     """True for a configuration with ``privacy.mode: dp`` (JSON types)."""
     return config.get("privacy") is not None
+
+
+def terms(config: Mapping[str, Any], claimed: bool) -> Iterator[str]:
+    """State epsilon and delta, for first pages and terminals.
+
+    Parameters
+    ----------
+    config : mapping
+        A configuration with the section ``privacy`` (JSON types).
+    claimed : bool
+        Whether its run makes the claim.
+    """
+    privacy = config["privacy"]
+    epsilon = at_most(privacy["epsilon"], 6)
+    delta = np.format_float_positional(float(at_most(privacy["delta"], 6)), trim="-")
+    if not claimed:
+        yield (
+            f"This run asked for differential privacy with epsilon = {epsilon} and delta = {delta}, and does not claim "
+            "it: its seed was given."
+        )
+        return
+    yield f"The table is differentially private for each person, with epsilon = {epsilon} and delta = {delta}."
+    yield (
+        "With or without any one person, each table is about as likely. The chance of it changes by a factor of at "
+        f"most {at_most(math.exp(privacy['epsilon']), 3)}, and by {delta} beyond that."
+    )
 
 
 def guarantee(config: Mapping[str, Any]) -> Iterator[str]:

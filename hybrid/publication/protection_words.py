@@ -48,7 +48,6 @@ def protection(
     yield _identifiers(table, config)
     if is_dp(config):
         yield from steps(config)
-        yield _promised(None, private)
         return
     elsewhere = anonymization is not None and anonymization.drawn is not None
     yield from () if elsewhere else _protected(protected)

@@ -132,14 +132,16 @@ def publish(
     ledger = Ledger(private_dir)
     roles = _decided(run)
     draw = count_run(private_dir, run)
-    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power)
+    alone = judge(run.policy, run.evaluation, run.anonymization, draws=draw.number, power=run.power, private=run.is_dp)
     _refuse_blocked(run, alone, ledger, private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
         _refuse_withdrawn(run, ledger, tags["release_tag"])
         existing = _published(releases_dir, tags["release_tag"], ledger)
         history = joined_history(run, ledger, releases_dir, private_dir)
-        found = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power)
+        found = judge(
+            run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power, run.is_dp
+        )
         verdict = with_roles(found, roles)
         _refuse_blocked(run, verdict, ledger, private_dir)
         if existing is not None:
@@ -281,7 +283,7 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
     if catch_up_latest(existing.path) or latest is None:
         return "kept", name
     is_out = latest.path.name == name or latest.certificate.get("name") != run.data_set
-    if is_out or str(run.manifest["created"]) <= latest.created:
+    if is_out or str(run.manifest["created"]) <= latest.made:
         return "kept", name
     ledger.put_out(run.data_set, name)
     point_latest(existing.path)
@@ -302,6 +304,7 @@ def _build(
     now = datetime.now(UTC)
     target = releases_dir / f"{now:%Y-%m-%d}-{secrets.token_hex(4)}"
     created = now.isoformat(timespec="microseconds")
+    stated = created[:10] if run.is_dp else created  # the time of day may tell when the decision read real records
     signing_key, signer = release_signer(private_dir)
     with incoming(releases_dir) as temporary:
         for name, sha256 in run.payload.items():
@@ -310,14 +313,13 @@ def _build(
                 raise changed(run.source_of(name))
         _write_json(temporary / EVALUATION, private_evaluation() if run.is_dp else public_evaluation(run.evaluation))
         _write_json(temporary / MANIFEST, public_manifest(run.manifest))
-        page = summary_of(run, verdict, created)
-        named = () if run.is_dp else tuple(one.by for one in acceptances)
-        facts = ReleaseFacts(target.name, created, tags["data_tag"], named, page)
+        page = summary_of(run, verdict, stated, acceptances)
+        facts = ReleaseFacts(target.name, stated, tags["data_tag"], verdict, acceptances, page)
         write_descriptions(run, temporary, facts)
         certificate = build_certificate(
             run,
             release=target.name,
-            created=created,
+            created=stated,
             verdict=verdict,
             draw=draw,
             acceptances=acceptances,

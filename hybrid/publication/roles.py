@@ -71,7 +71,7 @@ class DecidedRoles:
         if self.undecided:
             open_points.append(f"undecided and left out: {', '.join(self.undecided)}")
         if self.suspected:
-            open_points.append(f"look like identifiers and are left as they are: {', '.join(self.suspected)}")
+            open_points.append(f"look like identifiers and have another role: {', '.join(self.suspected)}")
         if self.repeating:
             open_points.append(
                 f"rows with equal {', '.join(self.repeating)} count as different people: one person may fill a class "

@@ -11,6 +11,7 @@ from hybrid.publication.certificate import metrics_of
 from hybrid.publication.difference import released_metrics, settings_of, short_words, value_words
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.gate import judge
+from hybrid.publication.lamps import lamps
 from hybrid.publication.redact import public_config
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
@@ -46,6 +47,8 @@ class SideBySide:
     ----------
     runs, created, verdicts : tuple of str
         Names of the folders; when they were made (UTC, ISO 8601); what the policy says of each alone.
+    risks : tuple of Row
+        Lamps: the standing of each question about the people in the data.
     settings : tuple of Row
         Options that differ, as a certificate states them.
     metrics : tuple of Row
@@ -55,6 +58,7 @@ class SideBySide:
     runs: tuple[str, ...]
     created: tuple[str, ...]
     verdicts: tuple[str, ...]
+    risks: tuple[Row, ...]
     settings: tuple[Row, ...]
     metrics: tuple[Row, ...]
 
@@ -78,12 +82,17 @@ def side_by_side(runs: Sequence[FinishedRun]) -> SideBySide:
     """
     if not 2 <= len(runs) <= MOST:
         raise ConfigError(f"{len(runs)} runs cannot stand side by side", hint=f"choose 2 to {MOST}")
+    judged = [verdict_of(run) for run in runs]
     settings = [settings_of(public_config(run.manifest["config"])) for run in runs]
     metrics = [released_metrics(metrics_of(run.evaluation)) for run in runs]
     return SideBySide(
         runs=tuple(run.folder.name for run in runs),
         created=tuple(str(run.manifest["created"]) for run in runs),
-        verdicts=tuple(verdict_of(run).status for run in runs),
+        verdicts=tuple(found.status for found in judged),
+        risks=tuple(
+            Row(same[0].question, tuple(lamp.status for lamp in same))
+            for same in zip(*(lamps(found) for found in judged), strict=True)
+        ),
         settings=tuple(
             Row(key, tuple(short_words(one.get(key)) for one in settings))
             for key in dict.fromkeys(key for one in settings for key in one)
@@ -103,7 +112,7 @@ def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
     default those that the run states.
     """
     number = (run.draw or 1) if draws is None else draws
-    found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power)
+    found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power, private=run.is_dp)
     return with_roles(found, DecidedRoles.from_json(run.manifest.get("roles")))
 
 

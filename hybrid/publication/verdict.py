@@ -5,9 +5,10 @@ One check per rule and number, the worst decides.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,10 @@ Decision = Literal["pass", "review", "block"]
 """Verdict on a run: release, let people decide, or refuse."""
 Status = Literal["pass", "review", "block", "not judged"]
 """Result of one check; not judged: there is no number to judge."""
+Standing = Literal["pass", "not ruled out", "review", "block", "not judged"]
+"""How a check, or several about one question, is shown; not ruled out: it passes, and more than what is allowed was not
+found, but the upper end of its interval lies beyond the limit."""
+WORST_FIRST: tuple[Standing, ...] = ("block", "review", "not judged", "not ruled out", "pass")
 SEVERITY: dict[Decision, int] = {"pass": 0, "review": 1, "block": 2}
 _SHOWN = 12
 """Open checks that the short form of a verdict lists."""
@@ -41,8 +46,28 @@ class Check:
     """Metric of the released table that the check is about."""
     excess: tuple[float, float] | None = None
     """Ends of the excess over people never seen, widened so that the intervals of all rules hold together."""
+    measured: float | None = None
+    """That excess: 0 without a leak, within -1..1."""
+    limit: float | None = None
+    """What is allowed of it."""
     table: str | None = None
     """Table it is about, of several linked ones; None for a single table, and for what is about all of them."""
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Parse an entry of :meth:`Verdict.to_json`; entries of later versions are left out."""
+        known = {entry.name for entry in fields(cls)}
+        return cls(**{name: value for name, value in content.items() if name in known})
+
+    @property
+    def standing(self) -> Standing:
+        """The status as it is shown.
+
+        Everything that shows a check or a lamp takes its sign and colour from here.
+        """
+        if self.status == "pass" and self.excess is not None and self.limit is not None and self.excess[1] > self.limit:
+            return "not ruled out"
+        return self.status
 
     @property
     def decision(self) -> Decision:

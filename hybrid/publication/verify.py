@@ -96,7 +96,7 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
         if not all((*stated, certificate["decided"]["by"])):
             yield Problem(f"{CERTIFICATE} withholds its verdict and states no privacy budget", "do not use it")
         return
-    worst = Verdict.of(verdict["policy"], tuple(Check(**check) for check in verdict["checks"])).status
+    worst = Verdict.of(verdict["policy"], tuple(Check.from_json(check) for check in verdict["checks"])).status
     if worst != verdict["status"]:
         yield Problem(f"{CERTIFICATE}: the verdict is {verdict['status']}, the worst check {worst}", _FETCH)
     names = {person_of(found["by"]) for found in certificate["acceptances"] if found["by"] and found["reason"]}

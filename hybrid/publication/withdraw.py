@@ -109,7 +109,7 @@ def _move_latest(releases_dir: Path, ledger: Ledger, withdrawn: Release, data_se
     gone = {found.release for found in ledger.withdrawals()}
     order = {name: at for at, name in enumerate(ledger.outs(data_set))}
     kept = [found for found in releases_in(releases_dir) if found.path.name not in gone]
-    kept.sort(key=lambda found: (found.path.name in order, order.get(found.path.name, 0), found.created), reverse=True)
+    kept.sort(key=lambda found: (found.path.name in order, order.get(found.path.name, 0), found.made), reverse=True)
     newest = next((found for found in kept if not verify_own(found.path, ledger)), None)
     if newest is None:
         (releases_dir / LATEST).unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -202,4 +203,31 @@ def test_models_in_words() -> None:
     assert describe({"model": "l_diversity", "l": 2, "attribute": "pay"}) == "distinct l-diversity of pay with l = 2"
     assert describe({"model": "k_map", "k": 7}) == "k_map (k = 7)"
     text = describe({"model": "t_closeness", "t": 0.2, "distance": "equal", "attribute": "pay"})
-    assert text == "t_closeness of pay (t = 0.2, distance = equal)"
+    assert text == (
+        "t_closeness of pay (t = 0.2, distance = equal; compared with all records that were anonymized, suppressed "
+        "ones included)"
+    )
+    assert "; compared with all records" in describe({"model": "beta_likeness", "beta": 1, "attribute": "pay"})
+
+
+def test_closeness_is_to_the_whole_table_with_the_suppressed() -> None:
+    """Li et al. 2007: the stated number is that of all records; against those that remain it is another."""
+    rows = [("a", "flu")] * 6 + [("a", "cold")] * 4 + [("b", "flu")] * 5 + [("b", "cold")] * 4 + [("c", "rare")] * 1
+    table = table_of({"a": Q, "s": S}, a=[a for a, _ in rows], s=[s for _, s in rows])
+    model = {"model": "t_closeness", "t": 0.3, "attribute": "s"}
+    done = anonymize(table, {"a": flat("a", list("abc"))}, AnonymizeOptions(k=5, suppression_limit=0.2, models=[model]))
+    assert len(done.suppressed) == 1 and done.result.levels == {"a": 0}
+
+    def largest(reference: list[str]) -> float:
+        shares = pd.Series(reference).value_counts(normalize=True)
+        gaps = []
+        for label in "ab":
+            inside = pd.Series([s for a, s in rows if a == label]).value_counts(normalize=True)
+            gaps.append(0.5 * float(inside.sub(shares, fill_value=0).abs().sum()))
+        return max(gaps)
+
+    (stated,) = [float(one["reached"]) for one in done.result.verified["models"]]
+    assert stated == pytest.approx(largest([s for _, s in rows]))
+    assert stated != pytest.approx(largest([s for a, s in rows if a != "c"]))
+    (words,) = [describe(found) for found in done.result.models]
+    assert "compared with all records that were anonymized, suppressed ones included" in words

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
+import os
 import re
+import shutil
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -23,7 +26,7 @@ from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.publication.certificate import Acceptance
-from hybrid.publication.folder import releases_in
+from hybrid.publication.folder import catch_up_latest, point_latest, releases_in
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish
 from hybrid.publication.release_tags import tags_of
@@ -114,6 +117,53 @@ def test_verdicts_differed_and_nothing_of_them_is_public(three: dict[str, Path])
         text = b"".join(content_of(path) for path in found.iterdir())
         for word in (REASON, "Ida Rhodes", SECRET, "column_shapes (", '"pass"', '"review"', "peak_memory_bytes"):
             assert word.encode() not in text, word
+
+
+TIME_OF_DAY = re.compile(rb"(?<![\w.])[0-2]?\d:[0-5]\d(?![\w])|\d{4}-\d\d-\d\d[T ]\d\d")
+
+
+def test_no_file_of_a_release_has_a_time_of_day(three: dict[str, Path]) -> None:
+    assert TIME_OF_DAY.search(b'"created": "2026-11-23T04:05:06.7+00:00"') and TIME_OF_DAY.search(b"at 4:05 UTC")
+    for found in three.values():
+        for path in found.iterdir():
+            for whole in (path.read_bytes(), content_of(path)):
+                text = re.sub(rb"(2020-01-01|2026-12-31)T00:00:00", b"", whole)  # the bounds that were declared
+                assert TIME_OF_DAY.search(text) is None, (path.name, TIME_OF_DAY.search(text))
+        certificate = json.loads((found / "certificate.json").read_text())
+        assert certificate["created"] == found.name[:10]
+        (entry,) = Ledger(found.parents[1] / "work").entries()
+        assert entry.created.startswith(f"{certificate['created']}T")
+
+
+def test_releases_of_one_day_keep_their_order(three: dict[str, Path], tmp_path: Path) -> None:
+    first, second = (tmp_path / f"2026-11-23-{name}" for name in ("bbbbbbbb", "aaaaaaaa"))
+    for at, folder in enumerate((first, second)):
+        shutil.copytree(three["whole"], folder)
+        os.utime(folder / "certificate.json", (1e9 + at, 1e9 + at))
+    assert [found.path for found in releases_in(tmp_path)] == [first, second]
+    point_latest(first)
+    assert catch_up_latest(second) and not catch_up_latest(first)
+
+
+def words_of(page: Path) -> str:
+    """Text of a page without markup, styles and figures."""
+    bare = re.sub(r"<(style|svg)\b.*?</\1>", " ", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", bare)).split())
+
+
+def test_what_a_private_run_prints_about_protection_is_true(three: dict[str, Path]) -> None:
+    """The operator's pages state the terms first, and nothing of stages that such a run does not have."""
+    for found in three.values():
+        run = next(path for path in (found.parents[1] / "runs").iterdir())
+        operator = words_of(run / "report.html")
+        terms = "differentially private for each person, with epsilon = 2 and delta = 0.00001."
+        for text in (operator, words_of(found / "report.html")):
+            assert terms in text and text.index(terms) < text.index("How people are protected")
+        for untrue in ("Protection is off", "went into everything", "Left as they are", "left as they are", "coarse"):
+            assert untrue not in operator, untrue
+        assert "put random noise on all that it took from these counts" in operator
+        hints = re.findall(r"To try: (.*?)\.(?: |$)", operator)
+        assert not any(re.search(r"anonymize|transition|min_leaf|sample\.|protect|hierarch", hint) for hint in hints)
 
 
 def test_certificate_states_account_and_decision(three: dict[str, Path]) -> None:

@@ -110,10 +110,23 @@ FALSIFIERS: dict[str, tuple[str, ...]] = {
         f"{MODE}::test_table_is_a_function_of_noisy_counts_of_values_and_pairs",
     ),
     r"No row stands for a person\.": (f"{MODE}::test_table_is_a_function_of_noisy_counts_of_values_and_pairs",),
-    r"Differential privacy is claimed for the released rows\.": (
+    r"The table is differentially private for each person, with epsilon = .* and delta = .*\.": (
+        f"{AUDIT}::test_the_true_build_on_the_command_line",
         f"{RELEASE}::test_run_that_claims_nothing_is_not_published",
+        f"{WORDS}::test_first_screens_state_epsilon_and_delta",
     ),
-    r"The terms are in the details\.": (f"{RELEASE}::test_certificate_states_account_and_decision",),
+    r"Every row is synthetic: a program drew it, which had learned from records of people\.": (
+        f"{MODE}::test_table_is_a_function_of_noisy_counts_of_values_and_pairs",
+        "tests/publication/test_nature.py::test_rows_are_called_synthetic_where_a_generator_drew_them",
+    ),
+    r"With or without any one person, each table is about as likely\.": (
+        f"{AUDIT}::test_the_true_build_on_the_command_line",
+        f"{AUDIT}::test_one_run_of_140_canaries_notices_epsilon_30_and_missing_noise",
+    ),
+    r"The chance of it changes by a factor of at most .*, and by .* beyond that\.": (
+        f"{WORDS}::test_first_screens_state_epsilon_and_delta",
+        f"{AUDIT}::test_noise_of_a_half_or_quarter_of_the_deviation_is_refuted",
+    ),
     r"Attacks on this table, where any were made, and their results are not published\.": (
         f"{RELEASE}::test_certificate_states_account_and_decision",
         f"{RELEASE}::test_verdicts_differed_and_nothing_of_them_is_public",

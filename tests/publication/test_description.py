@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hybrid.base.errors import VerificationError
-from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.croissant import croissant
 from hybrid.publication.description.datapackage import datapackage
@@ -30,15 +30,17 @@ from hybrid.publication.description.dcat import dcat
 from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile, describe
 from hybrid.publication.description.options import PublishOptions
 from hybrid.publication.description.readme import readme
+from hybrid.publication.description.unfit import unfit
 from hybrid.publication.finished_run import REPORT, read_run
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.key import release_tag
-from hybrid.publication.policy import Policy
+from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.publication.publish import publish
+from hybrid.publication.verdict import Check
 from hybrid.publication.verify import verify
 from hybrid.table import Column, Kind, Role, Schema
 from hybrid.table.schema import ColumnFormat
-from tests.publication.conftest import FINGERPRINT, SEED, RunMaker
+from tests.publication.conftest import FINGERPRINT, SEED, RunMaker, a_policy
 
 SHAPES = Path(__file__).parents[1] / "data" / "dcat" / "dcat_ap_mandatory.ttl"
 PROV = rdflib.Namespace("http://www.w3.org/ns/prov#")
@@ -206,7 +208,8 @@ def test_without_the_section_nothing_is_made_up_and_the_gap_is_named(
         release = published(None)
     assert "states no license and no contact" in caplog.text
     croissant = read(release, "croissant.json")
-    assert not {"license", "url", "creator", "publisher", "keywords"} & set(croissant)
+    assert not {"license", "url", "creator", "publisher"} & set(croissant)
+    assert croissant["keywords"] == ["synthetic data"]
     assert croissant["name"] == "adult"
     text = (release / "README.md").read_text()
     assert "Licence: not stated" in text and "Contact: not stated" in text
@@ -291,3 +294,45 @@ def test_the_publishers_words_do_not_make_another_release(make_run: RunMaker) ->
 def test_texts_that_no_format_can_carry_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         PublishOptions.model_validate(wrong)
+
+
+def test_the_readme_of_an_accepted_review_names_rules_people_and_uses(make_run: RunMaker, tmp_path: Path) -> None:
+    policy = a_policy().model_dump(mode="json") | {
+        "rules": [
+            {"name": "dates of a row", "metric": "gaps_between_dates", "direction": "lower", "compare": "low"}
+            | {"review": 0.15, "reason": "Stays must be as long as in the real table.", "hint": "declare them"},
+            {"name": "exact copies", "metric": "identical_match", "direction": "lower", "compare": "excess"}
+            | {"review": 0.001, "reason": "No copies."},
+        ]
+    }
+    measured = Evaluation(
+        (
+            MetricResult("gaps_between_dates", "fidelity", "synthetic", "lower", Measure(0.8035, 0.6453, 0.9617)),
+            MetricResult("identical_match", "privacy", "synthetic", "lower", NotComputable("no control set")),
+        )
+    )
+    run = make_run(measured=measured, judged_by=Policy.model_validate(policy))
+    given = {"accept_review": True, "by": "Ida Rhodes", "reason": "seen | read"}
+    release = publish(run, tmp_path / "releases", tmp_path / "work", **given)
+    text = (release / "README.md").read_text(encoding="utf-8")
+    certificate = read(release, "certificate.json")
+    day = certificate["acceptances"][0]["at"][:10]
+    for words in (
+        "Of the policy's rules, 1 is not met and 1 could not be judged.",
+        "- **dates of a row** (review): The score is 0.8035 (between 0.6453 and 0.9617).",
+        "0.6453; allowed is at most 0.15. Stays must be as long as in the real table.",
+        "- **exact copies** (not judged): Cannot tell: no control set.",
+        f"- Ida Rhodes on {day} (not proven: the name as it was given). Reason: seen \\| read",
+        "Do not study lengths of stay",
+        "“Does it repeat real records?” was not answered as the policy asks.",
+    ):
+        assert words in text, words
+    assert "Accepted by name all the same: Ida" in certificate["summary"]["answer"]
+    assert "Your decision is needed" not in text and "A person must decide" not in text
+
+
+def test_every_rule_of_the_packaged_policies_has_a_use_or_a_question() -> None:
+    for path in packaged_policies().values():
+        for rule in load_policy(path).rules:
+            assert list(unfit((Check(rule.name, "review", "m", metric=rule.metric),))), rule.metric
+    assert list(unfit(())) == []

@@ -7,12 +7,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.criteria import QUESTIONS, criterion_of
-from hybrid.publication.first_page import ANSWERS, RunFacts, first_page, not_attacked
+from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
 from hybrid.publication.gate import judge
 from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
@@ -66,44 +67,127 @@ def test_what_does_not_apply_is_not_a_green_lamp() -> None:
     assert found.status == "not judged" and found.sentence.startswith("Cannot tell: it was not tried")
 
 
+def judged(metric: str, excess: tuple[float, float], limit: float, status: Any = "pass", measured: Any = None) -> Check:
+    return check(metric, status, excess, limit=limit, measured=sum(excess) / 2 if measured is None else measured)
+
+
 @pytest.mark.parametrize(
-    ("metric", "high", "words"),
+    ("metric", "measured", "excess", "limit", "words"),
     [
-        ("singling_out", 0.0085, "Of 1,000 tries to pick out one person, at most 9 more succeed"),
-        ("singling_out", -0.0, "no more succeed"),
-        ("linkability", 0.0123, "of at most 13 more records"),
-        ("inference", 0.02, "the secrets of at most 20 more"),
-        ("membership", 0.02, "at most 520 are right"),
-        ("membership", 0.7, "at most 1,000 are right"),
-        ("identical_match", 0.0011, "Of 1,000 rows, at most 2 more are equal"),
+        (
+            "singling_out",
+            0.0012,
+            (-0.1, 0.00848),
+            0.03,
+            "No leak was found. Of 1,000 tries to pick out one person, 1.2 more succeed on people in the data than on "
+            "people who are not in it. Up to 8.5 more cannot be ruled out. The policy allows 30 more.",
+        ),
+        ("singling_out", -0.02, (-0.1, 0.0), 0.03, "20 fewer succeed on people in the data"),
+        ("linkability", 0.0, (-0.1, 0.0123), 0.02, "of no more records"),
+        ("linkability", 0.0, (-0.1, 0.0123), 0.02, "Up to 13 more cannot be ruled out."),
+        (
+            "inference",
+            0.012,
+            (-0.4, 0.46871),
+            0.05,
+            "No leak was found, but with so few people one of up to 469 in 1,000 cannot be ruled out. Of 1,000 people "
+            "in the data, an attacker guesses the secrets of 12 more than of people who are not in it. The policy "
+            "allows 50 more.",
+        ),
+        ("membership", 0.01, (-0.01, 0.02), 0.02, "Of 1,000 answers, 510 are right. A coin gets 500. Up to 520 cannot"),
+        ("membership", 0.3, (0.1, 0.5), 0.02, "Up to 1,000 cannot be ruled out. The policy allows 520."),
+        ("identical_match", 0.0011, (-0.01, 0.011), 0.02, "Of 1,000 rows, 1.1 more are equal to a real record"),
     ],
 )
-def test_upper_ends_are_rounded_up_to_frequencies(metric: str, high: float, words: str) -> None:
-    assert words in lamp(str(criterion_of(metric)), check(metric, excess=(-0.1, high))).sentence
+def test_a_lamp_says_what_was_measured_what_cannot_be_ruled_out_and_what_is_allowed(
+    metric: str, measured: float, excess: tuple[float, float], limit: float, words: str
+) -> None:
+    assert words in lamp(str(criterion_of(metric)), judged(metric, excess, limit, measured=measured)).sentence
 
 
-def test_the_widest_interval_counts_and_the_most_exposed_stand_apart() -> None:
-    checks = [check("inference", excess=(-0.01, high)) for high in (0.01, 0.03)]
-    exposed = check("inference_subgroups", excess=(-0.1, 0.2))
+@pytest.mark.parametrize(
+    ("excess", "status", "standing", "words"),
+    [
+        ((-0.01, 0.04), "pass", "pass", "No leak was found."),
+        ((0.01, 0.04), "pass", "pass", "A leak was found that the policy allows."),
+        ((-0.01, 0.06), "pass", "not ruled out", "No leak was found, but with so few people one of up to 60 in 1,000"),
+        ((0.01, 0.06), "pass", "not ruled out", "A leak was found. With so few people it is not certain"),
+        ((0.06, 0.1), "review", "review", "A leak was found that the policy does not allow."),
+        ((0.01, 0.1), "review", "review", "drawn again is judged more strictly"),
+        ((-0.1, -0.06), "review", "review", "No leak was found."),
+    ],
+)
+def test_a_lamp_says_whether_a_leak_was_found(
+    excess: tuple[float, float], status: str, standing: str, words: str
+) -> None:
+    found = lamp("inference", judged("inference", excess, 0.05, status))
+    assert found.status == standing and found.sentence.startswith(words) != ("drawn again" in words)
+    assert words in found.sentence
+
+
+def test_numbers_are_those_of_the_deciding_check_and_the_most_exposed_stand_apart() -> None:
+    checks = [judged("inference", (-0.01, 0.01), 0.05), judged("inference_quasi", (-0.03, 0.03), 0.01)]
+    exposed = judged("inference_subgroups", (0.15, 0.3), 0.1, "review", 0.2)
     sentence = lamp("inference", *checks, exposed).sentence
-    assert "at most 30 more" in sentence and sentence.endswith(
-        "For the people most at risk: at most 200 more of 1,000."
+    assert "up to 30 in 1,000" in sentence and "The policy allows 10 more." in sentence and "50" not in sentence
+    assert sentence.endswith(
+        "For the people most at risk: a leak was found that the policy does not allow. Of 1,000 of them, an attacker "
+        "guesses the secrets of 200 more. Up to 300 more cannot be ruled out. The policy allows 100 more."
     )
     assert "most at risk" not in lamp("inference", *checks).sentence
 
 
-@pytest.mark.parametrize(("excess", "certain"), [((0.001, 0.1), True), ((-0.001, 0.1), False)])
-def test_more_than_chance_is_said_where_the_low_end_says_so(excess: tuple[float, float], certain: bool) -> None:
-    assert (
-        "more than chance explains." in lamp("linkability", check("linkability", excess=excess)).sentence
-    ) == certain
+NUMBER = r"([\d,]+(?:\.\d+)?|no more)"
+
+
+def number_of(text: str) -> float:
+    return 0.0 if text == "no more" else float(text.replace(",", ""))
+
+
+def numbers_beside_limits(sentence: str) -> list[tuple[float, float]]:
+    """Numbers that cannot be ruled out, each with the limit that the policy sets it."""
+    found = re.findall(rf"[Uu]p to {NUMBER}[^.]*? cannot be ruled out\..*?The policy allows {NUMBER}", sentence)
+    return [(number_of(high), number_of(limit)) for high, limit in found]
+
+
+@pytest.mark.parametrize("policy", packaged_policies().values(), ids=lambda path: path.stem)
+def test_a_green_lamp_never_shows_a_number_above_its_limit(policy: Any) -> None:
+    rules, rng, green, grey = load_policy(policy), np.random.default_rng(7), 0, 0
+    for draw in range(400):
+        size = 10.0 ** rng.uniform(-5, 0)
+        metrics = [
+            MetricResult(rule.metric, REGISTRY[rule.metric].family, rule.stage, rule.direction, outcome)
+            for rule in rules.rules
+            for value in [rng.normal(0, size)]
+            for outcome in [Measure(0.5, excess=(value, value - size * rng.random(), value + size * rng.random()))]
+        ]
+        verdict = judge(rules, Evaluation(tuple(metrics)), an_anonymization(), draws=1 + draw % 3)
+        for one in lamps(verdict):
+            pairs = numbers_beside_limits(one.sentence)
+            about = [each for each in verdict.checks if criterion_of(each.metric) == one.criterion]
+            beyond = any(each.excess and each.limit is not None and each.excess[1] > each.limit for each in about)
+            green, grey = green + (one.status == "pass"), grey + (one.status == "not ruled out")
+            if one.status == "pass":
+                assert not beyond and all(high <= limit for high, limit in pairs), one.sentence
+                told = [number_of(text) for text in re.findall(rf"{NUMBER} (?:more|are right)", one.sentence)]
+                allowed = [number_of(text) for text in re.findall(rf"The policy allows {NUMBER}", one.sentence)]
+                assert max(told, default=0.0) <= max(allowed, default=0.0), one.sentence
+                assert "does not allow" not in one.sentence and "not certain" not in one.sentence
+            if one.status == "not ruled out":
+                assert beyond and all(each.decision == "pass" for each in about if each.applies)
+                assert "cannot be ruled out" in one.sentence or "not certain" in one.sentence
+        for each in verdict.checks:
+            assert ("cannot be ruled out" in each.message) == (each.standing == "not ruled out")
+    assert green > 50 and grey > 50
 
 
 def test_rows_that_keep_away_and_rows_too_close_are_said() -> None:
-    away = lamp("membership", check("membership", "review", (-0.2, -0.1))).sentence
-    assert "no more" not in away and "keep away" in away
+    away = lamp("membership", judged("membership", (-0.2, -0.1), 0.05, "review")).sentence
+    assert "350 are right" in away and "keep away" in away and "Up to" not in away
     near = lamp("copies", check("identical_match"), check("dcr_share", "review", (0.04, 0.1))).sentence
     assert "Rows are closer to real records" in near and "keep away" not in near
+    open_ = lamp("copies", judged("dcr_share", (-0.1, 0.1), 0.04))
+    assert open_.status == "not ruled out" and "were not found, but cannot be ruled out" in open_.sentence
     far = lamp("copies", check("dcr_share")).sentence
     assert far == "Rows are no closer to real records than the policy allows."
 
@@ -127,7 +211,7 @@ def test_what_nobody_tried(metric: str | None) -> None:
     found = " ".join(not_attacked(Evaluation(made)))
     assert ("No attack on this table" in found) == (metric is None)
     trains = metric is not None and "retraining" in REGISTRY[metric].needs
-    assert ("Nobody trained the program" in found) == (metric is not None and not trains)
+    assert ("Not tried: training the program again" in found) == (metric is not None and not trains)
     failed = [replace(one, outcome=NotComputable("late", "timed_out")) for one in made]
     assert "No attack on this table" in " ".join(not_attacked(Evaluation(tuple(failed))))
 
@@ -223,9 +307,29 @@ def test_passes_are_counted() -> None:
     assert folded(Verdict.of("p", checks[:1])) == "1 check passes"
 
 
+VERDICTS = [
+    Verdict.of("p", checks)
+    for checks in (
+        (),
+        (check("dcr_share"),),
+        (check("dcr_share", "block"),),
+        (check("dcr_share", "review"), check("nndr", "review"), check("inference", "not judged", None)),
+    )
+]
+
+
+def test_the_answer_counts_what_is_open() -> None:
+    assert answer(VERDICTS[3]) == (
+        "Your decision is needed. Of the policy's rules, 2 are not met and 1 could not be judged. None of them forbids "
+        "the release."
+    )
+    assert "No rule of the policy was judged." in answer(VERDICTS[0])
+    assert answer(VERDICTS[1]).startswith("Every rule") and "must not leave" in answer(VERDICTS[2])
+
+
 def every_sentence() -> list[str]:
     """The fixed sentences in their variants, with short column names."""
-    sentences = [*ANSWERS.values(), *QUESTIONS.values(), *not_attacked(Evaluation(()))]
+    sentences = [*map(answer, VERDICTS), *QUESTIONS.values(), *not_attacked(Evaluation(()))]
     one = MetricResult("linkability", "privacy", "synthetic", "lower", Measure(0.1))
     large = replace(one, outcome=Measure(0.1, details={"sampled": {"train": {"records": 9, "of": 10_000}}}))
     sentences += [*not_attacked(Evaluation((one,))), *not_attacked(Evaluation((large,)))]

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.privacy.accounting import Budget, Part, at_most, delta_of, rho_for
 from hybrid.publication.description.croissant import croissant
 from hybrid.publication.description.description import Description
 from hybrid.publication.description.options import PublishOptions
 from hybrid.publication.description.readme import readme
-from hybrid.publication.first_page import RunFacts, private_page
+from hybrid.publication.first_page import RunFacts, first_page, private_page
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.private_words import account, decision, guarantee, is_dp, not_covered, steps, unit_words
 from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.verdict import Verdict
 
 PRIVACY = {"mode": "dp", "epsilon": 0.5, "delta": 1e-6}
 TABLE = TableFacts(12340, 560, 700, 3, ("name",), (), ("age", "ward"))
@@ -115,6 +123,46 @@ def test_first_page_counts_released_rows_alone_and_names_who_decided() -> None:
     assert page.answer.startswith("Published by decision of Grace Hopper, who answers for the policy house 1.")
     assert page.lamps == ()
     assert "coarser" not in text and "Left as they are" not in text
+
+
+def test_first_screens_state_epsilon_and_delta() -> None:
+    chosen = config()
+    epsilon, delta = chosen["privacy"]["epsilon"], chosen["privacy"]["delta"]
+    facts = RunFacts("clinic", "2026-01-02", "Grace Hopper", chosen, TABLE, private=True)
+    for page in (private_page("house 1", facts), first_page(Verdict.of("house 1", ()), Evaluation(()), facts)):
+        first, second = page.promise
+        assert f"epsilon = {at_most(epsilon, 6)} and delta" in first
+        assert float(first.rsplit(" = ", 1)[1].rstrip(".")) == delta
+        assert f"at most {at_most(math.exp(epsilon), 3)}, and by" in second
+    (not_claimed,) = first_page(Verdict.of("p", ()), Evaluation(()), replace(facts, private=False)).promise
+    assert "does not claim it: its seed was given" in not_claimed
+    assert first_page(Verdict.of("p", ()), Evaluation(()), replace(facts, config={}, private=False)).promise == ()
+
+
+SECTIONS_OF_OTHERS = re.compile(
+    r"anonymize\.|protect|transition|sample\.beta|min_leaf|l_diversity|hierarch|suppression|split\.stable|epochs"
+)
+
+
+@pytest.mark.parametrize("path", packaged_policies().values(), ids=lambda path: path.stem)
+def test_no_hint_of_a_private_run_names_what_the_mode_refuses(path: Path) -> None:
+    policy = load_policy(path)
+    measured = [
+        MetricResult(rule.metric, REGISTRY[rule.metric].family, rule.stage, rule.direction, outcome)
+        for rule in policy.rules
+        for worse in [1.0 if rule.direction == "lower" else -1.0]
+        for outcome in [Measure(worse, worse, worse, 0.0, excess=(0.9, 0.8, 0.95))]
+    ]
+    usual, private = (
+        judge(policy, Evaluation(tuple(measured)), None, "it is not known", private=mode) for mode in (False, True)
+    )
+    assert [(check.rule, check.status) for check in usual.checks] == [
+        (check.rule, check.status) for check in private.checks
+    ]
+    assert any(SECTIONS_OF_OTHERS.search(check.hint) for check in usual.open_checks)
+    assert not any(SECTIONS_OF_OTHERS.search(check.hint) for check in private.open_checks)
+    (k,) = (check for check in private.checks if check.rule == "k-anonymity")
+    assert "noise protects people instead" in k.message
 
 
 def test_descriptions_refer_to_no_measurement() -> None:

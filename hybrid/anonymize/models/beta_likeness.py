@@ -9,13 +9,13 @@ Pruning: convex, because each value's gain is linear in a class's distribution. 
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import PositiveFloat
 
 from hybrid.anonymize.models.histogram import Histogram
-from hybrid.anonymize.models.protocol import TOLERANCE, ClassRule, SensitiveModel
+from hybrid.anonymize.models.protocol import TOLERANCE, WHOLE_TABLE, ClassRule, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, ModelCheck, at_most
 from hybrid.base.arrays import Leaves, Numbers
 from hybrid.hierarchy import Hierarchy
@@ -34,6 +34,7 @@ class BetaLikeness(SensitiveModel):
     """enhanced: the gain is also at most -ln(p), so that frequent values are protected too."""
     attribute: str
     """The sensitive column."""
+    compared_with: ClassVar[str] = WHOLE_TABLE
 
     @property
     def name(self) -> str:

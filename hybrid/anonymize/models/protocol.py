@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pandas as pd
 
@@ -67,6 +67,8 @@ class PrivacyModel(Options):
     """Requirement on every equivalence class; base of all models' options."""
 
     model: str
+    compared_with: ClassVar[str] = ""
+    """What the distribution in a class is compared with, for a public sentence; empty: nothing."""
 
     @property
     @abstractmethod
@@ -82,7 +84,11 @@ class PrivacyModel(Options):
         options = self.model_dump(exclude_unset=True, exclude_none=True, exclude={"model", "attribute"})
         listed = ", ".join(f"{key} = {value}" for key, value in options.items())
         attribute = getattr(self, "attribute", None)
-        return f"{self.model} of {attribute} ({listed})" if attribute else f"{self.model} ({listed})"
+        said = "; ".join(filter(None, (listed, self.compared_with)))
+        return f"{self.model} of {attribute} ({said})" if attribute else f"{self.model} ({said})"
+
+
+WHOLE_TABLE = "compared with all records that were anonymized, suppressed ones included"
 
 
 class SensitiveModel(PrivacyModel):

@@ -4,6 +4,10 @@ It is almost that of the whole table.
 
 Source: Li, Li and Venkatasubramanian 2007, doi 10.1109/ICDE.2007.367856; the earth mover's distances of section 5.
 
+The whole table is, as there, the one that is anonymized: what the observer of section 3 knows of the population before
+seeing a class. Suppressed records belong to it, so that leaving out the people of rare values does not bring a class
+nearer. Against the records that remain, the distance of a class can be larger than t.
+
 Pruning: convex, because the earth mover's distance to a fixed distribution is convex in a class's distribution. No
 number of distinct values follows.
 """
@@ -11,14 +15,14 @@ number of distinct values follows.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
 from hybrid.anonymize.models.histogram import Histogram
-from hybrid.anonymize.models.protocol import ClassRule, SensitiveModel
+from hybrid.anonymize.models.protocol import WHOLE_TABLE, ClassRule, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, ModelCheck, at_most
 from hybrid.base.arrays import Leaves, Mask, Numbers
 from hybrid.base.errors import ConfigError
@@ -44,6 +48,7 @@ class TCloseness(SensitiveModel):
     common node in the column's hierarchy."""
     attribute: str
     """The sensitive column."""
+    compared_with: ClassVar[str] = WHOLE_TABLE
 
     @property
     def name(self) -> str:

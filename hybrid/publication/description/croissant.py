@@ -87,8 +87,8 @@ def croissant(about: Description) -> dict[str, Any]:
         content["license"] = about.license_url or said.license
     if about.publisher is not None:
         content |= {"creator": _party(about.publisher), "publisher": _party(about.publisher)}
-    if said.keywords:
-        content["keywords"] = list(said.keywords)
+    if about.keywords:
+        content["keywords"] = list(about.keywords)
     if said.language:
         content["inLanguage"] = said.language
     files = [_file(about, file) for file in (*(table.file for table in about.tables), *about.others)]
@@ -118,7 +118,8 @@ def _responsible(about: Description) -> dict[str, Any]:
     """Fields of responsible AI, from the sentences of the certificate."""
     page = about.page
     return {
-        "rai:dataCollection": " ".join(page.table),
+        "rai:dataCollection": " ".join((about.nature, *page.table)).strip(),
+        "rai:hasSyntheticData": about.synthetic,
         "rai:dataManipulationProtocol": " ".join(page.protection),
         "rai:dataPreprocessingProtocol": list(page.protection),
         "rai:dataLimitations": list(about.limits),
@@ -127,6 +128,7 @@ def _responsible(about: Description) -> dict[str, Any]:
             + (NOT_COMPARED if about.private else "The report gives the measured differences."),
         ],
         "rai:personalSensitiveInformation": [
+            *page.promise,
             page.answer,
             f"The source holds records of people. {NOT_PUBLISHED if about.private else _ATTACKS}",
         ],

@@ -39,17 +39,19 @@ def datapackage(about: Description) -> dict[str, Any]:
         "id": about.release,
         "title": about.title,
         "description": about.text,
-        "created": re.sub(r"\.\d+", "", about.created).replace("+00:00", "Z"),
         "version": f"1.0.0+{about.release}",
+        "synthetic": about.synthetic,
     }
+    if "T" in about.created:  # the standard knows no day alone, which is all that a private release states
+        content["created"] = re.sub(r"\.\d+", "", about.created).replace("+00:00", "Z")
     if said.license is not None:
         content["licenses"] = [_license(said.license, about.license_url)]
     people = [(said.publisher, "publisher"), (said.contact, "contact")]
     contributors = [_contributor(party, role) for party, role in people if party is not None]
     if contributors:
         content["contributors"] = contributors
-    if said.keywords:
-        content["keywords"] = list(said.keywords)
+    if about.keywords:
+        content["keywords"] = list(about.keywords)
     if about.base is not None:
         content["homepage"] = about.base
     return content | {"resources": [_table(about, table) for table in about.tables]}

@@ -13,6 +13,7 @@ from typing import Any
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
 from hybrid.publication.description.options import PartyOptions
+from hybrid.publication.nature import KEYWORD
 
 CONTEXT = {
     "adms": "http://www.w3.org/ns/adms#",
@@ -63,8 +64,8 @@ def dcat(about: Description) -> dict[str, Any]:
         "foaf:page": [_document(file) for file in about.others],
         "dcat:distribution": found[0] if len(found) == 1 else found,
     }
-    if said.keywords:
-        content["dcat:keyword"] = [_text(about, word) for word in said.keywords]
+    if about.keywords:
+        content["dcat:keyword"] = [word if word == KEYWORD else _text(about, word) for word in about.keywords]
     if said.contact is not None:
         content["dcat:contactPoint"] = _contact(said.contact)
     if about.publisher is not None:

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files
+from hybrid.publication.certificate import Acceptance
 from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.options import ColumnDescription, PartyOptions, PublishOptions
 from hybrid.publication.finished_run import EVALUATION, REPORT, FinishedRun
 from hybrid.publication.first_page import FirstPage
+from hybrid.publication.nature import KEYWORD, is_synthetic, nature
 from hybrid.publication.stated_tables import stated_tables
+from hybrid.publication.verdict import Check
 from hybrid.table.schema import PARQUET_SUFFIXES
 
 SPDX = "https://spdx.org/licenses/"
@@ -124,6 +127,14 @@ class Description:
     software: str
     private: bool = False
     """Whether nothing but what follows from a differentially private table is told."""
+    synthetic: bool = True
+    """Whether a generator drew the rows."""
+    nature: str = ""
+    """What a row is."""
+    unmet: tuple[Check, ...] = ()
+    """Rules of the policy that are not met or could not be judged; none of a private table: its verdict is withheld."""
+    acceptances: tuple[Acceptance, ...] = ()
+    """Who accepted that, and why; none of a private table."""
 
     @property
     def title(self) -> str:
@@ -132,10 +143,16 @@ class Description:
 
     @property
     def text(self) -> str:
-        """Subject of the table."""
-        tables = f"{'Table' if len(self.tables) == 1 else 'Tables'} {self.data_set}"
-        neutral = f"{tables}, made from records of people and released under a policy that protects them."
-        return self.said.description or neutral
+        """Subject of the table, and what its rows are."""
+        tables = "table" if len(self.tables) == 1 else "tables"
+        kind = f"Synthetic {tables}" if self.synthetic else tables.capitalize()
+        neutral = f"{kind} {self.data_set}, released under a policy that protects people."
+        return f"{self.said.description or neutral} {self.nature}".rstrip()
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The publisher's keywords, after the one that marks synthetic tables."""
+        return tuple(dict.fromkeys((*((KEYWORD,) if self.synthetic else ()), *self.said.keywords)))
 
     @property
     def date(self) -> str:
@@ -184,7 +201,16 @@ class Description:
         return ("No conclusion about a single person may be drawn from a row.", *self.page.not_attacked)
 
 
-def describe(run: FinishedRun, folder: Path, *, release: str, created: str, page: FirstPage) -> Description:
+def describe(
+    run: FinishedRun,
+    folder: Path,
+    *,
+    release: str,
+    created: str,
+    page: FirstPage,
+    unmet: tuple[Check, ...] = (),
+    acceptances: tuple[Acceptance, ...] = (),
+) -> Description:
     """Describe a release.
 
     Parameters
@@ -197,6 +223,10 @@ def describe(run: FinishedRun, folder: Path, *, release: str, created: str, page
         Name of the release; when it was made (UTC, ISO 8601).
     page : FirstPage
         What was done, in plain words.
+    unmet : tuple of Check
+        Rules that are not met or could not be judged.
+    acceptances : tuple of Acceptance
+        Who accepted that.
     """
     config = run.manifest["config"]
     said = PublishOptions.model_validate(config.get("publish") or {})
@@ -216,6 +246,10 @@ def describe(run: FinishedRun, folder: Path, *, release: str, created: str, page
         page=page,
         software=f"{PACKAGE} {version}".strip(),
         private=run.is_dp,
+        synthetic=is_synthetic(config),
+        nature=nature(config),
+        unmet=() if run.is_dp else unmet,
+        acceptances=() if run.is_dp else acceptances,
     )
 
 

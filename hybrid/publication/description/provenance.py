@@ -69,12 +69,19 @@ def provenance(about: Description, run: FinishedRun, source_tag: str, approvers:
     decided = {"prov:wasAssociatedWith": [{"@id": key} for key in ("#software", *people)]}
     judged = _activity("judge", f"applies the policy {run.policy.name} {run.policy.version}", measured) | decided
     release = {
-        "prov:generatedAtTime": {"@type": "xsd:dateTime", "@value": about.created},
+        **_when(about.created),
         "prov:hadMember": [{"@id": name} for name in (*(table.file.name for table in about.tables), EVALUATION)],
         **_made("judge", "#source"),
     }
     graph += [judged, _node("./", "Collection", about.release, release)]
     return {"@context": CONTEXT | ({} if about.base is None else {"@base": about.base}), "@graph": graph}
+
+
+def _when(created: str) -> dict[str, Any]:
+    """Time of the release; the day alone has another term."""
+    if "T" in created:
+        return {"prov:generatedAtTime": {"@type": "xsd:dateTime", "@value": created}}
+    return {"dct:issued": {"@type": "xsd:date", "@value": created}}
 
 
 def _steps(config: Mapping[str, Any]) -> list[str]:

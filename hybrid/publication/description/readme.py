@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 
 from hybrid.base.ownership import CERTIFICATE
+from hybrid.publication.certificate import Acceptance
 from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.description import DescribedTable, Description
 from hybrid.publication.description.options import PartyOptions
+from hybrid.publication.description.unfit import unfit
 from hybrid.table import Kind
 
 
@@ -29,9 +31,11 @@ def _lines(about: Description) -> Iterator[str]:
             yield from _columns(f"Table {table.name}: {table.rows:,} rows", table)
     page = about.page
     yield from ("", "## What was done", "")
-    yield from (f"- {_plain(sentence)}" for sentence in (*page.table, *page.protection, *page.decided))
+    done = (*page.promise, *page.table, *page.protection, *page.decided)
+    yield from (f"- {_plain(sentence)}" for sentence in done)
     yield from ("", "## Limits", "", _plain(page.answer), "")
-    yield from (f"- {_plain(sentence)}" for sentence in about.limits)
+    yield from (f"- {_plain(sentence)}" for sentence in (*unfit(about.unmet), *about.limits))
+    yield from _unmet(about)
     yield from ("", "## Licence and contact", "")
     yield from _terms(about)
     yield from ("", "## Files", "", "| file | content | bytes | SHA-256 |", "|---|---|---|---|")
@@ -41,6 +45,22 @@ def _lines(about: Description) -> Iterator[str]:
     stated = "guarantee, its account" if about.private else "guarantees, the verdict"
     yield f"The {stated} and the SHA-256 of every file, this one included, are in {CERTIFICATE}."
     yield f"Made with {about.software}; `hybrid verify` checks the folder offline."
+
+
+def _unmet(about: Description) -> Iterator[str]:
+    """Rules that are not met, and who accepted that."""
+    if about.unmet:
+        yield from ("", "## Rules that are not met", "")
+        yield from (f"- **{_plain(check.rule)}** ({check.status}): {_plain(check.message)}" for check in about.unmet)
+    if about.acceptances:
+        yield from ("", "## Who accepted the table all the same", "")
+        yield from (_accepted(acceptance) for acceptance in about.acceptances)
+
+
+def _accepted(acceptance: Acceptance) -> str:
+    day = f" on {acceptance.at[:10]}" if acceptance.at else ""
+    proof = f" ({acceptance.proof})" if acceptance.proof else ""
+    return f"- {_plain(f'{acceptance.by}{day}{proof}')}. Reason: {_plain(acceptance.reason)}"
 
 
 def _columns(title: str, table: DescribedTable) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hybrid.publication.certificate import Acceptance
 from hybrid.publication.description.croissant import croissant
 from hybrid.publication.description.datapackage import datapackage
 from hybrid.publication.description.dcat import dcat
@@ -17,6 +18,7 @@ from hybrid.publication.description.provenance import provenance
 from hybrid.publication.description.readme import readme
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage
+from hybrid.publication.verdict import Verdict
 
 logger = logging.getLogger(__name__)
 README = "README.md"
@@ -39,8 +41,10 @@ class ReleaseFacts:
         Name of the release; when it was made (UTC, ISO 8601).
     source_tag : str
         Keyed tag of the source.
-    approvers : tuple of str
-        Names of those who accepted a review.
+    verdict : Verdict
+        What the gate said.
+    acceptances : tuple of Acceptance
+        Who accepted a review, and why.
     page : FirstPage
         What was done, in plain words.
     """
@@ -48,7 +52,8 @@ class ReleaseFacts:
     release: str
     created: str
     source_tag: str
-    approvers: tuple[str, ...]
+    verdict: Verdict
+    acceptances: tuple[Acceptance, ...]
     page: FirstPage
 
 
@@ -66,10 +71,18 @@ def write_descriptions(run: FinishedRun, folder: Path, facts: ReleaseFacts) -> N
     facts : ReleaseFacts
         What publishing decided.
     """
-    about = describe(run, folder, release=facts.release, created=facts.created, page=facts.page)
+    about = describe(
+        run,
+        folder,
+        release=facts.release,
+        created=facts.created,
+        page=facts.page,
+        unmet=facts.verdict.open_checks,
+        acceptances=facts.acceptances,
+    )
     contents = {name: write(about) for name, write in FORMATS.items()}
     if about.said.provenance:
-        contents[PROVENANCE] = provenance(about, run, facts.source_tag, facts.approvers)
+        contents[PROVENANCE] = provenance(about, run, facts.source_tag, [one.by for one in about.acceptances])
     for name, content in contents.items():
         (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / README).write_text(readme(about), encoding="utf-8")

@@ -11,6 +11,7 @@ from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited,
 from hybrid.publication.table_facts import few, public_household
 from hybrid.publication.verdict import Check
 
+_NOTHING = "nothing was anonymized"
 _WHOLE = "the whole table, from which the records learned from were drawn,"
 
 
@@ -37,12 +38,17 @@ class AnonymityRules(RuleKind[AnonymityRule]):
 
     def judge(self, rule: AnonymityRule, facts: Facts) -> Iterator[Check]:
         """Compare one quantity of the anonymization with the limits."""
-        yield _check(rule, facts.anonymization)
+        yield _check(rule, facts.anonymization, facts.private)
+
+    def private_hint(self, rule: AnonymityRule) -> str:  # noqa: ARG002 - of every quantity
+        """A policy for such tables has no such rule."""
+        return "judge differentially private tables by a policy without this rule"
 
 
-def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None) -> Check:
+def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, private: bool) -> Check:
     if anonymization is None:
-        return missing(rule, "nothing was anonymized", "anonymization")
+        reason = "nothing was anonymized; noise protects people instead (privacy.mode dp)" if private else _NOTHING
+        return missing(rule, reason, "anonymization")
     match rule.quantity:
         case "k" | "household_risk" if not anonymization.k_anonymous:
             return missing(rule, "the techniques make no groups that look alike in all quasi-identifiers")

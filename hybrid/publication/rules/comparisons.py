@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
+from hybrid.evaluation.display import difference_range, displayed, excess_range, within
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Measure, MetricResult, NotComputable, Subject
 from hybrid.publication.rules.rule import Found, text_of
@@ -17,10 +19,10 @@ MEASURED = 0.95
 class Compared:
     """One measured metric under a rule."""
 
+    metric: str
+    """Its name in the registry."""
     subject: str
     """The metric, its column and stage, for messages."""
-    details: str
-    """The subject and its value, interval and reference."""
     outcome: Measure
     confidence: float
     """Confidence of an excess's interval, so that all rules' intervals hold together."""
@@ -30,6 +32,20 @@ class Compared:
     """The second stage, where the comparison needs one."""
     other: MetricResult | None
     """The same metric at that stage."""
+
+    @cached_property
+    def shown(self) -> Measure:
+        """The measure in words: within the metric's range."""
+        return displayed(self.metric, self.outcome)
+
+    @property
+    def details(self) -> str:
+        """The subject and its value, interval and reference."""
+        return f"{self.subject}: {measure_text(self.shown)}"
+
+    def difference(self, number: float) -> str:
+        """A difference of two numbers of the metric, in words."""
+        return text_of(within(number, difference_range(self.metric)))
 
 
 @dataclass(frozen=True)
@@ -45,33 +61,33 @@ class Comparison:
 
 
 def _value(about: Compared) -> Found:
-    return Found(about.outcome.value, _measured(about.outcome), about.details)
+    return Found(about.outcome.value, _measured(about.shown), about.details)
 
 
 def _low(about: Compared) -> Found | str:
-    return _end(about, about.outcome.low, "low")
+    return _end(about, about.outcome.low, about.shown.low, "low")
 
 
 def _high(about: Compared) -> Found | str:
-    return _end(about, about.outcome.high, "high")
+    return _end(about, about.outcome.high, about.shown.high, "high")
 
 
-def _end(about: Compared, end: float | None, name: str) -> Found | str:
-    if end is None:
+def _end(about: Compared, end: float | None, shown: float | None, name: str) -> Found | str:
+    if end is None or shown is None:
         return "the value has no interval"
-    words = f"{_measured(about.outcome)}. The {name} end counts: {text_of(end)}"
+    words = f"{_measured(about.shown)}. The {name} end counts: {text_of(shown)}"
     return Found(end, words, f"{about.details}; judged by its {name} end")
 
 
 def _difference(about: Compared) -> Found | str:
-    if about.outcome.reference is None:
+    if about.outcome.reference is None or about.shown.reference is None:
         return "there is no reference to compare with"
     difference = about.outcome.value - about.outcome.reference
     words = (
-        f"{_measured(about.outcome)}; the reference is {text_of(about.outcome.reference)}, "
-        f"a difference of {text_of(difference)}"
+        f"{_measured(about.shown)}; the reference is {text_of(about.shown.reference)}, "
+        f"a difference of {about.difference(difference)}"
     )
-    return Found(difference, words, f"{about.details}; {text_of(difference)} from the reference")
+    return Found(difference, words, f"{about.details}; {about.difference(difference)} from the reference")
 
 
 def _excess(about: Compared) -> Found | str:
@@ -89,21 +105,22 @@ def _excess(about: Compared) -> Found | str:
         *(value - judged * (value - low), value + judged * (high - value)),
     )
     repeated = about.strictness > 0
-    end = "high" if most < 0 else "low"
+    end, limits = "high" if most < 0 else "low", excess_range(about.metric)
+    value, low, high = (within(number, limits) for number in (value, low, high))
     details = (
-        f"{about.subject}: {text_of(about.outcome.value)}, {text_of(value)} above people never seen "
+        f"{about.subject}: {text_of(about.shown.value)}, {text_of(value)} above people never seen "
         f"({text_of(low)} to {text_of(high)} for all rules of its kind together); judged by the {end} end"
     )
     words = (
-        f"The score is {_per_thousand(abs(value))} in 1,000 {'below' if value < 0 else 'above'} that of people who "
-        f"are not in the data (between {_per_thousand(low)} and {_per_thousand(high)})"
+        f"The score is {per_thousand(abs(value))} in 1,000 {'below' if value < 0 else 'above'} that of people who are "
+        f"not in the data (between {per_thousand(low)} and {per_thousand(high)})"
     )
     if repeated:
         words += "; it is judged more strictly, being a repeated draw"
     if most < 0:
         words += ", so the rows keep away from the people in the data, which gives these away, too"
     number = -most if most < 0 else least
-    return Found(number, words, details, 1000, " in 1,000", review_at_most=most < 0, excess=(low, high))
+    return Found(number, words, details, 1000, " in 1,000", review_at_most=most < 0, excess=(value, low, high))
 
 
 def _factor(about: Compared) -> float:
@@ -121,7 +138,7 @@ def _errors(confidence: float, together: int) -> float:
     return quantile(simultaneous(confidence, together))
 
 
-def _per_thousand(share: float) -> str:
+def per_thousand(share: float) -> str:
     """A share as a number in 1,000, with three significant digits."""
     return text_of(float(f"{1000 * share:.3g}"))
 
@@ -129,14 +146,10 @@ def _per_thousand(share: float) -> str:
 def _stage_difference(about: Compared) -> Found | str:
     if about.other is None or isinstance(about.other.outcome, NotComputable):
         return f"it was not measured on the {about.stage} table"
-    other = about.other.outcome.value
-    difference = about.outcome.value - other
-    words = (
-        f"{_measured(about.outcome)}; on the {about.stage} table it is {text_of(other)}, "
-        f"a difference of {text_of(difference)}"
-    )
-    details = f"{about.details}, at stage {about.stage} {text_of(other)}; difference {text_of(difference)}"
-    return Found(difference, words, details)
+    difference = about.outcome.value - about.other.outcome.value
+    other, apart = text_of(displayed(about.metric, about.other.outcome).value), about.difference(difference)
+    words = f"{_measured(about.shown)}; on the {about.stage} table it is {other}, a difference of {apart}"
+    return Found(difference, words, f"{about.details}, at stage {about.stage} {other}; difference {apart}")
 
 
 def _measured(outcome: Measure) -> str:

@@ -44,6 +44,10 @@ class HistoryRules(RuleKind[HistoryRule]):
         if facts.exposure is not None:
             yield _check(rule, facts.exposure, "anonymization" if facts.anonymization is None else None)
 
+    def private_hint(self, rule: HistoryRule) -> str:  # noqa: ARG002 - of every quantity
+        """Fewer releases."""
+        return "release less often, or judge differentially private tables by a policy without this rule"
+
 
 def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Check:
     if isinstance(exposure, str):

@@ -13,7 +13,7 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
 from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.criteria import criterion_of
-from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared, measure_text
+from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
 from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing
 from hybrid.publication.verdict import Check
 
@@ -100,6 +100,12 @@ class MetricRules(RuleKind[MetricRule]):
             check = _with_trust(check, rule, metric.column, facts.league)
             yield _about_release(check, rule, metric.column, metric.table)
 
+    def private_hint(self, rule: MetricRule) -> str:
+        """More noise for rules about people, less for the others."""
+        if criterion_of(rule.metric) is not None:
+            return "lower privacy.epsilon"
+        return "raise privacy.epsilon, leave columns out, or take more people"
+
     def contradictions(self, rule: MetricRule, facts: Facts) -> Iterator[Problem]:
         """Metrics that are experimental, or whose direction is not the rule's.
 
@@ -158,7 +164,6 @@ def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> Found | s
         return metric.outcome.reason
     subject, about_one = _subject(rule, metric.column, metric.table), (metric.column, metric.table)
     other = facts.evaluation.find(metric.name, rule.other, *about_one) if rule.other is not None else None
-    details = f"{subject}: {measure_text(metric.outcome)}"
     judged = facts.confidence.get(criterion_of(rule.metric), MEASURED), facts.strictness
-    compared = Compared(subject, details, metric.outcome, *judged, rule.other, other)
+    compared = Compared(rule.metric, subject, metric.outcome, *judged, rule.other, other)
     return COMPARISONS[rule.compare].number(compared)

@@ -89,6 +89,8 @@ class Rule(Options):
         return self
 
 
+NOT_RULED_OUT = "More than that was not found, but with so few people it cannot be ruled out."
+"""What is said of a number that passes although the upper end of its interval is beyond the limit."""
 AnyRule = TypeVar("AnyRule", bound=Rule)
 
 
@@ -107,6 +109,8 @@ class Facts:
     :func:`hybrid.publication.gate.confidence_of_each`."""
     league: TrustLeague | None = None
     """Verdicts of a laboratory on the metrics of rules that need trust."""
+    private: bool = False
+    """Whether the configuration asks for differential privacy (``privacy.mode: dp``)."""
     strictness: float = 0.0
     """Standard errors taken off these intervals for a repeated draw; see :func:`hybrid.publication.gate.strictness`."""
 
@@ -142,6 +146,13 @@ class RuleKind(ABC, Generic[AnyRule]):
             At least one if ``judges_run``; :func:`limited` for a number, :func:`missing` where there is none.
         """
 
+    def private_hint(self, rule: AnyRule) -> str:
+        """Hint under ``privacy.mode: dp``.
+
+        The mode refuses most options that the hints of policies name.
+        """
+        raise NotImplementedError
+
     def contradictions(self, rule: AnyRule, facts: Facts) -> Iterator[Problem]:  # noqa: ARG002 - most have none
         """Problems of a rule that make its verdict meaningless; none by default."""
         yield from ()
@@ -162,8 +173,8 @@ class Found:
     """Unit of the scaled limit."""
     review_at_most: bool = False
     """Whether only the limit for review is about this number."""
-    excess: tuple[float, float] | None = None
-    """Widened interval of an excess, where the number is one of its ends."""
+    excess: tuple[float, float, float] | None = None
+    """Value and widened interval of an excess, where the number is one of its ends."""
 
 
 def limited(rule: Rule, found: Found) -> Check:
@@ -177,7 +188,12 @@ def limited(rule: Rule, found: Found) -> Check:
     assert limit is not None
     bound = "at most" if rule.better == "lower" else "at least"
     message = f"{found.words}; allowed is {bound} {text_of(limit * found.scale)}{found.unit}."
-    return replace(_said(rule, status, message), details=found.details, excess=found.excess)
+    check = replace(_said(rule, status, message), details=found.details)
+    if found.excess is None:
+        return check
+    value, *ends = found.excess
+    judged = replace(check, measured=value, excess=(ends[0], ends[1]), limit=limit)
+    return replace(judged, message=f"{message} {NOT_RULED_OUT}") if judged.standing == "not ruled out" else judged
 
 
 def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
@@ -204,7 +220,7 @@ def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = ""
         message = f"Does not apply: {reason}. The policy does not ask for it then."
         return Check(rule.name, "not judged", message, applies=False, details=details)
     status: Status = "block" if rule.if_not_computable == "block" else "not judged"
-    message = f"Cannot tell: {reason}. What is not known is not a pass."
+    message = f"Cannot tell: {reason}. Not measured, so not passed."
     return replace(_said(rule, status, message), details=details)
 
 

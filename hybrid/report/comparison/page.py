@@ -12,11 +12,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from hybrid.analysis import Answers, Results
-from hybrid.analysis.contrasts import CONFIDENCE, mean_spread
+from hybrid.analysis.contrasts import CONFIDENCE, Estimate, mean_spread
 from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.results import Column
 from hybrid.report.comparison import words
-from hybrid.report.comparison.data import comparison_json, name_of, runs_json, text_of
+from hybrid.report.comparison.data import comparison_json, name_of, runs_json, shown_difference, shown_mean, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import BETTER, number
 from hybrid.report.run.render import environment
@@ -148,7 +148,7 @@ def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) ->
             "better": _better(row.column),
             "one": row.one,
             "other": row.other,
-            "difference": words.with_interval(row.estimate, signed=True),
+            "difference": words.with_interval(shown_difference(row.estimate, row.column), signed=True),
             "judgement": row.judgement,
             "pairs": row.pairs,
         }
@@ -217,9 +217,9 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
             "better": _better(each.column),
             "name": each.configuration,
             "settings": words.settings(answers, each.configuration),
-            "value": words.with_interval(each.value, wide=True),
+            "value": words.with_interval(shown_mean(each.value, each.column), wide=True),
             "again": "–" if each.again is None else number(each.again),
-            "gain": "–" if each.gain is None else words.with_interval(each.gain, signed=True, wide=True),
+            "gain": "–" if each.gain is None else _gain(each.gain, each.column),
             "wins": each.wins,
             "seeds": each.value.seeds,
             "near": each.near,
@@ -227,6 +227,10 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
         for each in answers.per_metric
     ]
     return [row for row in rows if row["shown"]], [row for row in rows if not row["shown"]]
+
+
+def _gain(gain: Estimate, column: Column) -> str:
+    return words.with_interval(shown_difference(gain, column), signed=True, wide=True)
 
 
 def _promises(results: Results) -> list[tuple[str, list[str]]]:

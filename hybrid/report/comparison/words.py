@@ -11,7 +11,7 @@ from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
 from hybrid.analysis.recommend import Candidate, Recommendation
 from hybrid.analysis.results import Results
-from hybrid.report.comparison.data import name_of
+from hybrid.report.comparison.data import name_of, shown_difference, shown_mean
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import number
 
@@ -101,9 +101,10 @@ def settings(answers: Answers, configuration: str) -> str:
 
 def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
     privacy, utility = name_of(found.privacy, texts), name_of(found.utility, texts)
+    useful, safe = shown_mean(candidate.utility, found.utility), shown_mean(candidate.privacy, found.privacy)
     return (
-        f"{candidate.configuration} ({utility} {with_interval(candidate.utility, wide=True)}, {privacy} "
-        f"{with_interval(candidate.privacy, wide=True)})"
+        f"{candidate.configuration} ({utility} {with_interval(useful, wide=True)}, {privacy} "
+        f"{with_interval(safe, wide=True)})"
     )
 
 
@@ -212,7 +213,8 @@ def _unsure(differences: Sequence[Difference], what: str, margin: str, texts: Ma
 def _bound(difference: Difference) -> str:
     """One-sided 95 % bound of a loss, or of a gain."""
     upwards = (difference.column.family == "privacy") != (difference.column.sign > 0)
-    bound = difference.estimate.most if upwards else difference.estimate.least
+    estimate = shown_difference(difference.estimate, difference.column)
+    bound = estimate.most if upwards else estimate.least
     return "the same with every seed" if bound is None else f"up to {number(abs(bound))}"
 
 
@@ -228,5 +230,6 @@ def _hints(differences: Sequence[Difference]) -> str:
 
 def _names(differences: Sequence[Difference], texts: Mapping[str, MetricText]) -> str:
     return ", ".join(
-        f"{name_of(each.column, texts)} {with_interval(each.estimate, signed=True)}" for each in differences
+        f"{name_of(each.column, texts)} {with_interval(shown_difference(each.estimate, each.column), signed=True)}"
+        for each in differences
     )

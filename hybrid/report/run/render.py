@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from hybrid.evaluation.display import displayed_evaluation
 from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
@@ -59,6 +60,7 @@ def render_report(inputs: ReportInputs, sections: Sequence[Section] | None = Non
         HTML with inline styles and figures: no script, no link but to the other pages of the report.
     """
     templates = environment()
+    inputs = replace(inputs, evaluation=displayed_evaluation(inputs.evaluation))
     parts = [part for section in sections or SECTIONS if (part := _part(section, inputs, templates)) is not None]
     verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
     return templates.get_template("report.html").render(run=inputs, verdict=verdict, parts=parts)

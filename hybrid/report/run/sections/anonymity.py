@@ -63,7 +63,7 @@ Of {{ result.records|few }} records {{ result.suppressed|few }} were suppressed{
 <p class="note small">Of the sampled records after the transition, before any generator. Lower is better.{% if anonymity.masked %} Of a masked column: records whose masked value is their own.{% endif %}</p>
 {% endif %}
 {% if run.give_away.seeds %}
-<p>Persons that can have made a restored row, because they agree in labels and in all columns that are not {{ "masked" if anonymity.masked else "generalized" }}: {{ run.give_away.seeds.median|number }} (median of the rows), at least {{ run.give_away.seeds.least|count }}{% if anonymity.k_anonymous %}; fewer than k = {{ result.k }} for {{ run.give_away.seeds.below_k|few if run.give_away.seeds.below_k else 'none' }} of {{ run.give_away.records|count }} rows{% endif %}.</p>
+<p>For a restored row, {{ run.give_away.seeds.median|number }} (median) real persons agree in labels and in all columns that are not {{ "masked" if anonymity.masked else "generalized" }}, and at least {{ run.give_away.seeds.least|count }}.{% if anonymity.k_anonymous %} For {{ run.give_away.seeds.below_k|few if run.give_away.seeds.below_k else 'none' }} of {{ run.give_away.records|count }} rows fewer than k = {{ result.k }} do.{% endif %}</p>
 {% endif %}
 <p class="note small">In the table that came out of it, {{ run.give_away.reappearing_rows|count }} of {{ run.give_away.records|count }} rows equal an original record in every column; its smallest group of equal quasi-identifiers has {{ run.give_away.k }} rows.</p>
 {% endif %}

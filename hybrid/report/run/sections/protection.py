@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from hybrid.publication.private_words import is_dp, steps
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import FinishedRun, Section
 
@@ -15,15 +16,27 @@ TEMPLATE = """\
 {% for sentence in protection.columns %}<li>{{ sentence }}</li>
 {% endfor %}
 </ul>
+{% elif protection.private %}
+<ul>
+{% for sentence in protection.private %}<li>{{ sentence }}</li>
+{% endfor %}
+</ul>
+<p class="note">Rare values are not replaced one by one (<code>protect</code> is off beside <code>privacy.mode: dp</code>): the noise hides them with all others.</p>
 {% else %}<p class="missing">Protection is off: values of single people went into everything that learns.</p>{% endif %}
 """
 
 
 def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001  (few records are not counted out)
+    config = run.config.model_dump(mode="json")
+    private = list(steps(config)) if is_dp(config) else []
     if run.protected is None:
-        return {"min_count": 0, "columns": []}
+        return {"min_count": 0, "columns": [], "private": private}
     found = run.protected.result
-    return {"min_count": found.min_count, "columns": [column.sentence for column in found.columns]}
+    return {
+        "min_count": found.min_count,
+        "columns": [column.sentence for column in found.columns],
+        "private": private,
+    }
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from typing import Any
 from hybrid.publication.first_page import RunFacts, first_page
 from hybrid.publication.power import POWER
 from hybrid.publication.table_facts import TableFacts
-from hybrid.publication.verdict import folded
+from hybrid.publication.verdict import Standing, folded
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import FinishedRun, Section
 
@@ -17,7 +17,7 @@ TEMPLATE = """\
 <thead><tr><th>Result</th><th>Rule</th><th>Found</th></tr></thead>
 <tbody>
 {% for check in checks %}
-<tr class="{{ check.status|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ signs[check.status] if check.applies else "– does not apply" }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}{% if check.details or check.hint %}<details><summary>{{ "Details" if check.decision == "pass" else "Details, and what to try" }}</summary>{{ check.details }}{% if check.hint %}<p>To try: {{ check.hint }}.</p>{% endif %}</details>{% endif %}</td></tr>
+<tr class="{{ check.standing|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ signs[check.standing] if check.applies else "– does not apply" }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}{% if check.details or check.hint %}<details><summary>{{ "Details" if check.decision == "pass" else "Details, and what to try" }}</summary>{{ check.details }}{% if check.hint %}<p>To try: {{ check.hint }}.</p>{% endif %}</details>{% endif %}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endmacro %}
@@ -27,7 +27,7 @@ TEMPLATE = """\
 {% endif %}
 {% endmacro %}
 {% if page %}
-<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1] }}</strong><p>{{ page.answer }}{% if page.table %}<br><span class="note">{{ page.table[0] }}</span>{% endif %}</p></div>
+<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1] }}</strong><p>{{ page.answer }}{% for line in page.promise %}<br><b>{{ line }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0] }}</span>{% endif %}</p></div>
 <h3>Risks for the people in the data</h3>
 <ul class="lamps">
 {% for lamp in page.lamps %}
@@ -64,10 +64,16 @@ TEMPLATE = """\
 
 VERDICTS = {"pass": ("✓", "Pass"), "review": ("!", "Review"), "block": ("✕", "Block")}
 """Sign and word of each verdict."""
-CHECKS = {"pass": "✓ pass", "review": "! review", "block": "✕ block", "not judged": "? not judged"}
-"""Sign and word of each check's status."""
+CHECKS: dict[Standing, str] = {
+    "pass": "✓ pass",
+    "not ruled out": "○ not ruled out",
+    "review": "! review",
+    "block": "✕ block",
+    "not judged": "? not judged",
+}
+"""Sign and words of each check's standing."""
 LIGHTS = CHECKS | {"not judged": "? unknown"}
-"""Sign and words of each lamp's status."""
+"""Sign and words of each lamp's standing."""
 CRITERIA = {
     "singling out": "Singling out, Opinion 05/2014",
     "linkability": "Linkability, Opinion 05/2014",

@@ -33,6 +33,12 @@ const number = (value) => {
 const interval = (estimate) =>
   estimate.low === undefined ? "" : `${number(estimate.low)} to ${number(estimate.high)}`;
 
+// A number of a metric, or the end of the metric's range that it lies beyond.
+const within = (name, value) => {
+  const [low, high] = metrics.get(name).range;
+  return Math.min(Math.max(value, low ?? -Infinity), high ?? Infinity);
+};
+
 // Mean and 95 % interval per configuration: over the seeds, or with one run the metric's own.
 const summary = (name) => {
   const [values, low, high] = [column(name), column(`${name}_low`), column(`${name}_high`)];
@@ -46,10 +52,11 @@ const summary = (name) => {
   return new Map([...found].map(([key, members]) => {
     const mean = members.reduce((sum, run) => sum + values[run], 0) / members.length;
     const n = members.length;
-    if (n === 1) return [key, { value: mean, low: low?.[members[0]] ?? mean, high: high?.[members[0]] ?? mean, n }];
+    const shown = (value, down, up) => [key, { value: within(name, value), low: within(name, down), high: within(name, up), n }];
+    if (n === 1) return shown(mean, low?.[members[0]] ?? mean, high?.[members[0]] ?? mean);
     const squares = members.reduce((sum, run) => sum + (values[run] - mean) ** 2, 0);
     const half = data.halves[n] * Math.sqrt(squares / (n - 1));
-    return [key, { value: mean, low: mean - half, high: mean + half, n }];
+    return shown(mean, mean - half, mean + half);
   }));
 };
 
