@@ -14,8 +14,7 @@ from hybrid.base.arrays import Levels, Nodes
 Node = tuple[int, ...]
 """Position on every axis of a lattice, which is no level number: an axis leaves levels out."""
 LevelOf = dict[str, int]
-"""Level number of each quasi-identifier in its hierarchy. Between it and a node, :class:`Lattice` translates, and nobody
-else."""
+"""Level number of each quasi-identifier in its hierarchy; :class:`Lattice` alone translates it to a node and back."""
 
 
 @dataclass(frozen=True)
