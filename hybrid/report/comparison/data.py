@@ -6,6 +6,7 @@ For ``comparison.json`` and the page's script.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -72,15 +73,18 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
             "verdict": _verdict(paradox_verdict(answers.paradox.differences, results.margin)),
         },
         "against_baseline": [_difference(each) for each in answers.against_baseline],
-        "overall": [
+        "questions": {
+            each.question: each.column.name for each in (answers.contest.criteria if answers.contest else ())
+        },
+        "ranking": [
             {
                 "configuration": each.configuration,
-                "rank": _estimate(each.rank),
-                "privacy": rounded(each.privacy),
-                "usefulness": rounded(each.usefulness),
-                "behind": _estimate(each.behind),
+                "verdict": each.verdict,
+                **{question: _estimate(value) for question, value in each.values.items()},
+                "behind": each.behind,
+                "apart": each.apart,
             }
-            for each in answers.overall
+            for each in answers.ranking
         ],
         "per_metric": [
             {
@@ -174,6 +178,7 @@ def _metric(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
         "title": name_of(column, texts),
         "family": column.family,
         "direction": column.direction,
+        "range": column.range,
         "better": BETTER[column.family, column.direction],
         "sentence": text.sentence,
     }
@@ -237,13 +242,17 @@ def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
     return {
         "privacy": found.privacy.name,
         "utility": found.utility.name,
+        "closeness": found.closeness and found.closeness.name,
         "chosen": found.chosen and _candidate(found.chosen),
         "verdict": found.verdict,
         "ended": found.ended,
         "admitted": found.admitted,
         "most_useful": _candidate(found.most_useful),
         "safest": _candidate(found.safest),
-        "near": found.near,
+        "as_useful": found.as_useful,
+        "as_safe": found.as_safe,
+        "apart": found.apart,
+        "needed": found.needed and asdict(found.needed) | {"rows": rounded(found.needed.rows)},
         "refused": found.refused and _candidate(found.refused),
         "on_front": found.on_front,
         "again": {
@@ -258,4 +267,5 @@ def _candidate(candidate: Candidate) -> dict[str, Any]:
         "configuration": candidate.configuration,
         "privacy": _estimate(candidate.privacy),
         "utility": _estimate(candidate.utility),
+        "closeness": candidate.closeness and _estimate(candidate.closeness),
     }

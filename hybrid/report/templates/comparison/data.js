@@ -49,7 +49,8 @@ const summary = (name) => {
     if (n === 1) return [key, { value: mean, low: low?.[members[0]] ?? mean, high: high?.[members[0]] ?? mean, n }];
     const squares = members.reduce((sum, run) => sum + (values[run] - mean) ** 2, 0);
     const half = data.halves[n] * Math.sqrt(squares / (n - 1));
-    return [key, { value: mean, low: mean - half, high: mean + half, n }];
+    const [least, most] = metrics.get(name).range;
+    return [key, { value: mean, low: Math.max(mean - half, least ?? -Infinity), high: Math.min(mean + half, most ?? Infinity), n }];
   }));
 };
 
