@@ -187,7 +187,7 @@ def test_the_thesis_figures_are_drawn_or_say_why_not(page: Page) -> None:
 def test_figure_of_singling_out_against_efficacy(page: Page) -> None:
     """A point per configuration and the generator alone, each with its numbers; a shape per generator."""
     about = page.evaluate(
-        "[...document.querySelectorAll('#figures [data-scatter] svg.figure .point')].map(one => one.getAttribute('aria-label'))"
+        "[...document.querySelectorAll('#figures [data-scatter] svg.figure .point')].map(one => one.ariaLabel)"
     )
     assert len(about) == 12 + 12 and sum(each.startswith("generator alone: ") for each in about) == 12
     assert all("Singling out" in each and "TSTR" in each for each in about)

@@ -196,7 +196,8 @@ def _scatter(answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any
 
 
 def _place(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
-    return {"column": column.name, "title": name_of(column, texts), "better": _better(column), "facet": "", "across": ""}
+    said = {"title": name_of(column, texts), "better": _better(column)}
+    return {"column": column.name, **said, "facet": "", "across": ""}
 
 
 def _ranking(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
