@@ -48,7 +48,7 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
         _write_tables(run, temporary)
         files = {table.file: file_sha256(temporary / table.file) for table in stated(run)}
         digest = joint_sha256(files)
-        run.draw = count_draw(private_dir, run.data_fingerprint, run.policy, digest, run.evaluation)
+        run.draw = count_draw(private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation)
         _write_anonymization(run, temporary)
         write_json(temporary / EVALUATION, _results(run))
         _write_report(run, temporary, created, earlier)
