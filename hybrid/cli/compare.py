@@ -126,10 +126,11 @@ def print_reach(expected: Forecast) -> None:
             "more seeds, or a larger table, find smaller ones",
         )
         if expected.configurations > 2:
+            least = "" if reach.every >= 1 else f" below about {reach.every:.2g}"
             console.line(
                 "note",
-                f"whoever looks for any difference among all {expected.configurations:,} finds none below about "
-                f"{reach.every:.2g}; the strongest attack varies more",
+                f"whoever looks for any difference among all {expected.configurations:,} finds none{least}; the "
+                "strongest attack varies more",
                 "compare fewer configurations, or decide first which pairs matter",
             )
 

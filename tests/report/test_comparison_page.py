@@ -192,7 +192,7 @@ def test_figure_of_singling_out_against_efficacy(page: Page) -> None:
     assert len(about) == 12 + 12 and sum(each.startswith("generator alone: ") for each in about) == 12
     assert all("Singling out" in each and "TSTR" in each for each in about)
     legend = page.evaluate("document.querySelector('#figures [data-scatter] .legend').textContent")
-    assert legend == "cart<none>"
+    assert legend == "cart<none>generator alone"
 
 
 def test_no_point_s_interval_leaves_the_range_of_its_metric(tmp_path: Path) -> None:

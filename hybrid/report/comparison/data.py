@@ -17,6 +17,7 @@ from hybrid.analysis.contrasts import CONFIDENCE, Estimate
 from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
+from hybrid.analysis.precision import Needed
 from hybrid.analysis.recommend import Candidate, Recommendation
 from hybrid.analysis.results import STRONGEST, Column
 from hybrid.report.run.inputs import MetricText, title_of
@@ -252,7 +253,7 @@ def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
         "as_useful": found.as_useful,
         "as_safe": found.as_safe,
         "apart": found.apart,
-        "needed": found.needed and asdict(found.needed) | {"rows": rounded(found.needed.rows)},
+        "needed": found.needed and _needed(found.needed),
         "refused": found.refused and _candidate(found.refused),
         "on_front": found.on_front,
         "again": {
@@ -260,6 +261,10 @@ def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
             for name, value in (("privacy", found.again_privacy), ("utility", found.again_utility))
         },
     }
+
+
+def _needed(needed: Needed) -> dict[str, Any]:
+    return asdict(needed) | {"difference": rounded(needed.difference), "rows": rounded(needed.rows)}
 
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:

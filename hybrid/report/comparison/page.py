@@ -184,8 +184,8 @@ def _scatter(answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any
     measured = [c for c in answers.results.columns.values() if c.stage == "synthetic"]
     risk = next((c for c in measured if c.metric == "singling_out"), None)
     useful = next((c for name in EFFICACY for c in measured if c.metric == name), None)
-    number, title = SCATTER
-    figure: dict[str, Any] = {"number": number, "title": title, "places": [], "missing": ""}
+    at, title = SCATTER
+    figure: dict[str, Any] = {"number": at, "title": title, "places": [], "missing": ""}
     if risk is None or useful is None:
         return figure | {"missing": "It takes singling out, and the discriminator or TSTR."}
     place = _place(risk, texts) | {

@@ -11,7 +11,7 @@ from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
 from hybrid.analysis.order import Question
 from hybrid.analysis.recommend import Candidate, Recommendation
-from hybrid.analysis.results import STRONGEST, Column, Results
+from hybrid.analysis.results import Column, Results
 from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import number
@@ -58,18 +58,18 @@ def _about(overlap: float) -> str:
     )
 
 
-def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = False, risk: bool = False) -> str:
+def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = False, from_zero: bool = False) -> str:
     """A number with its interval, or the reason why it has none.
 
-    ``wide``: the interval that holds together with all of its family. ``risk``: of a risk above people outside the
-    data, where less than 0 is as good as 0.
+    ``wide``: the interval that holds together with all of its family. ``from_zero``: less than 0 is said as such, of a
+    risk above people outside the data, or a skill below none.
     """
     value = number(estimate.value)
     if signed and estimate.value > 0:
         value = f"+{value}"
     low, high = (estimate.wide_low, estimate.wide_high) if wide else (estimate.low, estimate.high)
     if low is not None and high is not None:
-        return f"{value} ({'0 or less' if risk and low < 0 <= high else number(low)} to {number(high)})"
+        return f"{value} ({'0 or less' if from_zero and low < 0 <= high else number(low)} to {number(high)})"
     return f"{value} (one seed)" if estimate.seeds == 1 else f"{value} (the same with every seed)"
 
 
@@ -121,7 +121,7 @@ def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, Metri
 
 
 def _number(column: Column, estimate: Estimate) -> str:
-    return with_interval(estimate, wide=True, risk=column.metric == STRONGEST)
+    return with_interval(estimate, wide=True, from_zero=column.range[0] is None)
 
 
 def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:

@@ -145,6 +145,8 @@ for (const place of document.querySelectorAll("[data-scatter]")) {
   asPoints(marks, (at) => points[at].about);
   const legend = element("ul", { class: "legend" }, ...levels.map((level, at) => element("li", {},
     drawn("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
-      drawn("g", { class: "point best" }, drawn("path", { d: SHAPES[at % SHAPES.length], class: "shape" }))), level)));
+      drawn("g", { class: "point best" }, drawn("path", { d: SHAPES[at % SHAPES.length], class: "shape" }))), level)),
+    element("li", {}, drawn("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
+      drawn("path", { d: "M-5 -5l10 10m0 -10l-10 10", class: "cross" })), "generator alone"));
   place.append(svg, legend);
 }
