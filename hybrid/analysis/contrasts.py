@@ -116,7 +116,9 @@ def spans(within: Range) -> Range:
 
 
 def half_interval(seeds: int, level: float, overlap: float) -> float:
-    """Half an interval of a mean over seeds, in standard deviations between them; Student's t.
+    """Half an interval of a mean over seeds.
+
+    In standard deviations between the seeds, by Student's t.
 
     Parameters
     ----------

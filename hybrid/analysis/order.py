@@ -27,7 +27,7 @@ SEVERITY = ("pass", "review", "block")
 
 @dataclass(frozen=True)
 class Criterion:
-    """One of the questions of the rule, and the metric that answers it.
+    """Question of the rule, and the metric that answers it.
 
     Parameters
     ----------
@@ -79,12 +79,18 @@ class Criterion:
         return found
 
     def at(self, configuration: int, family: int, overlap: float) -> Estimate:
-        """Mean of a configuration; the wide interval holds for ``family`` of them together."""
+        """Mean of a configuration over the seeds.
+
+        The wide interval holds for ``family`` of them together.
+        """
         own = self.values[configuration : configuration + 1]
         return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=self.column.range)[0]
 
     def behind(self, configuration: int, family: int, overlap: float) -> list[Estimate]:
-        """By how much every configuration is worse than one; wide intervals as in :meth:`at`."""
+        """Lag of every configuration behind one.
+
+        Wide intervals as in :meth:`at`.
+        """
         differences = self.good[configuration] - self.good
         one = np.eye(len(differences))
         return estimates(one, differences, family, overlap=overlap, within=spans(self.column.range))
@@ -92,7 +98,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Contest:
-    """Configurations that ended well with every seed, with what the rule asks of them.
+    """Configurations that ended well with every seed, and their criteria.
 
     Parameters
     ----------
@@ -123,7 +129,10 @@ class Contest:
         return next((one for one in self.criteria if one.question == question), None)
 
     def kept(self, among: Mask) -> dict[str, Mask]:
-        """Those that each step of the rule keeps: "verdict", then the question of every criterion."""
+        """Configurations that each step of the rule keeps.
+
+        By step: "verdict", then the question of every criterion.
+        """
         best: Mask = among & (self.severity == self.severity[among].min())
         steps = {"verdict": best}
         for criterion in self.criteria:
@@ -132,7 +141,7 @@ class Contest:
         return steps
 
     def first(self, among: Mask) -> int:
-        """What the rule chooses of some; at least one.
+        """Choice of the rule among some, at least one.
 
         The last criterion decides among what the others keep; of equals the safer, the more useful, the earlier in the
         plan.
@@ -152,14 +161,20 @@ class Contest:
         return found
 
     def without(self, seed: int) -> Contest:
-        """The same contest without the values of one seed; the verdicts are those of all."""
+        """The same contest without the values of one seed.
+
+        The verdicts are those of all.
+        """
         others = np.arange(self.criteria[0].values.shape[1]) != seed
         criteria = tuple(replace(each, values=each.values[:, others]) for each in self.criteria)
         return replace(self, criteria=criteria)
 
 
 def contest(results: Results) -> Contest | None:
-    """The contest of a comparison; None if no configuration has one of the metrics with every seed."""
+    """The contest of a comparison.
+
+    None if no configuration has one of the metrics with every seed.
+    """
     found = [
         criterion
         for question, names in _deciding(results).items()

@@ -1,4 +1,4 @@
-"""How many seeds, or how large a table, it takes to find a difference."""
+"""Seeds, or rows, that are enough to find a difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ MOST_SEEDS = 100
 
 @dataclass(frozen=True)
 class Needed:
-    """What it takes to find the next difference from one configuration, if it stays as large.
+    """Seeds or rows that would find the next difference.
+
+    From one configuration, if the difference stays as large.
 
     Parameters
     ----------
@@ -40,7 +42,9 @@ class Needed:
 
 
 def next_found(found: Contest, first: int) -> Needed | None:
-    """The difference from a configuration in use or attack that is the nearest to being found.
+    """The difference in use or attack that is nearest to being found.
+
+    From one configuration.
 
     None with one seed, and where there is no other configuration, nothing varies, or all are found.
     """
@@ -69,7 +73,9 @@ def _nearest(found: Contest, criterion: Criterion, first: int, seeds: int) -> Ne
 
 
 def seeds_to_find(difference: float, family: int, overlap: float) -> int | None:
-    """Fewest seeds whose intervals of ``family`` numbers together leave zero out; None above :data:`MOST_SEEDS`.
+    """Fewest seeds whose intervals leave zero out.
+
+    Those of ``family`` numbers together. None above :data:`MOST_SEEDS`.
 
     Parameters
     ----------
@@ -85,7 +91,9 @@ def seeds_to_find(difference: float, family: int, overlap: float) -> int | None:
 
 
 def expected_half(seeds: int, people: int, overlap: float, family: int) -> float:
-    """Half the interval of a difference of two shares of control people that a comparison will have, about.
+    """Expected half interval of a difference of two shares.
+
+    Of shares of control people, about, before anything is measured.
 
     The two shares, near .8, are of the same people and each has a draw of its own: their difference is taken to vary
     between seeds as that of shares of independent people does, sqrt(2 x .8 x .2 / people).

@@ -120,7 +120,7 @@ def ranking(found: Contest | None) -> list[Ranked]:
 
 
 def verdict_of(found: Contest, at: int) -> str:
-    """What the gate says of a configuration; empty where no gate was asked."""
+    """Verdict of a configuration; empty where no gate was asked."""
     return (*SEVERITY, "")[found.severity[at]]
 
 

@@ -1,4 +1,4 @@
-"""Recommended configuration: the first of the ranking, with what tells it from the others and what does not."""
+"""Recommended configuration: the first of the ranking, with its alternatives."""
 
 from __future__ import annotations
 
@@ -144,7 +144,10 @@ def _apart(found: Contest, first: int, admitted: Mask) -> dict[Question, list[st
 
 
 def _again(found: Contest, admitted: Mask) -> tuple[float, float] | None:
-    """Mean attack and use of what is chosen by the other seeds, in the metrics' units."""
+    """Mean attack and use of the choices by the other seeds.
+
+    In the metrics' units.
+    """
     attack, use = found.criterion("attack"), found.criterion("use")
     assert attack is not None and use is not None
     seeds = use.values.shape[1]

@@ -90,13 +90,13 @@ def second_opinion(
 
 def _classes_shown(frame: pd.DataFrame, models: Sequence[PrivacyModel]) -> int:
     """Number of classes that pycanon has time for."""
-    values = [frame[model.attribute].nunique(dropna=False) for model in models if isinstance(model, TCloseness)]
+    values = [int(frame[model.attribute].nunique(dropna=False)) for model in models if isinstance(model, TCloseness)]
     return min([MOST_CLASSES, *(max(1, MOST_SHARES // max(n, 1)) for n in values)])
 
 
 @dataclass(frozen=True)
 class _Opinion:
-    """What pycanon says of one model."""
+    """Opinion of pycanon on one model."""
 
     model: str
     name: str
@@ -105,7 +105,10 @@ class _Opinion:
 
 
 def _opinion(frame: pd.DataFrame, names: list[str], model: PrivacyModel) -> _Opinion | None:
-    """The number of pycanon for a model; None where it has no such number."""
+    """The number of pycanon for a model.
+
+    None where it has no such number.
+    """
     from pycanon import anonymity
 
     texts = frame.astype(str)

@@ -43,7 +43,7 @@ def release(
         bool, typer.Option("--anew", help="Draw once more although a run is finished; a further draw is counted.")
     ] = False,
 ) -> None:
-    """Publish the finished run of a configuration; run it first if there is none.
+    """Publish a configuration's finished run, or run it first.
 
     A run of the same data, configuration, policy and version in --runs is published as it is: nothing is drawn again.
     Exit code 3: refused.
@@ -81,7 +81,7 @@ def release(
 
 
 def _say_whether_drawn(finished: Finished | None, found: Sequence[Finished]) -> None:
-    """Say which finished run is published, or which one of the data set is not, and why."""
+    """Say which finished run is published, or left."""
     if finished is not None:
         said = f"{finished.words} is of this very configuration, and nothing was drawn again"
         console.line("note", said, "--anew draws once more")

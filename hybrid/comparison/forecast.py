@@ -45,7 +45,10 @@ class StageForecast:
 
 @dataclass(frozen=True)
 class Reach:
-    """Differences between two configurations that a comparison can find, in a share of people such as TSTR; about."""
+    """Differences between two configurations that a comparison can find.
+
+    About, in a share of people such as TSTR.
+    """
 
     seeds: int
     people: int
@@ -175,7 +178,10 @@ def foreseen(
 
 
 def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
-    """What every run checks before its first stage: packages, names of metrics, columns."""
+    """Configurations that a run would refuse before its first stage.
+
+    For packages, names of metrics or columns.
+    """
     found: defaultdict[str, list[str]] = defaultdict(list)
     first = {each.trial.configuration: each.trial for each in reversed(planned)}
     for trial in reversed(first.values()):
@@ -191,7 +197,10 @@ def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
 
 
 def _reach(planned: Sequence[Planned], configurations: int) -> Reach | None:
-    """By the first configuration that is valid: the split of the others is mostly the same."""
+    """Reach by the first valid configuration.
+
+    The split of the others is mostly the same.
+    """
     trial = next((each.trial for each in planned if each.trial.config is not None), None)
     if trial is None or trial.config is None:
         return None

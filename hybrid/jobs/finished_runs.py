@@ -1,4 +1,4 @@
-"""Finished runs that a release of a configuration publishes instead of drawing again.
+"""Finished runs that a release publishes instead of drawing again.
 
 Another draw of the same data by the same method would disclose more about the same people, and is judged more strictly.
 So a release of a configuration looks among the runs for one of the same data set, data, method, roles, policy and
@@ -29,7 +29,7 @@ from hybrid.publication.side_by_side import verdict_of
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished run of a data set, and what it has in common with the present configuration.
+    """A finished run of a data set, beside the present configuration.
 
     Parameters
     ----------
@@ -95,7 +95,9 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
 
 
 def only_one(found: Sequence[Finished]) -> Finished | None:
-    """The run of this very configuration, or of several the one that is out; None if there is none.
+    """The run of this very configuration.
+
+    Of several the one that is out; None if there is none.
 
     Raises
     ------

@@ -1,4 +1,6 @@
-"""Ledger counts of draws of the same data and policy, for each data set by itself.
+"""Ledger counts of draws of the same data and policy.
+
+Each data set is counted by itself.
 
 Whoever draws until a verdict is a pass gets one in the end. The ledger therefore numbers the draws, and the n-th is
 judged at the confidence of :func:`hybrid.publication.gate.strictness`. A draw is a synthetic table with the

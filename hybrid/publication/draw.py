@@ -1,4 +1,4 @@
-"""Number of a draw of the same data and policy by one data set, and wording."""
+"""Number of a draw of the same data and policy, and wording."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 @dataclass(frozen=True)
 class Draw:
-    """Number of a draw among those of the same data and policy, counted for each data set (its name) by itself."""
+    """Number of a draw among those of the same data and policy.
+
+    Draws are counted for each data set (its name) by itself.
+    """
 
     number: int
     """1 or more."""

@@ -76,7 +76,9 @@ class Lattice:
         return {name: int(axis[at]) for name, axis, at in zip(self.names, self.axes, node, strict=True)}
 
     def node(self, levels: Mapping[str, int]) -> Node:
-        """The node at which the quasi-identifiers have these levels: the inverse of :meth:`levels`.
+        """The node of these levels.
+
+        The inverse of :meth:`levels`.
 
         Raises
         ------

@@ -125,7 +125,7 @@ def _number(column: Column, estimate: Estimate) -> str:
 
 
 def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """What the seeds tell from the recommended one, what they do not, and what it would take."""
+    """Differences from the recommended one that the seeds find or miss."""
     others = found.admitted - 1
     if others < 1:
         return []
@@ -166,7 +166,7 @@ def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
 
 
 def _choice(answers: Answers, found: Recommendation, chosen: Candidate, texts: Mapping[str, MetricText]) -> list[str]:
-    """The steps of the rule, with the numbers of the chosen one and of the most useful one."""
+    """Steps of the rule, with the numbers of the chosen one."""
     if found.admitted == 1:
         return [f"It is the only one of these: {_told(chosen, found, texts)}."]
     rule = f"that is at most {number(answers.results.margin)} behind, or at most one standard error"
