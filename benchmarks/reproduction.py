@@ -29,7 +29,7 @@ from hybrid.comparison.write import facets
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison.data import name_of
-from hybrid.report.comparison.words import paradox, settings, with_interval
+from hybrid.report.comparison.words import paradox, question_titles, settings, with_interval
 from hybrid.report.run.metrics import number
 
 TEXTS = describe(REGISTRY.values())
@@ -220,14 +220,15 @@ def _of_paradox(answers: Answers) -> list[str]:
 
 
 def _of_best(answers: Answers) -> list[str]:
-    overall = [
+    titles = question_titles(answers, TEXTS)
+    ranking = [
         [
             each.configuration,
             settings(answers, each.configuration),
-            f"{each.rank.value:.1f}",
-            f"{each.behind.value:.1f}" if at else "–",
+            *(number(value.value) for value in each.values.values()),
+            ", ".join(titles[question] for question in each.apart) or "–",
         ]
-        for at, each in enumerate(answers.overall[:4])
+        for each in answers.ranking[:4]
     ]
     metrics = [
         [
@@ -242,7 +243,7 @@ def _of_best(answers: Answers) -> list[str]:
         if each.column.metric in SHOWN
     ]
     head = ["metric", "best", "value", "chosen by other seeds", "minus generator alone", "not distinguishable from it"]
-    first = _grid(["best overall", "settings", "mean rank", "behind the first"], overall)
+    first = _grid(["best overall", "settings", *titles.values(), "told from the first by"], ranking)
     return [*first, "", *_grid(head, metrics)]
 
 

@@ -30,7 +30,7 @@ from flows.stages import (
 )
 from hybrid.base.errors import HybridError, UnreachableError
 from hybrid.jobs.nightly import EXIT_CODES, Decision, Listener, Night
-from hybrid.jobs.release import Places
+from hybrid.jobs.places import Places
 from hybrid.jobs.start import configuration
 from hybrid.operations.notify import Notice
 

@@ -13,7 +13,8 @@ from prefect.states import Completed
 
 from flows.stages import STATES, compute, flow, pipeline_of, script_by_state, show_run, stage_task
 from hybrid.base.errors import ApprovalNeeded, GateRefused, HybridError
-from hybrid.jobs.release import Places, refuse_unreleasable, write_candidate
+from hybrid.jobs.places import Places
+from hybrid.jobs.release import refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
 from hybrid.jobs.start import AnyRun, configuration
 from hybrid.operations.notify import Outcome

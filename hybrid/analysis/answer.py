@@ -8,7 +8,8 @@ import numpy as np
 
 from hybrid.analysis.differences import Difference, Paradox, StageMeans, against_baseline, paradox, stage_means
 from hybrid.analysis.effects import MetricEffects, effects
-from hybrid.analysis.ranking import BestOf, Ranked, best_overall, best_per_metric
+from hybrid.analysis.order import Contest, contest
+from hybrid.analysis.ranking import BestOf, Ranked, best_per_metric, ranking
 from hybrid.analysis.recommend import Recommendation, recommend
 from hybrid.analysis.results import Results
 
@@ -31,8 +32,10 @@ class Answers:
         Conditional against uniform.
     against_baseline : list of Difference
         All pipelines against their generators alone.
-    overall : list of Ranked
-        Configurations, the best first.
+    contest : Contest or None
+        The configurations that ended well with every seed, and the metrics that order them; None if there is none.
+    ranking : list of Ranked
+        Its configurations in order, the recommended one first.
     per_metric : list of BestOf
         The best by each metric.
     recommendation : Recommendation or None
@@ -45,7 +48,8 @@ class Answers:
     stages: list[StageMeans]
     paradox: Paradox
     against_baseline: list[Difference]
-    overall: list[Ranked]
+    contest: Contest | None
+    ranking: list[Ranked]
     per_metric: list[BestOf]
     recommendation: Recommendation | None
 
@@ -53,19 +57,21 @@ class Answers:
 def answer(results: Results) -> Answers:
     """Compute all statistics of a comparison."""
     columns = [column for column in results.columns.values() if column.stage == "synthetic"]
-    names = [column.name for column in columns]
-    matrices = {name: results.matrix(name) for name in names}
+    ranges = {column.name: column.range for column in columns}
+    matrices = {name: results.matrix(name) for name in ranges}
     # Without anonymization there is no k, no transition and no order: such runs are the generator alone.
     facets = results.facet_table()
     walked = facets["k"] != "none" if "k" in facets else np.zeros(len(facets), dtype=bool)
+    found = contest(results)
     return Answers(
         results,
-        effects(names, results.configurations, matrices, results.overlap),
-        effects(names, facets[walked], {name: values[walked] for name, values in matrices.items()}, results.overlap),
+        effects(ranges, results.configurations, matrices, results.overlap),
+        effects(ranges, facets[walked], {name: values[walked] for name, values in matrices.items()}, results.overlap),
         stage_means(results),
         paradox(results),
         against_baseline(results),
-        best_overall(results),
+        found,
+        ranking(found),
         best_per_metric(results, columns),
-        recommend(results),
+        recommend(found),
     )

@@ -23,6 +23,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.engine.intervals import simultaneous
 
 CONFIDENCE = 0.95
+Range = tuple[float | None, float | None]
+"""Least and largest possible value; None is unbounded."""
 ENDS = ("low", "high", "wide_low", "wide_high", "least", "most")
 NOISE = 1e-9
 """Differences below this share of the values' size are rounding."""
@@ -107,8 +109,39 @@ def mean_spread(seeds: int, overlap: float) -> float:
     return math.sqrt(1 / seeds + overlap / (1 - overlap))
 
 
+def spans(within: Range) -> Range:
+    """Range of a difference of two values that have a range."""
+    low, high = within
+    return (None, None) if low is None or high is None else (low - high, high - low)
+
+
+def half_interval(seeds: int, level: float, overlap: float) -> float:
+    """Half an interval of a mean over seeds.
+
+    In standard deviations between the seeds, by Student's t.
+
+    Parameters
+    ----------
+    seeds : int
+        2 or more.
+    level : float
+        Of confidence, 0 to 1.
+    overlap : float
+        Correlation of two seeds, 0 to below 1.
+    """
+    from scipy.stats import t
+
+    return float(t.ppf((1 + level) / 2, seeds - 1)) * mean_spread(seeds, overlap)
+
+
 def estimates(
-    weights: Array, values: Array, family: int = 1, *, overlap: float = 0.0, confidence: float = CONFIDENCE
+    weights: Array,
+    values: Array,
+    family: int = 1,
+    *,
+    overlap: float = 0.0,
+    confidence: float = CONFIDENCE,
+    within: Range = (None, None),
 ) -> list[Estimate]:
     """Estimate contrasts with intervals.
 
@@ -124,9 +157,9 @@ def estimates(
         Correlation of two seeds, 0 to below 1; 0: independent, or an interval about one table.
     confidence : float
         Level, 0..1.
+    within : tuple of float or None
+        Range of what is estimated: no interval leaves it.
     """
-    from scipy.stats import t
-
     # Rounding must not look like a difference where every seed says the same.
     per_seed = weights @ values
     per_seed[np.abs(per_seed) <= NOISE * (np.abs(weights) @ np.abs(values))] = 0.0
@@ -135,10 +168,13 @@ def estimates(
     if seeds < 2:
         return [Estimate(float(mean)) for mean in means]
     same = np.ptp(per_seed, axis=1) <= NOISE * np.abs(means)
-    errors = np.where(same, np.nan, per_seed.std(axis=1, ddof=1) * mean_spread(seeds, overlap))
+    errors = np.where(same, np.nan, per_seed.std(axis=1, ddof=1))
     levels = confidence, simultaneous(confidence, family), 2 * confidence - 1
-    half = np.array([errors * float(t.ppf((1 + level) / 2, seeds - 1)) for level in levels])
-    ends = np.stack([means - half, means + half], axis=1).reshape(6, -1).T.tolist()
+    half = np.array([errors * half_interval(seeds, level, overlap) for level in levels])
+    least, most = (limit if given is None else given for given, limit in zip(within, (-np.inf, np.inf), strict=True))
+    # A mean is in the range, but for rounding: its interval holds it all the same.
+    lower, upper = np.minimum(means, np.maximum(means - half, least)), np.maximum(means, np.minimum(means + half, most))
+    ends = np.stack([lower, upper], axis=1).reshape(6, -1).T.tolist()
     return [
         Estimate(float(mean), seeds=seeds, **(dict(zip(ENDS, own, strict=True)) if np.isfinite(own[0]) else {}))
         for mean, own in zip(means, ends, strict=True)

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import Estimate, complete, estimates
+from hybrid.analysis.contrasts import Estimate, Range, complete, estimates, spans
 from hybrid.analysis.results import STAGES, STRONGEST, Column, Results
 from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Family
@@ -131,23 +131,25 @@ def stage_means(results: Results) -> list[StageMeans]:
     for column in headlines(results):
         matrices = {stage: results.matrix(column.at(stage)) for stage in STAGES if column.at(stage) in results.columns}
         known = {stage: values for stage, values in matrices.items() if np.isfinite(values).any()}
-        means = {stage: _averages([values], results.overlap)[0] for stage, values in known.items()}
+        means = {stage: _averages([values], results.overlap, column.range)[0] for stage, values in known.items()}
         pairs = [("anonymized", "original"), ("synthetic", "anonymized"), ("synthetic", "baseline")]
         both = [pair for pair in pairs if set(pair) <= set(means)]
-        steps = _averages([matrices[a] - matrices[b] for a, b in both], results.overlap)
+        steps = _averages([matrices[a] - matrices[b] for a, b in both], results.overlap, spans(column.range))
         named = {f"{a} - {b}": step for (a, b), step in zip(both, steps, strict=True) if step.seeds}
         found.append(StageMeans(column, means, named))
     return found
 
 
-def _averages(matrices: Sequence[Array], overlap: float) -> list[Estimate]:
+def _averages(matrices: Sequence[Array], overlap: float, within: Range) -> list[Estimate]:
     """Means over complete configurations, with simultaneous intervals."""
     found = []
     for values in matrices:
         rows, seeds = complete(values)
         n = int(rows.sum())
         found += (
-            estimates(np.full((1, n), 1 / n), values[np.ix_(rows, seeds)], len(matrices), overlap=overlap)
+            estimates(
+                np.full((1, n), 1 / n), values[np.ix_(rows, seeds)], len(matrices), overlap=overlap, within=within
+            )
             if n
             else [Estimate(float("nan"), seeds=0)]
         )
@@ -165,7 +167,8 @@ def _beside(results: Results, columns: Sequence[Column], chosen: Array | pd.Seri
         if n:
             at = np.ix_(rows, seeds)
             weights = np.full((1, n), 1 / n)
-            estimate = estimates(weights, ours[at] - alone[at], len(both), overlap=results.overlap)[0]
+            within = spans(column.range)
+            estimate = estimates(weights, ours[at] - alone[at], len(both), overlap=results.overlap, within=within)[0]
             found.append(Difference(column, float(ours[at].mean()), float(alone[at].mean()), estimate, n))
     return found
 
@@ -192,7 +195,8 @@ def _matched(
         whole = values[:, seeds].copy()
         whole[~rows] = 0.0
         contrast = (weights[0] - weights[1])[None]
-        estimate = estimates(contrast, whole, len(columns), overlap=results.overlap)[0]
+        within = spans(column.range)
+        estimate = estimates(contrast, whole, len(columns), overlap=results.overlap, within=within)[0]
         means = [float((side @ whole).mean()) for side in weights]
         found.append(Difference(column, means[0], means[1], estimate, len(shared)))
     return found

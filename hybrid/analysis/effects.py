@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import Estimate, complete, estimates
+from hybrid.analysis.contrasts import Estimate, Range, complete, estimates, spans
 from hybrid.base.arrays import Array
 
 
@@ -132,7 +132,12 @@ class EffectModel:
 
 
 def metric_effects(
-    column: str, levels: pd.DataFrame, values: Array, models: dict[bytes, EffectModel], overlap: float = 0.0
+    column: str,
+    levels: pd.DataFrame,
+    values: Array,
+    models: dict[bytes, EffectModel],
+    overlap: float = 0.0,
+    within: Range = (None, None),
 ) -> MetricEffects:
     """Main effects and two-way interactions on one metric.
 
@@ -148,6 +153,8 @@ def metric_effects(
         Models by the configurations they are made for; filled here, for metrics with the same gaps.
     overlap : float
         Correlation of two seeds, 0 to below 1.
+    within : tuple of float or None
+        Range of the metric.
     """
     rows, seeds = complete(values)
     whole = values[np.ix_(rows, seeds)]
@@ -158,7 +165,7 @@ def metric_effects(
     factors = list(model.levels)
     asked = {factor: model.main(factor) for factor in factors}
     family = sum(_free(len(estimable)) for _, _, estimable in asked.values())
-    main = {factor: _levels(model, factor, whole, asked[factor], family, overlap) for factor in factors}
+    main = {factor: _levels(model, factor, whole, asked[factor], family, overlap, within) for factor in factors}
     pairs = {pair: model.interaction(*pair) for pair in combinations(factors, 2)}
     family = sum(_free(len(names)) for names, _ in pairs.values())
     cells = {
@@ -174,12 +181,20 @@ def _free(n: int) -> int:
 
 
 def _levels(
-    model: EffectModel, factor: str, values: Array, asked: tuple[Array, Array, Array], family: int, overlap: float
+    model: EffectModel,
+    factor: str,
+    values: Array,
+    asked: tuple[Array, Array, Array],
+    family: int,
+    overlap: float,
+    within: Range,
 ) -> list[LevelEffect]:
     means, effects, estimable = asked
     column = model.levels[factor]
     found = zip(
-        estimates(means, values, overlap=overlap), estimates(effects, values, family, overlap=overlap), strict=True
+        estimates(means, values, overlap=overlap, within=within),
+        estimates(effects, values, family, overlap=overlap, within=spans(within)),
+        strict=True,
     )
     return [
         LevelEffect(
@@ -212,8 +227,8 @@ def _weights(asked: Array, design: Array, solved: Array) -> tuple[Array, Array]:
 
 
 def effects(
-    columns: Sequence[str], levels: pd.DataFrame, matrices: dict[str, Array], overlap: float = 0.0
+    columns: Mapping[str, Range], levels: pd.DataFrame, matrices: Mapping[str, Array], overlap: float = 0.0
 ) -> list[MetricEffects]:
-    """:func:`metric_effects` of several metrics."""
+    """:func:`metric_effects` of several metrics, each with its range."""
     models: dict[bytes, EffectModel] = {}
-    return [metric_effects(column, levels, matrices[column], models, overlap) for column in columns]
+    return [metric_effects(name, levels, matrices[name], models, overlap, within) for name, within in columns.items()]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.analysis.contrasts import Estimate, complete, estimates
-from hybrid.analysis.differences import headlines
+from hybrid.analysis.contrasts import Estimate, Range, complete, estimates, spans
+from hybrid.analysis.order import SEVERITY, Contest, Question
 from hybrid.analysis.results import Column, Results
 from hybrid.base.arrays import Array
 
@@ -47,25 +47,27 @@ class BestOf:
 
 @dataclass(frozen=True)
 class Ranked:
-    """Overall rank of one configuration.
+    """Place of one configuration in the order of :mod:`hybrid.analysis.order`.
 
     Parameters
     ----------
     configuration : str
-    rank : Estimate
-        Mean of its ranks by privacy and by usefulness, 1 (best) .. number of configurations.
-    privacy, usefulness : float
-        The two, each the mean of its ranks by the headline metrics of the family.
-    behind : Estimate
-        Its rank minus that of the first; the wide interval holds for all pairs of configurations together, whichever
-        is first.
+    verdict : str
+        What the gate says of it, its worst over the seeds; empty where no gate was asked.
+    values : dict
+        Means over the seeds by question. The wide intervals hold for all configurations together.
+    behind : str
+        What puts it behind the first: "verdict", or the question at which it is worse than the first's best rivals;
+        empty for the first.
+    apart : tuple of str
+        Questions by which the seeds tell it from the first, all pairs tested together.
     """
 
     configuration: str
-    rank: Estimate
-    privacy: float
-    usefulness: float
-    behind: Estimate
+    verdict: str
+    values: dict[Question, Estimate]
+    behind: str
+    apart: tuple[Question, ...]
 
 
 def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]:
@@ -87,57 +89,42 @@ def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]
             BestOf(
                 column,
                 str(names[own]),
-                chosen_mean(chosen, len(whole), results.overlap),
+                chosen_mean(chosen, len(whole), results.overlap, column.range),
                 _again(values[np.ix_(rows, seeds)], column.sign),
                 int((whole[at] == whole.max(axis=0)).sum()),
                 int((~_told_apart(whole, at, results.overlap)).sum()) - 1,
-                chosen_mean(chosen - baseline, len(whole), results.overlap) if known else None,
+                chosen_mean(chosen - baseline, len(whole), results.overlap, spans(column.range)) if known else None,
             )
         )
     return found
 
 
-def best_overall(results: Results) -> list[Ranked]:
-    """Overall ranking of the configurations without missing values."""
-    columns = headlines(results)
-    matrices = [column.sign * results.matrix(column.name) for column in columns]
-    # A metric that no run has, such as one that needs a control set, must not empty the table.
-    kept = [at for at, values in enumerate(matrices) if np.isfinite(values).any()]
-    if not kept:
+def ranking(found: Contest | None) -> list[Ranked]:
+    """All configurations of a contest in its order, the recommended one first."""
+    if found is None:
         return []
-    rows, seeds = complete(np.sum([matrices[at] for at in kept], axis=0))
-    if not rows.any():
-        return []
-    private = [_ranks(matrices[at][np.ix_(rows, seeds)]) for at in kept if columns[at].family == "privacy"]
-    useful = [_ranks(matrices[at][np.ix_(rows, seeds)]) for at in kept if columns[at].family != "privacy"]
-    sides = [np.mean(side, axis=0) for side in (private, useful) if side]
-    rank = np.mean(sides, axis=0)
-    order = np.argsort(rank.mean(axis=1), kind="stable")
-    one = np.eye(len(rank))
-    own = estimates(one, rank, overlap=results.overlap)
-    behind = estimates(one, rank - rank[order[0]], _pairs(len(rank)), overlap=results.overlap)
-    names = results.configurations.index[rows]
+    order = found.order()
+    everyone = np.ones(len(found.names), dtype=bool)
+    steps, family, last = found.kept(everyone), len(found.names), found.criteria[-1].question
+    apart = {each.question: each.behind(order[0], found.pairs, found.overlap) for each in found.criteria}
     return [
         Ranked(
-            str(names[at]),
-            own[at],
-            float(np.mean(private, axis=0)[at].mean()) if private else float("nan"),
-            float(np.mean(useful, axis=0)[at].mean()) if useful else float("nan"),
-            behind[at],
+            found.names[at],
+            verdict_of(found, at),
+            {each.question: each.at(at, family, found.overlap) for each in found.criteria},
+            next((name for name, kept in steps.items() if not kept[at]), last) if at != order[0] else "",
+            tuple(question for question, behind in apart.items() if behind[at].found),
         )
         for at in order
     ]
 
 
-def _ranks(values: Array) -> Array:
-    """Ranks by seed; 1 is the largest value, ties share their mean."""
-    from scipy.stats import rankdata
-
-    ranks: Array = rankdata(-values, axis=0)
-    return ranks
+def verdict_of(found: Contest, at: int) -> str:
+    """Verdict of a configuration; empty where no gate was asked."""
+    return (*SEVERITY, "")[found.severity[at]]
 
 
-def chosen_mean(values: Array, configurations: int, overlap: float) -> Estimate:
+def chosen_mean(values: Array, configurations: int, overlap: float, within: Range) -> Estimate:
     """Mean of a chosen configuration over the seeds.
 
     Parameters
@@ -148,8 +135,10 @@ def chosen_mean(values: Array, configurations: int, overlap: float) -> Estimate:
         How many it was chosen from: the wide interval holds for all of them together, so for the chosen one too.
     overlap : float
         Correlation of two seeds, 0 to below 1.
+    within : tuple of float or None
+        Range of the values.
     """
-    return estimates(np.ones((1, 1)), values, configurations, overlap=overlap)[0]
+    return estimates(np.ones((1, 1)), values, configurations, overlap=overlap, within=within)[0]
 
 
 def _again(values: Array, sign: int) -> float | None:

@@ -1,24 +1,18 @@
-"""Recommended configuration.
-
-The safest of those not shown less useful than the best.
-"""
+"""Recommended configuration: the first of the ranking, with its alternatives."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
-from hybrid.analysis.contrasts import Estimate, mean_spread
+from hybrid.analysis.contrasts import Estimate
+from hybrid.analysis.order import Contest, Question
 from hybrid.analysis.pareto import pareto_front
-from hybrid.analysis.ranking import chosen_mean
-from hybrid.analysis.results import STRONGEST, Column, Results
-from hybrid.base.arrays import Array
-from hybrid.evaluation.engine.intervals import quantile
-
-SEVERITY = ("pass", "review", "block")
+from hybrid.analysis.precision import Needed, next_found
+from hybrid.analysis.ranking import verdict_of
+from hybrid.analysis.results import Column
+from hybrid.base.arrays import Array, Mask
 
 
 @dataclass(frozen=True)
@@ -31,6 +25,7 @@ class Candidate:
     configuration: str
     privacy: Estimate
     utility: Estimate
+    closeness: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -39,23 +34,29 @@ class Recommendation:
 
     Parameters
     ----------
-    privacy, utility : Column
-        The metrics that decided; the utility is the mean over all targets.
+    privacy, utility, closeness : Column
+        The metrics that decided, each the mean over its columns; None where closeness was not measured.
     chosen : Candidate or None
-        None where the gate blocks everything.
+        The first of the ranking; None where the gate blocks everything.
     verdict : str
         What the gate says of it, its worst over the seeds; empty where no gate was asked.
     ended, admitted : int
         Configurations that ended well with every seed, and those of them with this verdict.
     most_useful, safest : Candidate
         Of the admitted ones.
-    near : int
-        Admitted ones within one standard error of the most useful, itself included.
+    as_useful : int
+        Admitted ones as useful as the most useful one, itself included.
+    as_safe : int
+        Those of them as safe as the safest of them.
     refused : Candidate or None
         The most useful of those with a worse verdict, if it is more useful than the chosen one.
     on_front : bool
         Whether nothing admitted is both safer and more useful.
     seeds : int
+    apart : dict
+        By question the admitted configurations that the seeds tell from the chosen one, all pairs tested together.
+    needed : Needed or None
+        What it takes to tell one more from it by use or attack.
     again_privacy, again_utility : float or None
         Means over the seeds of what the configuration has that this rule chooses by the other seeds: unlike the means
         of the chosen one, not the better for the choice. The gate's verdicts are those of all seeds. None with fewer
@@ -64,135 +65,97 @@ class Recommendation:
 
     privacy: Column
     utility: Column
+    closeness: Column | None
     chosen: Candidate | None
     verdict: str
     ended: int
     admitted: int
     most_useful: Candidate
     safest: Candidate
-    near: int
+    as_useful: int
+    as_safe: int
     refused: Candidate | None
     on_front: bool
     seeds: int
+    apart: dict[Question, list[str]]
+    needed: Needed | None
     again_privacy: float | None = None
     again_utility: float | None = None
 
 
-def recommend(results: Results) -> Recommendation | None:
-    """Choose a configuration; None without a complete privacy and utility metric.
+def recommend(found: Contest | None) -> Recommendation | None:
+    """Recommend what the rule of :mod:`hybrid.analysis.order` puts first.
 
-    Of the configurations with the best verdict of the gate, those within one standard error of the most useful one (the
-    rule of Breiman et al. 1984, section 3.4.3, for trees); of these the one with the lowest privacy risk. The standard
-    error is that of the difference over the seeds; with one seed, that of the metric itself.
+    None without a privacy and a utility metric of every seed.
     """
-    privacy, utility = (_first(results, names) for names in _deciding(results))
-    if not privacy or not utility:
+    if found is None:
         return None
-    risk = privacy[0].sign * -_mean(results, privacy)
-    useful = utility[0].sign * _mean(results, utility)
-    whole = np.isfinite(risk).all(axis=1) & np.isfinite(useful).all(axis=1)
-    if not whole.any():
+    use, attack, close = found.criterion("use"), found.criterion("attack"), found.criterion("closeness")
+    if use is None or attack is None:
         return None
-    verdicts = _verdicts(results)
-    status = next((one for one in SEVERITY if (whole & (verdicts == one)).any()), "")
-    admitted = whole & (verdicts == status)
-    means = useful.mean(axis=1)
-    best = _best(means, admitted)
-    several = risk.shape[1] > 1
-    errors = _errors(useful, best, results.overlap) if several else _own_errors(results, utility, best)
-    near = admitted & (means[best] - means <= errors)
-    chosen = _best(-risk.mean(axis=1), near)
-    again = _again(risk, useful, admitted, results.overlap)
-    front = pareto_front(-risk.mean(axis=1)[admitted], means[admitted])
+    everyone = np.ones(len(found.names), dtype=bool)
+    first = found.first(everyone)
+    kept, verdict = found.kept(everyone), verdict_of(found, first)
+    admitted = kept["verdict"]
+    family, seeds = len(found.names), use.values.shape[1]
 
     def candidate(at: int) -> Candidate:
-        values = privacy[0].sign * -risk[at : at + 1], utility[0].sign * useful[at : at + 1]
-        means = (chosen_mean(each, int(whole.sum()), results.overlap) for each in values)
-        return Candidate(str(results.configurations.index[at]), *means)
+        return Candidate(
+            found.names[at],
+            attack.at(at, family, found.overlap),
+            use.at(at, family, found.overlap),
+            None if close is None else close.at(at, family, found.overlap),
+        )
 
-    others = whole & ~admitted & (means > means[chosen])
+    front = pareto_front(attack.means[admitted], use.means[admitted])
+    others = ~admitted & (use.means > use.means[first])
+    again = _again(found, admitted)
     return Recommendation(
-        privacy[0],
-        utility[0],
-        None if status == "block" else candidate(chosen),
-        status,
-        int(whole.sum()),
+        attack.column,
+        use.column,
+        close and close.column,
+        None if verdict == "block" else candidate(first),
+        verdict,
+        family,
         int(admitted.sum()),
-        candidate(best),
-        candidate(_best(-risk.mean(axis=1), admitted)),
-        int(near.sum()),
-        candidate(_best(means, others)) if others.any() else None,
-        bool(front[np.flatnonzero(np.flatnonzero(admitted) == chosen)[0]]),
-        risk.shape[1],
-        again and privacy[0].sign * -again[0],
-        again and utility[0].sign * again[1],
+        candidate(_best(use.means, admitted)),
+        candidate(_best(attack.means, admitted)),
+        int(kept["use"].sum()),
+        int(kept["attack"].sum()),
+        candidate(_best(use.means, others)) if others.any() else None,
+        bool(front[np.flatnonzero(np.flatnonzero(admitted) == first)[0]]),
+        seeds,
+        _apart(found, first, admitted),
+        next_found(found, first),
+        again and again[0],
+        again and again[1],
     )
 
 
-def _again(risk: Array, useful: Array, admitted: Array, overlap: float) -> tuple[float, float] | None:
-    """Mean risk and usefulness when the other seeds choose."""
-    seeds = risk.shape[1]
+def _apart(found: Contest, first: int, admitted: Mask) -> dict[Question, list[str]]:
+    return {
+        each.question: [
+            found.names[at]
+            for at, behind in enumerate(each.behind(first, found.pairs, found.overlap))
+            if behind.found and admitted[at]
+        ]
+        for each in found.criteria
+    }
+
+
+def _again(found: Contest, admitted: Mask) -> tuple[float, float] | None:
+    """Mean attack and use of the choices by the other seeds.
+
+    In the metrics' units.
+    """
+    attack, use = found.criterion("attack"), found.criterion("use")
+    assert attack is not None and use is not None
+    seeds = use.values.shape[1]
     if seeds < 3:
         return None
-    found = []
-    for seed in range(seeds):
-        others = np.arange(seeds) != seed
-        means = useful[:, others].mean(axis=1)
-        best = _best(means, admitted)
-        near = admitted & (means[best] - means <= _errors(useful[:, others], best, overlap))
-        chosen = _best(-risk[:, others].mean(axis=1), near)
-        found.append((risk[chosen, seed], useful[chosen, seed]))
-    private, use = np.mean(found, axis=0)
-    return float(private), float(use)
+    chosen = [found.without(seed).first(admitted) for seed in range(seeds)]
+    return float(attack.values[chosen, range(seeds)].mean()), float(use.values[chosen, range(seeds)].mean())
 
 
-def _deciding(results: Results) -> tuple[list[str], list[str]]:
-    """Names of the deciding metrics: of privacy, and of the other families.
-
-    Both in order of preference.
-    """
-    ranked = [(metric.decides, name) for name, metric in results.metrics.items() if metric.decides is not None]
-    names = [name for _, name in sorted(ranked)]
-    privacy = [name for name in names if results.metrics[name].family == "privacy"]
-    return [STRONGEST, *privacy], [name for name in names if name not in privacy]
-
-
-def _first(results: Results, names: Sequence[str]) -> list[Column]:
-    """Columns of the first measured metric, one per target or secret."""
-    for name in names:
-        found = [c for c in results.columns.values() if c.stage == "synthetic" and c.metric == name]
-        if found:
-            return found
-    return []
-
-
-def _mean(results: Results, columns: Sequence[Column]) -> Array:
-    values: Array = np.mean([results.matrix(column.name) for column in columns], axis=0)
-    return values
-
-
-def _verdicts(results: Results) -> Array:
-    """Worst verdict of each configuration; empty where no policy was applied."""
-    worst: dict[str, int] = {}
-    given = results.ok.get("verdict", pd.Series("", index=results.ok.index))
-    for name, verdict in zip(results.ok["configuration"], given, strict=True):
-        severity = SEVERITY.index(verdict) if verdict in SEVERITY else -1
-        worst[name] = max(worst.get(name, -1), severity)
-    return np.array(["" if worst.get(n, -1) < 0 else SEVERITY[worst[n]] for n in results.configurations.index])
-
-
-def _errors(useful: Array, best: int, overlap: float) -> Array:
-    """Standard errors of the differences from the best configuration, shape (n_configurations,)."""
-    spread: Array = np.nan_to_num((useful[best] - useful).std(axis=1, ddof=1))
-    return spread * mean_spread(useful.shape[1], overlap)
-
-
-def _own_errors(results: Results, columns: Sequence[Column], best: int) -> Array:
-    """The same with one seed, from the metric's own intervals."""
-    halves = [results.matrix(c.name, "high") - results.matrix(c.name, "low") for c in columns]
-    own = np.nan_to_num(np.mean(halves, axis=0)[:, 0]) / (2 * quantile(0.95))
-    return np.where(np.arange(len(own)) == best, 0.0, np.hypot(own, own[best]))
-
-
-def _best(values: Array, among: Array) -> int:
+def _best(values: Array, among: Mask) -> int:
     return int(np.argmax(np.where(among, values, -np.inf)))

@@ -13,6 +13,7 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
+from hybrid.analysis.contrasts import Range
 from hybrid.base.arrays import Array
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Direction, Family, Subject
@@ -43,6 +44,7 @@ class Column:
     about: str
     family: Family
     direction: Direction
+    range: Range = (None, None)
 
     @property
     def sign(self) -> int:
@@ -105,10 +107,10 @@ class Results:
             if name in beside:
                 continue
             if metric == STRONGEST:
-                found[name] = Column(name, stage, metric, about, "privacy", "lower")
+                found[name] = Column(name, stage, metric, about, "privacy", "lower", (None, 1.0))
             elif metric in self.metrics:
                 known = self.metrics[metric]
-                found[name] = Column(name, stage, metric, about, known.family, known.direction)
+                found[name] = Column(name, stage, metric, about, known.family, known.direction, (known.low, known.high))
         return dict(sorted(found.items(), key=lambda item: item[1].metric != STRONGEST))
 
     @cached_property

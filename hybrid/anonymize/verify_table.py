@@ -9,10 +9,6 @@ search was steered by.
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import io
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -20,21 +16,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.models.alpha_k import AlphaK
 from hybrid.anonymize.models.k import k_reached, persons_per_class
-from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.measure import CheckInputs, check
 from hybrid.anonymize.models.protocol import PopulationModel
 from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.second_opinion import second_opinion
 from hybrid.base.arrays import Codes, Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
-
-_PYCANON_CLASSES = 20_000
-"""pycanon looks at every class in Python; of more classes it is shown the smallest ones."""
 
 
 def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
@@ -50,8 +42,9 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``k``, ``models`` (name, reached, threshold, holds) and ``pycanon`` (what it measured in how many of
-        how many classes, or why it did not).
+        ``k``, ``models`` (name, reached, threshold, holds) and ``pycanon``: what it measured in how many of how many
+        classes, whether it agrees, and the models it was not asked about, which our own check alone judged; or why it
+        was not asked at all.
 
     Raises
     ------
@@ -74,9 +67,7 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     failures += [
         f"{one.name} is not met: {one.reached:g} instead of {one.threshold:g}" for one in reached if not one.holds
     ]
-    pycanon: dict[str, Any] = {"skipped": "pycanon counts records, not persons"}
-    if persons is None:
-        pycanon = _pycanon(frame, names, task, k)
+    pycanon = second_opinion(frame, names, task.options.models, k, persons)
     failures += [f"pycanon disagrees on {name}" for name, agrees in pycanon.get("agrees", {}).items() if not agrees]
     if failures:
         raise VerificationError(
@@ -194,36 +185,3 @@ def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -
         code, _ = group_rows(*pack_small(columns, len(both)))
         counts[members] = np.bincount(code[len(members) :], weights, len(both))[code[: len(members)]]
     return counts
-
-
-def _pycanon(frame: pd.DataFrame, names: list[str], task: SearchProblem, k: int) -> dict[str, Any]:
-    """k, distinct l and alpha as pycanon measures them.
-
-    In the smallest classes if there are many.
-    """
-    if importlib.util.find_spec("pycanon") is None:
-        return {"skipped": "pycanon is not installed (extra [anjana])"}
-    if not len(frame):
-        return {"skipped": "no records"}
-    classes, n_classes = equivalence_classes(frame, names)
-    if n_classes > _PYCANON_CLASSES:
-        smallest = np.argsort(np.bincount(classes), kind="stable")[:_PYCANON_CLASSES]
-        frame = frame[np.isin(classes, smallest)]
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        warnings.simplefilter("ignore")
-        from pycanon import anonymity
-
-        texts = frame.astype(str)
-        measured: dict[str, float] = {"k": anonymity.k_anonymity(texts, names)}
-        agrees = {"k": measured["k"] == k}
-        for model in task.options.models:
-            if isinstance(model, LDiversity) and model.kind == "distinct":
-                name = f"l of {model.attribute!r}"
-                measured[name] = anonymity.l_diversity(texts, names, [model.attribute])
-                agrees[name] = measured[name] >= model.l
-            elif isinstance(model, AlphaK):
-                name = f"alpha of {model.attribute!r}"
-                measured[name] = anonymity.alpha_k_anonymity(texts, names, [model.attribute])[0]
-                agrees[name] = measured[name] <= model.alpha + 1e-12
-    asked = {"classes": min(n_classes, _PYCANON_CLASSES), "of": n_classes}
-    return {"measured": {name: float(value) for name, value in measured.items()}, "agrees": agrees, **asked}

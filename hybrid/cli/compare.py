@@ -39,7 +39,7 @@ def compare(
 ) -> None:
     """Run a plan of configurations side by side.
 
-    After an interruption, the same command continues it.
+    After an interruption, the same command continues it. Exit code 1: a run failed, or --dry-run found one that will.
     """
     from hybrid.comparison import compare as run_plan
     from hybrid.comparison import forecast, load_plan
@@ -51,17 +51,23 @@ def compare(
         plan = plan.model_copy(update={"store": store})
     folder = out or Path("runs") / plan.name
     if dry_run:
-        print_forecast(forecast(plan, config.parent, folder), jobs)
+        expected = forecast(plan, config.parent, folder)
+        print_forecast(expected, jobs)
+        print_reach(expected)
+        if expected.refused:
+            raise typer.Exit(1)
         return
     with console.progress() as progress:
         todo = plan, config.parent, folder, jobs, progress
         table = run_plan(*todo, scheduler=scheduler, retry_failed=retry_failed, work=work)
     failed = int((table["status"] == "failed").sum())
     said = f", {failed:,} failed (why is in the column reason)" if failed else ""
-    console.line("note" if failed else "ok", f"{len(table) - failed:,} runs done{said}")
+    console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{said}")
     console.out.print(f"\ntable        {folder / 'comparison.csv'}\nreport       {folder / 'comparison.html'}")
     if (folder / RECOMMENDED).exists():
         console.out.print(f"recommended  {folder / RECOMMENDED}")
+    if failed:
+        raise typer.Exit(1)
 
 
 def print_forecast(expected: Forecast, jobs: int) -> None:
@@ -69,8 +75,9 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
     seeds, further = divmod(expected.trials, max(expected.configurations, 1))
     times = "," if further else f" x {seeds} seeds ="
     console.line("ok", f"{expected.configurations:,} configurations{times} {expected.trials:,} runs")
-    if expected.invalid:
-        console.line("note", f"{expected.invalid:,} runs are no valid configuration and will be rows with the reason")
+    for refused in expected.refused:
+        names = ", ".join(refused.configurations)
+        console.line("error", f"cannot run here: {names}: {refused.reason}", "its runs will be rows with this reason")
     if expected.done:
         console.line("ok", f"{expected.done:,} runs are done already")
     reasons: dict[str, int] = {}
@@ -88,10 +95,44 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
     asked = sum(stage.asked for stage in expected.stages)
     console.out.print(f"{expected.executions:,} stage executions; {asked:,} without shared stages")
     known = sum(stage.seconds or 0 for stage in expected.stages)
-    words = [f"about {_duration(known / jobs)} with --jobs {jobs}"] if known or expected.seconds is not None else []
-    if expected.seconds is None:
-        words.append("what is not measured yet (start, and ask again after the first runs)")
-    console.out.print(f"expected time: {', and '.join(words)}")
+    about = f"about {_duration(known / jobs)} with --jobs {jobs}"
+    if expected.seconds is not None:
+        console.out.print(f"expected time: {about}")
+        return
+    unknown = expected.unmeasured
+    left = sum(stage.distinct - stage.kept for stage in unknown)
+    least = f"more than {about.removeprefix('about ')}" if known else "not known"
+    console.out.print(
+        f"expected time: {least}. Not in it, since nothing like it was measured here yet: {left:,} executions of "
+        f"{', '.join(stage.stage for stage in unknown)}, which can be most of the time. Start, and ask again after the "
+        "first runs: then they are measured."
+    )
+
+
+def print_reach(expected: Forecast) -> None:
+    """Print which differences a comparison can find, before it runs."""
+    reach = expected.reach
+    if reach is None:
+        console.line(
+            "note", "without control people (split.control) no attack is compared with people outside the data"
+        )
+    elif reach.seeds < 2:
+        console.line("note", "with one seed no difference between configurations can be told from chance", "add seeds")
+    elif expected.configurations > 1:
+        console.line(
+            "note",
+            f"with {reach.seeds} seeds and {reach.people:,} control people a difference in TSTR between two "
+            f"configurations below about {reach.one:.2g} will not be found",
+            "more seeds, or a larger table, find smaller ones",
+        )
+        if expected.configurations > 2:
+            least = "" if reach.every >= 1 else f" below about {reach.every:.2g}"
+            console.line(
+                "note",
+                f"whoever looks for any difference among all {expected.configurations:,} finds none{least}; the "
+                "strongest attack varies more",
+                "compare fewer configurations, or decide first which pairs matter",
+            )
 
 
 def _duration(seconds: float) -> str:

@@ -36,7 +36,7 @@ def desk(
         raise MissingExtraError("hybrid desk needs a web server", hint="pip install 'hybrid-release[desk]'")
     from hybrid.desk.desk import Desk
     from hybrid.desk.serve import serve
-    from hybrid.jobs.release import Places
+    from hybrid.jobs.places import Places
     from hybrid.linked.config import load_any
 
     config = place / "config.yaml" if place is not None and place.is_dir() else place

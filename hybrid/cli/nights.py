@@ -32,7 +32,7 @@ def nightly(
     Check for drift, keep or refit, pass the gate, publish, deliver. Exit codes: 3 refused, 4 waits for an approval.
     """
     from hybrid.jobs.nightly import EXIT_CODES, Night
-    from hybrid.jobs.release import Places
+    from hybrid.jobs.places import Places
     from hybrid.jobs.start import configuration, start
 
     loaded = configuration(config)
@@ -59,7 +59,7 @@ def deliver(
     Withdrawn releases are taken out of warehouses. A night does both by itself.
     """
     from hybrid.jobs.nightly import deliver_latest
-    from hybrid.jobs.release import Places
+    from hybrid.jobs.places import Places
     from hybrid.jobs.start import configuration
 
     release, targets = deliver_latest(configuration(config), Places(work, releases=releases))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ from hybrid.cli.options import AsJson, Releases, Runs, Seed, Settings, Work, ove
 if TYPE_CHECKING:
     from securesystemslib.signer import SSlibKey
 
+    from hybrid.jobs.finished_runs import Finished
     from hybrid.publication.privacy_account import SpentBudget
 
 
@@ -37,13 +39,19 @@ def release(
     ] = False,
     by: Annotated[str, typer.Option("--by", help="Who accepts the review.")] = "",
     reason: Annotated[str, typer.Option("--reason", help="Why.")] = "",
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Draw once more although a run is finished; a further draw is counted.")
+    ] = False,
 ) -> None:
-    """Run, pass the gate and publish; or publish a finished run.
+    """Publish a configuration's finished run, or run it first.
 
-    Of a finished run, that very run is published. Exit code 3: refused.
+    A run of the same data, configuration, policy and version in --runs is published as it is: nothing is drawn again.
+    Exit code 3: refused.
     """
     from hybrid.base.ownership import check_growing
-    from hybrid.jobs.release import Places, read_candidate, refuse_changes, write_candidate
+    from hybrid.jobs.finished_runs import finished_runs, only_one
+    from hybrid.jobs.places import Places
+    from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
     from hybrid.jobs.start import configuration, start
     from hybrid.publication.certificate import Acceptance
 
@@ -58,11 +66,31 @@ def release(
         loaded = configuration(config, overrides=overrides(set_))
         places.check_writable()
         with console.progress() as progress:
-            candidate = write_candidate(start(loaded, seed, places.store, progress, work=work), places)
+            started = start(loaded, seed, places.store, progress, work=work)
+            found = [] if anew or seed is not None else finished_runs(started, places)
+            finished = only_one(found)
+            if finished is None:
+                candidate = write_candidate(started, places)
+            else:
+                candidate = read_candidate(finished.run.folder, places)
+        _say_whether_drawn(finished, found)
     console.print_verdict(candidate.verdict, candidate.draw.words)
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)
     console.out.print(f"release  {published}")
+
+
+def _say_whether_drawn(finished: Finished | None, found: Sequence[Finished]) -> None:
+    """Say which finished run is published, or left."""
+    if finished is not None:
+        said = f"{finished.words} is of this very configuration, and nothing was drawn again"
+        console.line("note", said, "--anew draws once more")
+        return
+    waiting = [each for each in found if not each.is_out]
+    if waiting:
+        last = waiting[-1]
+        said = f"{last.words} is another one's: its {' and '.join(last.other)} differs, so a new table was drawn"
+        console.line("note", said, f"to publish that run: hybrid release {last.run.folder}")
 
 
 def approve(

@@ -1,6 +1,6 @@
 """Forecast of a comparison.
 
-How often each stage is computed, and for how long.
+How often each stage is computed, and for how long; which differences it can find; what cannot run here.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from hybrid.analysis.precision import expected_half
+from hybrid.base.errors import HybridError
 from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.expand import LeftOut
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import ROWS, Rows
 from hybrid.comparison.run_trials import STORE
 from hybrid.comparison.schedule import Planned, schedule
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import BASELINE, SYNTHESIZE, evaluation_of
 from hybrid.store import MEMORY, StorePlace
 
@@ -41,6 +44,30 @@ class StageForecast:
 
 
 @dataclass(frozen=True)
+class Reach:
+    """Differences between two configurations that a comparison can find.
+
+    About, in a share of people such as TSTR.
+    """
+
+    seeds: int
+    people: int
+    """Control people of a run."""
+    one: float
+    """Smallest difference between two configurations named beforehand; 1 with one seed."""
+    every: float
+    """The same for all pairs of configurations together."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Configurations that cannot run here, and why."""
+
+    reason: str
+    configurations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Forecast:
     """Stages to compute and seconds of a plan."""
 
@@ -49,11 +76,17 @@ class Forecast:
     trials: int
     done: int
     """Trials whose row is there already."""
-    invalid: int
-    """Trials that are no valid configuration, and will be failed rows."""
     stages: tuple[StageForecast, ...]
     budget: SpentTogether | None = None
     """Of all private tables; None where there is none."""
+    refused: tuple[Refused, ...] = ()
+    reach: Reach | None = None
+    """None without a control set."""
+
+    @property
+    def unmeasured(self) -> list[StageForecast]:
+        """Stages whose time is not known."""
+        return [stage for stage in self.stages if stage.seconds is None]
 
     @property
     def executions(self) -> int:
@@ -137,10 +170,51 @@ def foreseen(
         left_out=left_out,
         trials=len(planned),
         done=len(planned) - len(open_),
-        invalid=sum(bool(each.trial.problem) for each in planned),
         stages=tuple(stages),
         budget=spent_together(planned),
+        refused=_refused(planned),
+        reach=_reach(planned, configurations),
     )
+
+
+def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
+    """Configurations that a run would refuse before its first stage.
+
+    For packages, names of metrics or columns.
+    """
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    first = {each.trial.configuration: each.trial for each in reversed(planned)}
+    for trial in reversed(first.values()):
+        reason = trial.problem
+        if trial.config is not None:
+            try:
+                Pipeline(trial.config, trial.seed, judge_power=False).check()
+            except HybridError as error:
+                reason = "; ".join(f"{problem.message} ({problem.hint})" for problem in error.problems)
+        if reason:
+            found[reason].append(trial.configuration)
+    return tuple(Refused(reason, tuple(names)) for reason, names in found.items())
+
+
+def _reach(planned: Sequence[Planned], configurations: int) -> Reach | None:
+    """Reach by the first valid configuration.
+
+    The split of the others is mostly the same.
+    """
+    trial = next((each.trial for each in planned if each.trial.config is not None), None)
+    if trial is None or trial.config is None:
+        return None
+    pipeline = Pipeline(trial.config, trial.seed, judge_power=False)
+    control = pipeline.control
+    if control is None or not len(control):
+        return None
+    people = len(control) if control.persons is None else len(set(control.persons.tolist()))
+    seeds, pairs = len({each.trial.seed for each in planned}), max(1, configurations * (configurations - 1) // 2)
+    if seeds < 2:
+        return Reach(seeds, people, 1.0, 1.0)
+    overlap = len(control) / len(pipeline.table)
+    one, every = (min(1.0, expected_half(seeds, people, overlap, family)) for family in (1, pairs))
+    return Reach(seeds, people, one, every)
 
 
 def _expected(stage: str, planned: Planned, measured: Mapping[tuple[str, str], float]) -> float | None:

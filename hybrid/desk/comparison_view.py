@@ -36,6 +36,7 @@ def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
     """
     levels = {one["name"]: one["factors"] for one in found["configurations"]}
     titles = {one["column"]: (str(one["title"]), str(one["better"])) for one in found["metrics"]}
+    asked = {question: titles[column][0] for question, column in found["questions"].items()}
     advice = found["recommendation"]
     recommended = folder / "recommended.yaml"
     return {
@@ -44,16 +45,16 @@ def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
         "factors": [str(name) for name in found["factors"]],
         "advice": None if advice is None else _advice(advice, levels, titles),
         "chart": Markup() if advice is None else _chart(folder, found, advice, titles),
+        "questions": list(asked.values()),
         "ranking": [
             {
                 "name": str(one["configuration"]),
                 "levels": [str(levels[one["configuration"]].get(name, "")) for name in found["factors"]],
-                "rank": f"{one['rank']['value']:.1f}",
-                "privacy": f"{one['privacy']:.1f}",
-                "usefulness": f"{one['usefulness']:.1f}",
-                "behind": _estimate(one["behind"]),
+                "verdict": str(one["verdict"]) if one["verdict"] in ("pass", "review", "block") else "",
+                "values": [_estimate(one[question]) for question in asked],
+                "apart": [asked[question] for question in one["apart"]],
             }
-            for one in found["overall"][:_MOST]
+            for one in found["ranking"][:_MOST]
         ],
         "effects": [] if advice is None else _effects(found, advice),
         "recommended": command("run", recommended) if recommended.is_file() else "",

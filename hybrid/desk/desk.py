@@ -21,7 +21,7 @@ from hybrid.desk.effects import AT_ONCE, Effects, Shown
 from hybrid.desk.runner import Runner
 from hybrid.desk.sessions import Sessions
 from hybrid.desk.texts import LANGUAGES, language_of, text
-from hybrid.jobs.release import Places
+from hybrid.jobs.places import Places
 
 LANGUAGE_COOKIE = "hybrid-desk-language"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox"

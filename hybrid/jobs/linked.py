@@ -50,7 +50,7 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
         _write_tables(run, temporary)
         files = {table.file: file_sha256(temporary / table.file) for table in stated(run)}
         digest = joint_sha256(files)
-        run.draw = count_draw(private_dir, run.data_fingerprint, run.policy, digest, run.evaluation)
+        run.draw = count_draw(private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation)
         _write_anonymization(run, temporary)
         secret = record_secret(release_key(private_dir))
         RareValues.of(run.sources.tables, least_cell(run.person.config.k), secret).write(temporary)

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hybrid.base.errors import ApprovalNeeded, ConfigError, DriftError, GateRefused, HybridError, Problem
-from hybrid.jobs.release import Candidate, Places, read_candidate, refuse_unreleasable, write_candidate
+from hybrid.jobs.places import Places
+from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
 from hybrid.jobs.source_statistics import keep_source_statistics, source_statistics
 from hybrid.jobs.start import AnyConfig, AnyRun

@@ -1,8 +1,8 @@
 """Release of a configuration or of a finished run.
 
-A release runs the configuration or reads the finished run, judges it and publishes it. The command line, the flows and
-the nights all take these steps: :func:`write_candidate` computes every stage and writes the run's folder, or
-:func:`read_candidate` reads it; :meth:`Candidate.publish` passes the gate. Delivery follows in
+A release reads the finished run of the configuration, or runs it where there is none, judges it and publishes it. The
+command line, the flows and the nights all take these steps: :func:`write_candidate` computes every stage and writes the
+run's folder, or :func:`read_candidate` reads it; :meth:`Candidate.publish` passes the gate. Delivery follows in
 :mod:`hybrid.jobs.nightly`.
 """
 
@@ -16,6 +16,8 @@ from typing import Any
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
+from hybrid.jobs.finished_runs import finished_runs, only_one
+from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder
 from hybrid.jobs.start import AnyConfig, AnyRun, Frames, configuration, start, write
 from hybrid.linked.roles import refuse_undecided_tables
@@ -30,40 +32,6 @@ from hybrid.publication.publish import publish
 from hybrid.publication.seal import check_seal
 from hybrid.publication.side_by_side import verdict_of
 from hybrid.publication.verdict import Verdict
-from hybrid.store import Store
-
-
-@dataclass(frozen=True)
-class Places:
-    """Folders of the three zones: private (``work``), operator (``runs``), public (``releases``)."""
-
-    work: Path = Path("work")
-    runs: Path = Path("runs")
-    releases: Path = Path("releases")
-
-    @property
-    def store(self) -> Store:
-        """Store of stage results, in the private zone."""
-        return Store(self.work / "store")
-
-    def check_writable(self) -> None:
-        """Check before the work that runs and releases can be written.
-
-        Raises
-        ------
-        ConfigError
-            A folder cannot be made or written to, or the releases and another zone lie within each other.
-        """
-        private = [("runs", self.runs.resolve()), ("work", self.work.resolve())]
-        public = self.releases.resolve()
-        for name, place in private:
-            if place.is_relative_to(public) or public.is_relative_to(place):
-                raise ConfigError(
-                    f"--{name} {place} and the releases in {public} lie within each other",
-                    hint="releases are for readers, the others are not: give each a folder of its own",
-                )
-        check_growing(self.runs)
-        check_growing(self.releases)
 
 
 @dataclass(frozen=True)
@@ -231,8 +199,12 @@ def release(
     accept: Acceptance | None = None,
     overrides: Mapping[str, Any] | None = None,
     progress: Progress = silent,
+    anew: bool = False,
 ) -> Published:
     """Run a configuration, or read a finished run; pass the gate; publish.
+
+    A run of this very configuration that lies in ``runs``, of the same data, roles, policy and version, is published as
+    it is, unless its policy blocks it: nothing is drawn again.
 
     Parameters
     ----------
@@ -247,6 +219,8 @@ def release(
         The public zone; gets the folder of the release.
     accept : Acceptance, optional
         Who accepts a review, and why; without it a review is refused.
+    anew : bool
+        Draw once more, although there is such a run; as with a ``seed``. The draw is counted as a further one.
 
     Returns
     -------
@@ -258,7 +232,7 @@ def release(
     GateRefused
         The policy does not let the result out. Nothing is published; the run's folder has the report.
     ConfigError
-        The folder of a run, together with a table, a seed or overrides.
+        The folder of a run, together with a table, a seed or overrides. Or several runs are of this very configuration.
     VerificationError
         A file in the folder of the run is not what the run wrote.
     HybridError
@@ -270,7 +244,7 @@ def release(
     PosixPath('releases/2026-11-21-5f0c9b2e')
     """
     places = Places(Path(work), Path(runs), Path(releases))
-    pipeline = None
+    pipeline: AnyRun | None = None
     if isinstance(config, Path | str) and Path(config).is_dir():
         refuse_changes(Path(config), data is not None, seed is not None, bool(overrides))
         check_growing(places.releases)
@@ -278,8 +252,12 @@ def release(
     else:
         loaded = configuration(config, data, overrides)
         places.check_writable()
-        pipeline = start(loaded, seed, places.store, progress, work=places.work)
-        candidate = write_candidate(pipeline, places)
+        started = start(loaded, seed, places.store, progress, work=places.work)
+        finished = None if anew or seed is not None else only_one(finished_runs(started, places))
+        if finished is None:
+            candidate, pipeline = write_candidate(started, places), started
+        else:
+            candidate = read_candidate(finished.run.folder, places)
     return Published(candidate.publish(accept), candidate.folder, candidate.verdict, candidate.draw, pipeline)
 
 

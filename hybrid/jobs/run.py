@@ -144,7 +144,12 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
         if private_dir is not None:
             sha256 = file_sha256(target)
             pipeline.draw = count_draw(
-                private_dir, pipeline.data_fingerprint, pipeline.policy, sha256, pipeline.evaluation
+                private_dir,
+                pipeline.config.name,
+                pipeline.data_fingerprint,
+                pipeline.policy,
+                sha256,
+                pipeline.evaluation,
             )
         write_labels(pipeline, temporary)
         _write_protection(pipeline, temporary)

@@ -1,8 +1,11 @@
 """Ledger counts of draws of the same data and policy.
 
+Each data set is counted by itself.
+
 Whoever draws until a verdict is a pass gets one in the end. The ledger therefore numbers the draws, and the n-th is
 judged at the confidence of :func:`hybrid.publication.gate.strictness`. A draw is a synthetic table with the
-numbers measured on it: the very same run, made again, is the same draw.
+numbers measured on it: the very same run, made again, is the same draw. Another data set (another name) over the same
+data is a release of its own: its draws are numbered by themselves, and each says how many the others had.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from hybrid.publication.policy import Policy
 
 def count_draw(
     private_dir: Path,
+    data_set: str,
     data_fingerprint: str,
     policy: Policy,
     table_sha256: str,
@@ -36,6 +40,8 @@ def count_draw(
     ----------
     private_dir : Path
         The private zone with the ledger and the release key, which is created there if needed.
+    data_set : str
+        Its name, that of the configuration.
     data_fingerprint : str
         Of the source and its hierarchies.
     policy : Policy
@@ -53,7 +59,7 @@ def count_draw(
         The key or the ledger cannot be written.
     """
     source, tag = _tags(private_dir, data_fingerprint, table_sha256, evaluation)
-    return Ledger(private_dir).count_draw(source, policy.sha256, tag, at_least)
+    return Ledger(private_dir).count_draw(data_set, source, policy.sha256, tag, at_least)
 
 
 def is_counted(private_dir: Path, run: FinishedRun) -> bool:
@@ -62,7 +68,7 @@ def is_counted(private_dir: Path, run: FinishedRun) -> bool:
     Of its source, under its policy: its table with its numbers.
     """
     source, tag = _tags(private_dir, run.manifest["data_fingerprint"], run.table_sha256, run.evaluation)
-    return Ledger(private_dir).has_draw(source, run.policy.sha256, tag)
+    return Ledger(private_dir).has_draw(run.data_set, source, run.policy.sha256, tag)
 
 
 def _tags(private_dir: Path, data_fingerprint: str, table_sha256: str, evaluation: Evaluation) -> tuple[str, str]:
@@ -75,9 +81,9 @@ def _tags(private_dir: Path, data_fingerprint: str, table_sha256: str, evaluatio
 def count_run(private_dir: Path, run: FinishedRun) -> Draw:
     """Count a finished run, after the other draws beside it.
 
-    These are the runs in the same folder that are draws of the same data under the same policy. Where this private
-    zone did not count one of them when it was written (another one did, or none), nobody knows in which order they
-    were made: the run that was chosen among them gets the highest number.
+    These are the runs in the same folder that are draws of the same data under the same policy for the same data set.
+    Where this private zone did not count one of them when it was written (another one did, or none), nobody knows in
+    which order they were made: the run that was chosen among them gets the highest number.
     """
     highest = 1
     for beside in _runs_beside(run):
@@ -89,17 +95,18 @@ def count_run(private_dir: Path, run: FinishedRun) -> Draw:
 
 def _count(private_dir: Path, run: FinishedRun, at_least: int) -> Draw:
     fingerprint = run.manifest["data_fingerprint"]
-    return count_draw(private_dir, fingerprint, run.policy, run.table_sha256, run.evaluation, at_least)
+    numbers = run.table_sha256, run.evaluation
+    return count_draw(private_dir, run.data_set, fingerprint, run.policy, *numbers, at_least)
 
 
 def _runs_beside(run: FinishedRun) -> Iterator[FinishedRun]:
-    """Other runs of the same data and policy, oldest first.
+    """Other runs of the same data set, data and policy, oldest first.
 
     They are those in the same folder. A run that cannot be read is left out: it cannot be published either.
     """
     found = []
     for folder in run.folder.resolve().parent.iterdir():
-        if folder == run.folder.resolve() or not _is_of(folder, run.manifest["data_fingerprint"]):
+        if folder == run.folder.resolve() or not _is_of(folder, run):
             continue
         try:
             beside = read_run(folder)
@@ -110,12 +117,13 @@ def _runs_beside(run: FinishedRun) -> Iterator[FinishedRun]:
     yield from sorted(found, key=lambda beside: (str(beside.manifest.get("created")), beside.folder.name))
 
 
-def _is_of(folder: Path, data_fingerprint: str) -> bool:
+def _is_of(folder: Path, run: FinishedRun) -> bool:
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(manifest, Mapping) and manifest.get("data_fingerprint") == data_fingerprint
+    same = ("data_fingerprint", "name")
+    return isinstance(manifest, Mapping) and all(manifest.get(key) == run.manifest[key] for key in same)
 
 
 def _numbers(evaluation: Evaluation) -> list[tuple[Any, ...]]:

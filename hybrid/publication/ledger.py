@@ -57,6 +57,13 @@ CREATE TABLE payers (payment TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (s
 CREATE TABLE sent_back (run TEXT NOT NULL, folder TEXT NOT NULL, data_set TEXT NOT NULL, release_tag TEXT NOT NULL,
     policy TEXT NOT NULL, at TEXT NOT NULL, by TEXT NOT NULL, reason TEXT NOT NULL, account TEXT NOT NULL);
 """,
+    """
+CREATE TABLE draws_of_sets (data_tag TEXT NOT NULL, policy TEXT NOT NULL, data_set TEXT NOT NULL, draw TEXT NOT NULL,
+    number INTEGER NOT NULL, at TEXT NOT NULL, PRIMARY KEY (data_tag, policy, data_set, draw));
+INSERT INTO draws_of_sets SELECT data_tag, policy, '', draw, number, at FROM draws;
+DROP TABLE draws;
+ALTER TABLE draws_of_sets RENAME TO draws;
+""",
 )
 """Statements that lead from each format to the next; an older ledger keeps its rows."""
 
@@ -279,13 +286,15 @@ class Ledger:
             rows = database.execute(f"SELECT {columns} FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
         return [Approval(**row) for row in rows]
 
-    def count_draw(self, data_tag: str, policy: str, draw: str, at_least: int = 1) -> Draw:
+    def count_draw(self, data_set: str, data_tag: str, policy: str, draw: str, at_least: int = 1) -> Draw:
         """Count a draw, once.
+
+        Draws that were counted before the ledger kept the data set count for every one.
 
         Parameters
         ----------
-        data_tag, policy : str
-            Tag of the data, and SHA-256 of the policy: draws are numbered for each pair of them.
+        data_set, data_tag, policy : str
+            Name of the data set, tag of the data, and SHA-256 of the policy: draws are numbered for each three of them.
         draw : str
             Tag of the draw.
         at_least : int
@@ -296,25 +305,29 @@ class Ledger:
         Draw
             Its number, and the highest so far.
         """
-        pair = {"data_tag": data_tag, "policy": policy, "draw": draw}
-        of_pair = "FROM draws WHERE data_tag = :data_tag AND policy = :policy"
+        asked = {"data_set": data_set, "data_tag": data_tag, "policy": policy, "draw": draw}
+        of_all = "FROM draws WHERE data_tag = :data_tag AND policy = :policy"
+        own = f"{of_all} AND data_set IN (:data_set, '')"
         with self._connected() as database:
-            highest = database.execute(f"SELECT COALESCE(MAX(number), 0) {of_pair}", pair).fetchone()[0]
-            counted = database.execute(f"SELECT number {of_pair} AND draw = :draw", pair).fetchone()
-            number = max(highest + 1 if counted is None else counted[0], at_least)
+            highest = database.execute(f"SELECT COALESCE(MAX(number), 0) {own}", asked).fetchone()[0]
+            counted = database.execute(f"SELECT MAX(number) {own} AND draw = :draw", asked).fetchone()[0]
+            number = max(highest + 1 if counted is None else counted, at_least)
             now = datetime.now(UTC).isoformat(timespec="seconds")
             database.execute(
-                "INSERT INTO draws VALUES (:data_tag, :policy, :draw, :number, :at)"
+                "INSERT INTO draws VALUES (:data_tag, :policy, :data_set, :draw, :number, :at)"
                 " ON CONFLICT DO UPDATE SET number = excluded.number",
-                pair | {"number": number, "at": now},
+                asked | {"number": number, "at": now},
             )
-        return Draw(number, max(highest, number))
+            others = f"SELECT COUNT(*) {of_all} AND data_set NOT IN (:data_set, '')"
+            elsewhere = database.execute(others, asked).fetchone()[0]
+        return Draw(number, max(highest, number), elsewhere)
 
-    def has_draw(self, data_tag: str, policy: str, draw: str) -> bool:
+    def has_draw(self, data_set: str, data_tag: str, policy: str, draw: str) -> bool:
         """True if :meth:`count_draw` has counted the draw."""
         with self._connected() as database:
             found = database.execute(
-                "SELECT 1 FROM draws WHERE data_tag = ? AND policy = ? AND draw = ?", (data_tag, policy, draw)
+                "SELECT 1 FROM draws WHERE data_tag = ? AND policy = ? AND draw = ? AND data_set IN (?, '')",
+                (data_tag, policy, draw, data_set),
             ).fetchone()
         return found is not None
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from hybrid.analysis import Results, results
 
-PRIVACY, UTILITY = "synthetic.singling_out", "synthetic.tstr.income"
+PRIVACY, UTILITY, CLOSENESS = "synthetic.singling_out", "synthetic.tstr.income", "synthetic.discriminator"
 Truth = Callable[[Mapping[str, Any]], float]
 
 

@@ -103,7 +103,7 @@ def test_nothing_measured() -> None:
 
 def test_models_are_shared_between_metrics_with_the_same_gaps() -> None:
     matrices = {name: np.random.default_rng(at).normal(size=(len(PLAN), 2)) for at, name in enumerate("ab")}
-    first, second = effects(["a", "b"], PLAN, matrices)
+    first, second = effects(dict.fromkeys("ab", (None, None)), PLAN, matrices)
     assert first.main["k"] == _effects(PLAN, matrices["a"]).main["k"]
     assert second.main["k"] == _effects(PLAN, matrices["b"]).main["k"]
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import dataclasses
+import io
+import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.base.errors import HierarchyError, InfeasibleError
 from tests.anonymize.adult import adult
-from tests.anonymize.cases import Q, S, flat, table_of
+from tests.anonymize.cases import Q, S, flat, random_problem, table_of
+from tests.anonymize.slow_search import Problem
 
-pytest.importorskip("anjana")
+anjana = pytest.importorskip("anjana.anonymity")
 pytestmark = pytest.mark.anjana
 
 
@@ -73,3 +79,52 @@ def test_same_contract_as_the_exact_engine() -> None:
         expected = greedy.hierarchies[name].node_of[greedy.leaves[:, at], level]
         assert (expected == greedy.labels.nodes[:, at]).all()
     assert np.bincount(greedy.class_ids).min() == greedy.result.min_class_size >= 5
+
+
+def with_idle_levels(problem: Problem, rng: np.random.Generator) -> Problem:
+    """The same table; every hierarchy has levels more that rename values and join none."""
+    levels = []
+    for column in problem.levels:
+        longer: list[list[str]] = []
+        for at, labels in enumerate(column):
+            idle = [[f"{label}~{again}" for label in labels] for again in range(int(rng.integers(0, 3)))]
+            longer += [labels, *(idle if at < len(column) - 1 else [])]
+        levels.append(longer)
+    return dataclasses.replace(problem, levels=levels)
+
+
+def by_anjana_itself(problem: Problem, k: int, limit: float) -> list[tuple[str, ...]] | None:
+    """Labels of the records that anjana keeps, called as its documentation says; None where it finds nothing."""
+    names = problem.names
+    frame = problem.table().frame[names].astype(str).astype(object)
+    hierarchies = {
+        name: {level: np.array(labels, dtype=object) for level, labels in enumerate(levels)}
+        for name, levels in zip(names, problem.levels, strict=True)
+    }
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        try:
+            found = anjana.k_anonymity(frame, [], names, k, 100 * limit, hierarchies)
+        except ValueError:
+            return None
+    return None if not len(found) else list(map(tuple, pd.DataFrame(found)[names].to_numpy()))
+
+
+def test_labels_are_those_of_anjana_called_directly() -> None:
+    """Of hierarchies with and without levels that join no values of the table."""
+    compared = passed = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        problem = with_idle_levels(random_problem(seed), rng)
+        k, limit = int(rng.integers(2, 9)), float(rng.choice([0.0, 0.1, 0.3]))
+        expected = by_anjana_itself(problem, k, limit)
+        if expected is None:
+            continue
+        done = anonymize(problem.table(), problem.hierarchies(), options(k=k, suppression_limit=limit))
+        labels = done.labels.to_table().frame[problem.names].astype(str)
+        assert list(map(tuple, labels.to_numpy())) == expected, seed
+        assert done.result.loss["value"] - done.result.gap >= -1e-12
+        compared += 1
+        chosen = zip(problem.levels, done.result.levels.values(), strict=True)
+        passed += any("~" in labels[0] for levels, level in chosen for labels in levels[:level])
+    assert compared > 40 and passed > 20

@@ -34,7 +34,7 @@ def test_every_node(seed: int, loops: str) -> None:
     checker = task.checker(task.lattice)
     assert (checker.bases.kernels is None) == (loops == "numpy")
     for node in itertools.product(*map(range, task.lattice.shape)):
-        levels = task.lattice.levels(node)
+        levels = tuple(task.lattice.levels(node).values())
         by_hand = classes_by_hand(problem, levels)
         found = checker.check(node)
         assert (found.n_groups, found.n_suppressed + 0) == (len(by_hand), suppressed_by_hand(problem, levels))

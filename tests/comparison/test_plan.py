@@ -7,11 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
+from hybrid.cli import main
 from hybrid.comparison import forecast, load_plan, trials
 from hybrid.comparison.expand import _drawn, _holds, expand
 from hybrid.comparison.plan import Subset
@@ -214,6 +216,51 @@ def test_the_dry_run_foresees_trainings_of_attacks(folder: Path, tmp_path: Path)
     seconds = {stage.stage: stage.seconds for stage in forecast(load_plan(path), folder, tmp_path).stages}
     once, again = seconds["synthesize"], seconds["evaluate-synthetic"]
     assert once is not None and again is not None and 10 * once < again < 50 * once  # on 50 records of 210
+
+
+def test_the_dry_run_finds_what_cannot_run_here(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A generator without its packages, and a configuration that is none: by name, and with exit code 1."""
+    generators = [{"synthesize.generator": name} for name in ("none", "ctgan")]
+    listed = [*generators, {"synthesize.generator": "no such"}, {"evaluate.metrics": ["no_such"]}]
+    path = write_plan(folder, configurations=listed, seeds=[1, 2], set={})
+    monkeypatch.setattr("hybrid.synthesize.registry._available", lambda generator: generator.name != "ctgan")
+    monkeypatch.setattr("hybrid.synthesize.registry._missing", lambda _: ["sdv"])
+    found = forecast(load_plan(path), folder, tmp_path).refused
+    assert [each.configurations for each in found] == [("c2",), ("c3",), ("c4",)]
+    assert "the generator ctgan needs sdv, not installed here" in found[0].reason and "pip install" in found[0].reason
+    assert "no_such" in found[2].reason
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(path), "--dry-run", "--out", str(tmp_path)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert ended.value.code == 1 and "cannot run here: c2: the generator ctgan needs sdv" in said
+    write_plan(folder, configurations=generators[:1], seeds=[1, 2], set={})
+    with pytest.raises(SystemExit) as ended:
+        main(["compare", str(path), "--dry-run", "--out", str(tmp_path)])
+    assert ended.value.code == 0
+
+
+def test_the_dry_run_says_what_it_can_find_and_what_it_does_not_know(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Worked: t of one degree of freedom 12.706, 2 seeds, r = .3, 90 control people near .8."""
+    plan = load_plan(write_plan(folder))
+    reach = forecast(plan, folder, tmp_path).reach
+    assert reach is not None and (reach.seeds, reach.people) == (2, 90)
+    assert reach.one == pytest.approx(12.7062 * np.sqrt(1 / 2 + 0.3 / 0.7) * np.sqrt(2 * 0.16 / 90), rel=1e-4)
+    more = forecast(plan.model_copy(update={"seeds": tuple(range(9))}), folder, tmp_path).reach
+    assert more is not None and more.one < reach.one / 4 and more.one < more.every < reach.every
+    with pytest.raises(SystemExit):
+        main(["compare", str(folder / "plan.yaml"), "--dry-run", "--out", str(tmp_path)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "with 2 seeds and 90 control people a difference in TSTR between two configurations below about 0.73" in said
+    unknown = "evaluate-original, evaluate-anonymized, evaluate-synthetic, evaluate-baseline"
+    assert "expected time: more than" in said and unknown in said
+    write_plan(folder, seeds=[1])
+    with pytest.raises(SystemExit):
+        main(["compare", str(folder / "plan.yaml"), "--dry-run", "--out", str(tmp_path)])
+    assert "with one seed no difference" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_dry_run_counts_what_sharing_leaves(folder: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import uvicorn
 
 from hybrid.desk.desk import Desk
 from hybrid.desk.serve import listening, server_of
-from hybrid.jobs.release import Places
+from hybrid.jobs.places import Places
 
 
 @dataclass

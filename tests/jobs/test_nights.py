@@ -21,7 +21,7 @@ from hybrid.base import atomic
 from hybrid.base.errors import DataError, DriftError, HybridError, OutputError, VerificationError
 from hybrid.demo import write_demo
 from hybrid.jobs.nightly import Decision, Night
-from hybrid.jobs.release import Places
+from hybrid.jobs.places import Places
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline

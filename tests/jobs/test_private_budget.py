@@ -14,7 +14,8 @@ from hybrid.cli import app
 from hybrid.comparison import compare
 from hybrid.comparison.plan import ComparePlan
 from hybrid.jobs.nightly import Night
-from hybrid.jobs.release import Places, release
+from hybrid.jobs.places import Places
+from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run, start
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline

@@ -20,7 +20,8 @@ from jsonschema import Draft202012Validator
 
 from hybrid.base.errors import ConfigError
 from hybrid.jobs.nightly import Night
-from hybrid.jobs.release import Places, release
+from hybrid.jobs.places import Places
+from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run, start
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline

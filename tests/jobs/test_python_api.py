@@ -153,7 +153,7 @@ def test_a_run_that_was_read_is_published_as_it_is(job: Path, tmp_path: Path) ->
         assert (published.folder / name).read_bytes() == (run / name).read_bytes()
     certificate = json.loads((published.folder / "certificate.json").read_text())
     words = "first draw of this data under this policy"
-    assert certificate["draw"] == {"number": 1, "total": 1, "words": words}
+    assert certificate["draw"] == {"number": 1, "total": 1, "elsewhere": 0, "words": words}
     assert words in (run / "report.html").read_text()
     assert list((tmp_path / "runs").iterdir()) == [run]  # nothing was drawn
     report = Package.from_descriptor(str(published.folder / "datapackage.json")).validate()

@@ -11,7 +11,7 @@ import pytest
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import main
 from hybrid.jobs.nightly import Night, deliver_latest
-from hybrid.jobs.release import Places
+from hybrid.jobs.places import Places
 from hybrid.jobs.start import configuration, start
 from hybrid.operations.sql_versions import deliver_versions, plain_rows
 from hybrid.publication.ledger import Ledger, Withdrawal

@@ -55,7 +55,8 @@ def _sample(zone: Path, where: str, *options: object, run: str = "first", out: s
 
 def _draws(zone: Path) -> int:
     run = read_run(zone / "first")
-    return Ledger(zone / "work").count_draw(_tag(zone), run.policy.sha256, "looked at by a test").number - 1
+    about = run.data_set, _tag(zone), run.policy.sha256
+    return Ledger(zone / "work").count_draw(*about, "looked at by a test").number - 1
 
 
 def _tag(zone: Path) -> str:

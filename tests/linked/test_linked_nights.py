@@ -18,7 +18,7 @@ from hybrid.base.errors import ConfigError, DriftError, HybridError
 from hybrid.cli import app
 from hybrid.jobs import linked
 from hybrid.jobs.nightly import Night
-from hybrid.jobs.release import Places
+from hybrid.jobs.places import Places
 from hybrid.jobs.start import configuration, start
 from hybrid.linked.run import linked_steps
 from hybrid.publication.ledger import Ledger

@@ -17,7 +17,8 @@ import hybrid
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import app
 from hybrid.jobs import linked
-from hybrid.jobs.release import Candidate, Places, write_candidate
+from hybrid.jobs.places import Places
+from hybrid.jobs.release import Candidate, write_candidate
 from hybrid.jobs.run import write_labels
 from hybrid.linked.check import diagnose_linked
 from hybrid.linked.config import LinkedConfig, load_any

@@ -141,7 +141,7 @@ def make_run(tmp_path: Path) -> RunMaker:
         manifest |= {"columns": stated_columns(schema)}
         (folder / "manifest.json").write_text(json.dumps(sealed(manifest, work)))
         run = read_run(folder)
-        count_draw(work, data_fingerprint, run.policy, run.table_sha256, run.evaluation, draw or 1)
+        count_draw(work, run.data_set, data_fingerprint, run.policy, run.table_sha256, run.evaluation, draw or 1)
         return folder
 
     return make

@@ -63,17 +63,18 @@ def test_the_same_table_with_the_same_numbers_is_the_same_draw(
     measured = evaluation()
     noisy = evaluation(copies=0.001 + 1e-12)
     numbers = [
-        count_draw(tmp_path, data, policy, table, found).number
-        for data, table, found in (
-            ("data", "table", measured),
-            ("data", "table", noisy),
-            ("data", "other table", measured),
-            ("data", "table", evaluation(copies=0.002)),
-            ("other data", "table", measured),
-            ("data", "table", measured),
+        count_draw(tmp_path, name, data, policy, table, found).number
+        for name, data, table, found in (
+            ("adult", "data", "table", measured),
+            ("adult", "data", "table", noisy),
+            ("adult", "data", "other table", measured),
+            ("adult", "data", "table", evaluation(copies=0.002)),
+            ("adult", "other data", "table", measured),
+            ("adult", "data", "table", measured),
+            ("other name", "data", "third table", measured),
         )
     ]
-    assert numbers == [1, 1, 2, 3, 1, 1]
+    assert numbers == [1, 1, 2, 3, 1, 1, 1]
 
 
 def test_runs_beside_the_published_one_are_counted_first(make_run: RunMaker, policy: Policy, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.jobs.release import Places, read_candidate
+from hybrid.jobs.places import Places
+from hybrid.jobs.release import read_candidate
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy

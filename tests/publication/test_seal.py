@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from hybrid.base.errors import VerificationError
-from hybrid.jobs.release import Places, read_candidate
+from hybrid.jobs.places import Places
+from hybrid.jobs.release import read_candidate
 from hybrid.publication.publish import publish
 
 RunMaker = Callable[..., Path]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -181,6 +182,29 @@ def test_the_thesis_figures_are_drawn_or_say_why_not(page: Page) -> None:
     assert page.evaluate("document.querySelectorAll('#figures [data-stages] svg').length") == 3
     assert page.evaluate("document.querySelectorAll('#figures [data-facet=k] svg').length") == 3
     assert page.evaluate("document.getElementById('figures').textContent").count("does not vary it") == 3
+
+
+def test_figure_of_singling_out_against_efficacy(page: Page) -> None:
+    """A point per configuration and the generator alone, each with its numbers; a shape per generator."""
+    about = page.evaluate(
+        "[...document.querySelectorAll('#figures [data-scatter] svg.figure .point')].map(one => one.ariaLabel)"
+    )
+    assert len(about) == 12 + 12 and sum(each.startswith("generator alone: ") for each in about) == 12
+    assert all("Singling out" in each and "TSTR" in each for each in about)
+    legend = page.evaluate("document.querySelector('#figures [data-scatter] .legend').textContent")
+    assert legend == "cart<none>generator alone"
+
+
+def test_no_point_s_interval_leaves_the_range_of_its_metric(tmp_path: Path) -> None:
+    table = _table()
+    table[USE] = np.minimum(table[USE] + np.tile([0.2, 0.1, 0.05], 13)[: len(table)], 1)
+    path = tmp_path / "comparison.html"
+    path.write_text(render_comparison("high", answer(results(table, FACTORS)), describe(REGISTRY.values())))
+    with browser(tmp_path / "profile") as page:
+        page.open(path)
+        about = page.evaluate("[...document.querySelectorAll('#front .point')].map(one => one.ariaLabel).join()")
+    ends = [float(end) for end in re.findall(r"TSTR, income: [\d.]+ \([−\d.]+ to ([\d.]+)\)", about)]
+    assert len(ends) == 12 and max(ends) == 1.0
 
 
 def test_texts_are_never_markup(page: Page) -> None:

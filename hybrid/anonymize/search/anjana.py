@@ -19,7 +19,7 @@ import pandas as pd
 
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.search.global_recoding import nodes_at
-from hybrid.anonymize.search.lattice import Node
+from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.anonymize.search.node_check import Groups, NodeOutcome
 from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem
@@ -50,17 +50,19 @@ def recode(task: SearchProblem) -> Recoding:
             f"anjana's greedy search found no generalization for k = {task.options.k} within the suppression limit",
             hint="use engine: exact, which finds one if there is one, or raise suppression_limit",
         )
-    lattice = task.lattice
-    node: Node = tuple(int(frame[_column(at)].iloc[0].split(":")[0]) for at in range(len(lattice.axes)))
+    levels = {name: int(frame[_column(at)].iloc[0].split(":")[0]) for at, name in enumerate(task.records.names)}
+    # anjana may end at a level that joins nothing, which our search leaves out: so its levels, and no others.
+    lattice = Lattice.of(task.records, levels)
+    node = lattice.node(levels)
     kept = np.zeros(task.records.n_distinct, dtype=bool)
     kept[task.records.row_of[frame[_ROW].to_numpy()]] = True
     loss = task.loss(lattice)
-    score = loss.score(node, _found(task, node, kept))
-    least = loss.initial().between(lattice.bottom, lattice.top)
+    score = loss.score(node, _found(task, lattice, node, kept))
+    least = task.loss(task.lattice).initial().between(task.lattice.bottom, task.lattice.top)
     return Recoding(
         nodes=nodes_at(task.records, lattice, node),
         suppressed=~kept,
-        levels=dict(zip(task.records.names, lattice.levels(node), strict=True)),
+        levels=levels,
         score=score,
         gap=max(0.0, score.value - least),
     )
@@ -107,9 +109,9 @@ def _numbers(task: SearchProblem, attribute: str) -> list[str]:
     return [str(code) for code in codes]
 
 
-def _found(task: SearchProblem, node: Node, kept: Mask) -> NodeOutcome:
+def _found(task: SearchProblem, lattice: Lattice, node: Node, kept: Mask) -> NodeOutcome:
     """The classes at a node, of the records that anjana kept."""
-    bases = task.checker(task.lattice).bases
+    bases = task.checker(lattice).bases
     class_of, bound = bases.classes(bases.whole, node)
     sizes = group_sums(class_of, bases.whole.counts * kept, bound)
     return NodeOutcome(Groups(bases, bases.whole, class_of, sizes), ~kept, ~kept)

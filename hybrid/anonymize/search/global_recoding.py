@@ -36,7 +36,7 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
     return Recoding(
         nodes=nodes_at(task.records, lattice, solution.node),
         suppressed=solution.found.distinct(solution.found.suppressed),
-        levels=dict(zip(task.records.names, lattice.levels(solution.node), strict=True)),
+        levels=lattice.levels(solution.node),
         score=solution.score,
         gap=solution.gap,
     )
@@ -47,5 +47,5 @@ def nodes_at(records: DistinctRows, lattice: Lattice, node: Node) -> Nodes:
 
     Shape (n_distinct, n_qi), int32.
     """
-    columns = zip(records.hierarchies, lattice.levels(node), records.leaves, strict=True)
+    columns = zip(records.hierarchies, lattice.levels(node).values(), records.leaves, strict=True)
     return np.stack([hierarchy.node_of[leaves, level] for hierarchy, level, leaves in columns], axis=1)

@@ -55,7 +55,7 @@ def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
     """
     n, allowed = len(task.train), task.allowed
     lattice = task.lattice
-    levels = dict(zip(task.records.names, lattice.levels(nothing.fewest_at), strict=True))
+    levels = lattice.levels(nothing.fewest_at)
     reached = ", ".join(f"{name} {level}" for name, level in levels.items())
     wanted = " and ".join([f"k = {task.options.k}", *(rule.name for rule in task.rules)])
     if task.population_k:

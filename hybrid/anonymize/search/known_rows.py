@@ -189,10 +189,7 @@ def _scored(task: SearchProblem, recoding: Recoding, was: Rows, suppressed: Mask
         score: Score = loss.score_nodes(np.where(suppressed[:, None], roots, nodes).T)
     else:
         checker = Checker(task.options.k, 0, (), GroupCache(task.records, lattice))
-        node = tuple(
-            int(np.flatnonzero(axis == level)[0])
-            for axis, level in zip(lattice.axes, recoding.levels.values(), strict=True)
-        )
+        node = lattice.node(recoding.levels)
         columns = ((nodes[:, at], h.n_nodes) for at, h in enumerate(task.records.hierarchies))
         class_of, _ = group_rows(*pack_small([*columns, (suppressed.astype(np.int64), 2)], len(nodes)))
         score = loss.score(node, NodeOutcome(_groups(checker, class_of), suppressed, suppressed))

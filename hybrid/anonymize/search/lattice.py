@@ -12,7 +12,9 @@ from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.base.arrays import Levels, Nodes
 
 Node = tuple[int, ...]
-"""Position on every axis of a lattice."""
+"""Position on every axis of a lattice, which is no level number: an axis leaves levels out."""
+LevelOf = dict[str, int]
+"""Level number of each quasi-identifier in its hierarchy; :class:`Lattice` alone translates it to a node and back."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,13 @@ class Lattice:
 
     Parameters
     ----------
+    names : tuple of str
+        The quasi-identifiers.
     axes : tuple of numpy.ndarray
         Allowed levels of each quasi-identifier, ascending.
     """
 
+    names: tuple[str, ...]
     axes: tuple[Levels, ...]
 
     @classmethod
@@ -36,10 +41,11 @@ class Lattice:
         """
         columns = zip(records.names, records.hierarchies, records.occurring, strict=True)
         return cls(
+            tuple(records.names),
             tuple(
                 np.array([fixed[name]]) if name in fixed else _joining(hierarchy.node_of[occurring])
                 for name, hierarchy, occurring in columns
-            )
+            ),
         )
 
     @cached_property
@@ -65,16 +71,29 @@ class Lattice:
         """The node of the lowest levels."""
         return (0,) * len(self.axes)
 
-    def levels(self, node: Node) -> Node:
+    def levels(self, node: Node) -> LevelOf:
         """The level of each quasi-identifier at a node."""
-        return tuple(int(axis[at]) for axis, at in zip(self.axes, node, strict=True))
+        return {name: int(axis[at]) for name, axis, at in zip(self.names, self.axes, node, strict=True)}
 
-    def order(self, node: Node) -> tuple[int, Node]:
+    def node(self, levels: Mapping[str, int]) -> Node:
+        """The node of these levels.
+
+        The inverse of :meth:`levels`.
+
+        Raises
+        ------
+        LookupError
+            A level that this lattice leaves out.
+        """
+        found = [np.flatnonzero(axis == levels[name]) for name, axis in zip(self.names, self.axes, strict=True)]
+        return tuple(int(positions[0]) for positions in found)
+
+    def order(self, node: Node) -> tuple[int, tuple[int, ...]]:
         """Sort key among equally good nodes.
 
         The lower sum of levels, then the lexicographically smaller.
         """
-        levels = self.levels(node)
+        levels = tuple(self.levels(node).values())
         return sum(levels), levels
 
 

@@ -108,6 +108,6 @@ def _one_by_one(
 def _point(task: SearchProblem, k: int, limit: float, found: Solution | Infeasible) -> TradeoffPoint:
     if isinstance(found, Infeasible):
         return TradeoffPoint(k, limit, None, None, None, None, 0.0 if found.complete else np.inf)
-    levels = dict(zip(task.records.names, task.lattice.levels(found.node), strict=True))
+    levels = task.lattice.levels(found.node)
     value = found.score.value
     return TradeoffPoint(k, limit, value, levels, found.found.n_suppressed, found.found.n_kept, found.gap)

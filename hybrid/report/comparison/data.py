@@ -6,20 +6,20 @@ For ``comparison.json`` and the page's script.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hybrid.analysis import Answers, Results
-from hybrid.analysis.contrasts import CONFIDENCE, ENDS, Estimate
+from hybrid.analysis.contrasts import CONFIDENCE, Estimate
 from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
+from hybrid.analysis.precision import Needed
 from hybrid.analysis.recommend import Candidate, Recommendation
 from hybrid.analysis.results import STRONGEST, Column
-from hybrid.evaluation.display import Range, range_of, within
 from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
 
@@ -42,9 +42,7 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
 
     Estimates are objects with ``value``, ``low`` and ``high`` (95 % over the seeds), ``wide_low`` and ``wide_high``
     (together with all of their family) and ``seeds``; differences also with ``least`` and ``most`` (one-sided 95 %).
-    Means lie in their metric's range, and differences in that of two of its numbers, where an interval of Student's t
-    would reach beyond it. What is not known is left out. ``overlap`` is the correlation of two seeds that all intervals
-    reckon with.
+    What is not known is left out. ``overlap`` is the correlation of two seeds that all intervals reckon with.
     """
     results = answers.results
     return {
@@ -56,13 +54,13 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
         "configurations": _configurations(results),
         "metrics": [_metric(column, texts) for column in results.columns.values()],
         "headlines": [column.name for column in headlines(results)],
-        "effects": [_effects(each, results.columns[each.column], interactions=True) for each in answers.effects],
-        "facets": [_effects(each, results.columns[each.column], interactions=False) for each in answers.facets],
+        "effects": [_effects(each, interactions=True) for each in answers.effects],
+        "facets": [_effects(each, interactions=False) for each in answers.facets],
         "stages": [
             {
                 "column": each.column.name,
-                "means": {stage: _estimate(shown_mean(mean, each.column)) for stage, mean in each.means.items()},
-                "steps": {name: _estimate(shown_difference(step, each.column)) for name, step in each.steps.items()},
+                "means": {stage: _estimate(mean) for stage, mean in each.means.items()},
+                "steps": {name: _estimate(step) for name, step in each.steps.items()},
             }
             for each in answers.stages
         ],
@@ -76,25 +74,28 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
             "verdict": _verdict(paradox_verdict(answers.paradox.differences, results.margin)),
         },
         "against_baseline": [_difference(each) for each in answers.against_baseline],
-        "overall": [
+        "questions": {
+            each.question: each.column.name for each in (answers.contest.criteria if answers.contest else ())
+        },
+        "ranking": [
             {
                 "configuration": each.configuration,
-                "rank": _estimate(each.rank),
-                "privacy": rounded(each.privacy),
-                "usefulness": rounded(each.usefulness),
-                "behind": _estimate(each.behind),
+                "verdict": each.verdict,
+                **{question: _estimate(value) for question, value in each.values.items()},
+                "behind": each.behind,
+                "apart": each.apart,
             }
-            for each in answers.overall
+            for each in answers.ranking
         ],
         "per_metric": [
             {
                 "column": each.column.name,
                 "configuration": each.configuration,
-                "value": _estimate(shown_mean(each.value, each.column)),
+                "value": _estimate(each.value),
                 "again": None if each.again is None else rounded(each.again),
                 "wins": each.wins,
                 "near": each.near,
-                "gain": None if each.gain is None else _estimate(shown_difference(each.gain, each.column)),
+                "gain": None if each.gain is None else _estimate(each.gain),
             }
             for each in answers.per_metric
         ],
@@ -118,31 +119,6 @@ def runs_json(results: Results) -> dict[str, Any]:
 def rounded(value: float) -> float | None:
     """A number with five significant digits, or None."""
     return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
-
-
-def limits_of(column: Column) -> Range:
-    """Range of a column's numbers.
-
-    The strongest attack gets at most what an exact copy scores.
-    """
-    return (None, 1.0) if column.metric == STRONGEST else range_of(column.metric)
-
-
-def shown_mean(estimate: Estimate, column: Column) -> Estimate:
-    """A mean of a column, within the column's range."""
-    return _within(estimate, limits_of(column))
-
-
-def shown_difference(estimate: Estimate, column: Column) -> Estimate:
-    """A difference of two means of a column, within its range."""
-    low, high = limits_of(column)
-    return estimate if low is None or high is None else _within(estimate, (low - high, high - low))
-
-
-def _within(estimate: Estimate, limits: Range) -> Estimate:
-    ends = {name: end for name in ("value", *ENDS) if (end := getattr(estimate, name)) is not None}
-    inside: dict[str, Any] = {name: within(end, limits) for name, end in ends.items()}
-    return replace(estimate, **inside)
 
 
 def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
@@ -203,9 +179,9 @@ def _metric(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
         "title": name_of(column, texts),
         "family": column.family,
         "direction": column.direction,
+        "range": column.range,
         "better": BETTER[column.family, column.direction],
         "sentence": text.sentence,
-        "range": limits_of(column),
     }
 
 
@@ -226,20 +202,20 @@ def _difference(difference: Difference) -> dict[str, Any]:
         "column": difference.column.name,
         "one": rounded(difference.one),
         "other": rounded(difference.other),
-        "difference": _estimate(shown_difference(difference.estimate, difference.column), ("least", "most")),
+        "difference": _estimate(difference.estimate, ("least", "most")),
         "pairs": difference.pairs,
         "judgement": difference.judgement,
     }
 
 
-def _effects(effects: MetricEffects, column: Column, interactions: bool) -> dict[str, Any]:
+def _effects(effects: MetricEffects, interactions: bool) -> dict[str, Any]:
     main = {
         factor: [
             {
                 "level": level.level,
                 "runs": level.runs,
-                "mean": level.mean and _estimate(shown_mean(level.mean, column)),
-                "effect": level.effect and _estimate(shown_difference(level.effect, column)),
+                "mean": level.mean and _estimate(level.mean),
+                "effect": level.effect and _estimate(level.effect),
             }
             for level in levels
         ]
@@ -255,10 +231,7 @@ def _effects(effects: MetricEffects, column: Column, interactions: bool) -> dict
     if not interactions:
         return found
     pairs = [
-        {
-            "factors": pair,
-            "cells": [{"levels": cell.levels, **_estimate(shown_difference(cell.effect, column))} for cell in cells],
-        }
+        {"factors": pair, "cells": [{"levels": cell.levels, **_estimate(cell.effect)} for cell in cells]}
         for pair, cells in effects.interactions.items()
     ]
     return found | {"interactions": pairs}
@@ -270,14 +243,18 @@ def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
     return {
         "privacy": found.privacy.name,
         "utility": found.utility.name,
-        "chosen": found.chosen and _candidate(found.chosen, found),
+        "closeness": found.closeness and found.closeness.name,
+        "chosen": found.chosen and _candidate(found.chosen),
         "verdict": found.verdict,
         "ended": found.ended,
         "admitted": found.admitted,
-        "most_useful": _candidate(found.most_useful, found),
-        "safest": _candidate(found.safest, found),
-        "near": found.near,
-        "refused": found.refused and _candidate(found.refused, found),
+        "most_useful": _candidate(found.most_useful),
+        "safest": _candidate(found.safest),
+        "as_useful": found.as_useful,
+        "as_safe": found.as_safe,
+        "apart": found.apart,
+        "needed": found.needed and _needed(found.needed),
+        "refused": found.refused and _candidate(found.refused),
         "on_front": found.on_front,
         "again": {
             name: None if value is None else rounded(value)
@@ -286,9 +263,14 @@ def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
     }
 
 
-def _candidate(candidate: Candidate, found: Recommendation) -> dict[str, Any]:
+def _needed(needed: Needed) -> dict[str, Any]:
+    return asdict(needed) | {"difference": rounded(needed.difference), "rows": rounded(needed.rows)}
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
         "configuration": candidate.configuration,
-        "privacy": _estimate(shown_mean(candidate.privacy, found.privacy)),
-        "utility": _estimate(shown_mean(candidate.utility, found.utility)),
+        "privacy": _estimate(candidate.privacy),
+        "utility": _estimate(candidate.utility),
+        "closeness": candidate.closeness and _estimate(candidate.closeness),
     }

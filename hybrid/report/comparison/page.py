@@ -12,26 +12,29 @@ import pandas as pd
 from markupsafe import Markup
 
 from hybrid.analysis import Answers, Results
-from hybrid.analysis.contrasts import CONFIDENCE, Estimate, mean_spread
+from hybrid.analysis.contrasts import CONFIDENCE, half_interval
 from hybrid.analysis.differences import Difference, headlines
 from hybrid.analysis.results import Column
 from hybrid.report.comparison import words
-from hybrid.report.comparison.data import comparison_json, name_of, runs_json, shown_difference, shown_mean, text_of
+from hybrid.report.comparison.data import comparison_json, name_of, runs_json, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import BETTER, number
 from hybrid.report.run.render import environment
 
 SCRIPTS = ("data.js", "draw.js", "front.js", "effects.js", "table.js")
 FIGURES = (
-    ("5.3", "k", "effect of k"),
-    ("5.4", "beta", "effect of sampling: the share beta"),
-    ("5.4", "sampling", "effect of sampling: the method"),
-    ("5.5", "transition", "effect of the transition strategy"),
-    ("5.6", "order", "effect of the order: transition before or after the generator"),
-    ("5.7", "generator", "effect of the generator"),
+    ("5.3", "generator", "effect of the generator"),
+    ("5.4", "transition", "effect of the transition strategy"),
+    ("5.5", "k", "effect of k"),
+    ("5.6", "beta", "effect of sampling: the share beta"),
+    ("5.6", "sampling", "effect of sampling: the method"),
+    ("", "order", "effect of the order: transition before or after the generator"),
 )
-"""Figures of chapter 5 and the facet each shows. The sources state the four stages of 5.2 and which knobs 5.3 to
-5.7 are about, not their order: numbers 5.3 to 5.7 follow the walk."""
+"""Figures of chapter 5 and the facet each shows. The thesis has no figure of the order: it is in the text."""
+SCATTER = ("5.7", "singling out against ML efficacy by generator")
+EFFICACY = ("discriminator", "tstr")
+"""What the thesis calls ML efficacy is a classifier that tells real from synthetic rows; where that was not measured,
+models trained on the rows."""
 MOST_RANKED = 10
 
 
@@ -101,7 +104,8 @@ def render_comparison(
             has_effects=any(each.main for each in answers.effects),
             figures=_figures(answers, texts),
             factors=list(results.factors),
-            overall=_overall(answers),
+            ranking=_ranking(answers, texts),
+            questions=words.question_titles(answers, texts),
             n_level=_level_with_first(answers),
             per_metric=_per_metric(answers, texts),
             failures=_failures(results),
@@ -131,10 +135,7 @@ def _embedded(data: Mapping[str, Any]) -> Markup:
 
 def _halves(seeds: int, overlap: float) -> dict[int, float]:
     """Half intervals of means of 2 to ``seeds`` seeds, in standard deviations."""
-    from scipy.stats import t
-
-    quantiles = {n: float(t.ppf((1 + CONFIDENCE) / 2, n - 1)) for n in range(2, seeds + 1)}
-    return {n: quantile * mean_spread(n, overlap) for n, quantile in quantiles.items()}
+    return {n: half_interval(n, CONFIDENCE, overlap) for n in range(2, seeds + 1)}
 
 
 def _better(column: Column) -> str:
@@ -148,7 +149,7 @@ def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) ->
             "better": _better(row.column),
             "one": row.one,
             "other": row.other,
-            "difference": words.with_interval(shown_difference(row.estimate, row.column), signed=True),
+            "difference": words.with_interval(row.estimate, signed=True),
             "judgement": row.judgement,
             "pairs": row.pairs,
         }
@@ -175,36 +176,55 @@ def _figures(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str
         places.sort(key=lambda place: list(shown).index(place["column"]))
         missing = f"This plan does not vary it ({facet})."
         figures.append({"number": at, "title": title, "places": places, "missing": missing})
-    return figures
+    return [*figures, _scatter(answers, texts)]
+
+
+def _scatter(answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any]:
+    """Figure 5.7: a point per configuration, and its generator alone."""
+    measured = [c for c in answers.results.columns.values() if c.stage == "synthetic"]
+    risk = next((c for c in measured if c.metric == "singling_out"), None)
+    useful = next((c for name in EFFICACY for c in measured if c.metric == name), None)
+    at, title = SCATTER
+    figure: dict[str, Any] = {"number": at, "title": title, "places": [], "missing": ""}
+    if risk is None or useful is None:
+        return figure | {"missing": "It takes singling out, and the discriminator or TSTR."}
+    place = _place(risk, texts) | {
+        "across": useful.name,
+        "title": f"{name_of(risk, texts)} (up) against {name_of(useful, texts)} (across)",
+    }
+    return figure | {"places": [place]}
 
 
 def _place(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
-    return {"column": column.name, "title": name_of(column, texts), "better": _better(column), "facet": ""}
+    said = {"title": name_of(column, texts), "better": _better(column)}
+    return {"column": column.name, **said, "facet": "", "across": ""}
 
 
-def _overall(answers: Answers) -> list[dict[str, Any]]:
+def _ranking(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
     levels = answers.results.configurations
+    titles = words.question_titles(answers, texts)
+    behind = {"verdict": "the gate", **titles}
     return [
         {
             "name": each.configuration,
             "levels": list(levels.loc[each.configuration]),
-            "rank": f"{each.rank.value:.1f}",
-            "privacy": f"{each.privacy:.1f}",
-            "usefulness": f"{each.usefulness:.1f}",
-            "behind": f"{each.behind.value:.1f}" if at else "",
+            "verdict": each.verdict or "–",
+            "values": [number(each.values[question].value) for question in titles],
+            "behind": behind.get(each.behind, ""),
+            "apart": ", ".join(titles[question] for question in each.apart) or ("nothing" if at else ""),
         }
-        for at, each in enumerate(answers.overall[:MOST_RANKED])
+        for at, each in enumerate(answers.ranking[:MOST_RANKED])
     ]
 
 
 def _level_with_first(answers: Answers) -> str:
     """Number of ranked configurations not distinguishable from the first."""
-    ranked = answers.overall
-    if len(ranked) < 2 or ranked[0].rank.seeds < 2:
+    ranked = answers.ranking
+    if len(ranked) < 2 or len(answers.results.seeds) < 2:
         return f"{len(ranked):,} configurations ranked."
-    level = sum(not each.behind.found for each in ranked[1:])
+    level = sum(not each.apart for each in ranked[1:])
     together = "all pairs tested together"
-    return f"{len(ranked):,} configurations ranked; the seeds do not distinguish {level:,} from the first, {together}."
+    return f"{len(ranked):,} configurations ranked; by nothing do the seeds tell {level:,} from the first, {together}."
 
 
 def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -217,9 +237,9 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
             "better": _better(each.column),
             "name": each.configuration,
             "settings": words.settings(answers, each.configuration),
-            "value": words.with_interval(shown_mean(each.value, each.column), wide=True),
+            "value": words.with_interval(each.value, wide=True),
             "again": "–" if each.again is None else number(each.again),
-            "gain": "–" if each.gain is None else _gain(each.gain, each.column),
+            "gain": "–" if each.gain is None else words.with_interval(each.gain, signed=True, wide=True),
             "wins": each.wins,
             "seeds": each.value.seeds,
             "near": each.near,
@@ -227,10 +247,6 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
         for each in answers.per_metric
     ]
     return [row for row in rows if row["shown"]], [row for row in rows if not row["shown"]]
-
-
-def _gain(gain: Estimate, column: Column) -> str:
-    return words.with_interval(shown_difference(gain, column), signed=True, wide=True)
 
 
 def _promises(results: Results) -> list[tuple[str, list[str]]]:

@@ -9,9 +9,10 @@ from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import Difference
 from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
+from hybrid.analysis.order import Question
 from hybrid.analysis.recommend import Candidate, Recommendation
-from hybrid.analysis.results import Results
-from hybrid.report.comparison.data import name_of, shown_difference, shown_mean
+from hybrid.analysis.results import Column, Results
+from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import number
 
@@ -21,6 +22,10 @@ GATE = {
     "block": "are blocked by the gate with a seed or more, and none is admitted",
     "": "ended well (no gate was asked)",
 }
+MOST_NAMED = 6
+"""Configurations that a sentence names."""
+MOST_ROWS = 1000
+"""Times as many rows that are still proposed."""
 
 
 def seeds_note(results: Results) -> str:
@@ -53,17 +58,18 @@ def _about(overlap: float) -> str:
     )
 
 
-def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = False) -> str:
+def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = False, from_zero: bool = False) -> str:
     """A number with its interval, or the reason why it has none.
 
-    ``wide``: the interval that holds together with all of its family.
+    ``wide``: the interval that holds together with all of its family. ``from_zero``: less than 0 is said as such, of a
+    risk above people outside the data, or a skill below none.
     """
     value = number(estimate.value)
     if signed and estimate.value > 0:
         value = f"+{value}"
     low, high = (estimate.wide_low, estimate.wide_high) if wide else (estimate.low, estimate.high)
     if low is not None and high is not None:
-        return f"{value} ({number(low)} to {number(high)})"
+        return f"{value} ({'0 or less' if from_zero and low < 0 <= high else number(low)} to {number(high)})"
     return f"{value} (one seed)" if estimate.seeds == 1 else f"{value} (the same with every seed)"
 
 
@@ -85,8 +91,9 @@ def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[st
         ]
     return [
         f"Take {found.chosen.configuration}: {settings(answers, found.chosen.configuration)}.",
+        *_apart(found, texts),
         gate,
-        _choice(found, texts),
+        *_choice(answers, found, found.chosen, texts),
         *_again(found, texts),
         *_alternatives(found, texts),
         *_decides(answers, found, texts),
@@ -99,26 +106,82 @@ def settings(answers: Answers, configuration: str) -> str:
     return ", ".join(f"{factor} = {level}" for factor, level in row.items()) or "as in the base configuration"
 
 
+def question_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Question, str]:
+    """Title of the metric that answers each question of the ranking."""
+    criteria = () if answers.contest is None else answers.contest.criteria
+    return {each.question: text_of(each.column, texts).title for each in criteria}
+
+
 def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
-    privacy, utility = name_of(found.privacy, texts), name_of(found.utility, texts)
-    useful, safe = shown_mean(candidate.utility, found.utility), shown_mean(candidate.privacy, found.privacy)
-    return (
-        f"{candidate.configuration} ({utility} {with_interval(useful, wide=True)}, {privacy} "
-        f"{with_interval(safe, wide=True)})"
-    )
+    numbers = [(found.utility, candidate.utility), (found.privacy, candidate.privacy)]
+    if found.closeness is not None and candidate.closeness is not None:
+        numbers.append((found.closeness, candidate.closeness))
+    said = (f"{name_of(column, texts)} {_number(column, estimate)}" for column, estimate in numbers)
+    return f"{candidate.configuration} ({', '.join(said)})"
 
 
-def _choice(found: Recommendation, texts: Mapping[str, MetricText]) -> str:
-    assert found.chosen is not None
-    if found.chosen.configuration == found.most_useful.configuration:
-        safest = " and also the safest" if found.safest.configuration == found.chosen.configuration else ""
-        alone = "" if found.near > 1 else "; no other one comes within one standard error of it"
-        return f"Of these it is the most useful{safest}: {_told(found.chosen, found, texts)}{alone}."
-    best, chosen = (_told(candidate, found, texts) for candidate in (found.most_useful, found.chosen))
-    return (
-        f"The most useful of these is {best}. {found.near:,}, itself included, are within one standard error of it, so "
-        f"that nothing shows them to be less useful; {chosen} is the safest of those."
+def _number(column: Column, estimate: Estimate) -> str:
+    return with_interval(estimate, wide=True, from_zero=column.range[0] is None)
+
+
+def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
+    """Differences from the recommended one that the seeds find or miss."""
+    others = found.admitted - 1
+    if others < 1:
+        return []
+    if found.seeds == 1:
+        return [f"One seed tells none of the {others:,} others from it: what differs below may be chance."]
+    columns: dict[Question, Column | None] = {
+        "use": found.utility, "attack": found.privacy, "closeness": found.closeness
+    }  # fmt: skip
+    names = {each: text_of(column, texts).title for each, column in columns.items() if column is not None}
+    open_ = [names[each] for each, told in found.apart.items() if not told]
+    told_by = {names[each]: told for each, told in found.apart.items() if told}
+    sentences = []
+    if open_:
+        whom = "the other one" if others == 1 else f"any of the {others:,} others"
+        sentences.append(f"These {found.seeds} seeds do not tell {whom} from it by {' or by '.join(open_)}.")
+    for name, told in told_by.items():
+        which = ", ".join(told[:MOST_NAMED]) + (", ..." if len(told) > MOST_NAMED else "")
+        sentences.append(f"By {name} these {found.seeds} seeds tell {len(told):,} of {others:,} from it: {which}.")
+    return [*sentences, *_needed(found, names)]
+
+
+def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
+    """Seeds or rows that would find the next difference."""
+    needed = found.needed
+    if needed is None or found.chosen is None:
+        return []
+    what = (
+        f"the difference to {needed.configuration} in {names[needed.question]} ({number(needed.difference)}), "
+        "if it stays as large"
     )
+    rows = f"about {needed.rows:.2g} times as many rows" if needed.rows < MOST_ROWS else ""
+    if needed.seeds is not None:
+        also = f", or {rows}," if rows else ""
+        return [f"To tell more apart: about {needed.seeds:,} more seeds{also} would find {what}."]
+    if rows:
+        return [f"To tell more apart: more seeds of this table are not enough; {rows} would find {what}."]
+    return ["To tell more apart by use or attack takes another plan: the differences are too small for these data."]
+
+
+def _choice(answers: Answers, found: Recommendation, chosen: Candidate, texts: Mapping[str, MetricText]) -> list[str]:
+    """Steps of the rule, with the numbers of the chosen one."""
+    if found.admitted == 1:
+        return [f"It is the only one of these: {_told(chosen, found, texts)}."]
+    rule = f"that is at most {number(answers.results.margin)} behind, or at most one standard error"
+    utility, privacy = name_of(found.utility, texts), name_of(found.privacy, texts)
+    steps = [
+        f"{found.as_useful:,} of these {found.admitted:,} are as useful as the most useful one by {utility} ({rule}).",
+        f"{found.as_safe:,} of those are as safe as the safest of them by {privacy} (by the same rule).",
+    ]
+    if found.closeness is None:
+        steps.append(f"The safest of the {found.as_useful:,} is {_told(chosen, found, texts)}.")
+    else:
+        steps.append(f"The closest of those to the data is {_told(chosen, found, texts)}.")
+    if found.most_useful.configuration != chosen.configuration:
+        steps.append(f"The most useful one is {_told(found.most_useful, found, texts)}.")
+    return steps
 
 
 def _again(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
@@ -213,8 +276,7 @@ def _unsure(differences: Sequence[Difference], what: str, margin: str, texts: Ma
 def _bound(difference: Difference) -> str:
     """One-sided 95 % bound of a loss, or of a gain."""
     upwards = (difference.column.family == "privacy") != (difference.column.sign > 0)
-    estimate = shown_difference(difference.estimate, difference.column)
-    bound = estimate.most if upwards else estimate.least
+    bound = difference.estimate.most if upwards else difference.estimate.least
     return "the same with every seed" if bound is None else f"up to {number(abs(bound))}"
 
 
@@ -230,6 +292,5 @@ def _hints(differences: Sequence[Difference]) -> str:
 
 def _names(differences: Sequence[Difference], texts: Mapping[str, MetricText]) -> str:
     return ", ".join(
-        f"{name_of(each.column, texts)} {with_interval(shown_difference(each.estimate, each.column), signed=True)}"
-        for each in differences
+        f"{name_of(each.column, texts)} {with_interval(each.estimate, signed=True)}" for each in differences
     )

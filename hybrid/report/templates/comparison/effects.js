@@ -120,3 +120,33 @@ for (const place of document.querySelectorAll("[data-facet]")) {
   }));
   place.append(forest(rows, `${metrics.get(place.dataset.column).title} by ${place.dataset.facet}`, false));
 }
+
+// Two metrics against each other: a shape per generator, filled behind the pipeline, a cross for the generator alone.
+for (const place of document.querySelectorAll("[data-scatter]")) {
+  const [x, y] = [place.dataset.across, place.dataset.scatter];
+  const [xs, ys] = [summary(x), summary(y)];
+  const names = [...xs.keys()].filter((name) => ys.has(name));
+  const generator = (name) => configurations.get(name).facets.generator ?? "";
+  const levels = [...new Set(names.map(generator))];
+  const points = names.map((name) => ({ x: xs.get(name).value, y: ys.get(name).value, d: SHAPES[levels.indexOf(generator(name)) % SHAPES.length], kind: "shape",
+    about: [name, generator(name), `${metrics.get(x).title}: ${number(xs.get(name).value)}`, `${metrics.get(y).title}: ${number(ys.get(name).value)}`] }))
+    .concat(baselines(x, y).map((each) => ({ x: each.x, y: each.y, d: "M-5 -5l10 10m0 -10l-10 10", kind: "cross",
+      about: [`generator alone: ${generator(each.name)}`, `${metrics.get(x).title}: ${number(each.x)}`, `${metrics.get(y).title}: ${number(each.y)}`] })));
+  const [width, height, left, right, top, bottom] = [620, 380, 62, 600, 30, 330];
+  const svg = picture(width, height, `${metrics.get(y).title} against ${metrics.get(x).title}, by generator`);
+  const across = scale(points.map((each) => each.x), left, right);
+  const up = scale(points.map((each) => each.y), bottom, top);
+  for (const tick of up.ticks) svg.append(line(left, up.place(tick), right, up.place(tick), "grid"), label(left - 7, up.place(tick) + 4, up.text(tick), "tick", "end"));
+  for (const tick of across.ticks) svg.append(label(across.place(tick), bottom + 17, across.text(tick), "tick", "middle"));
+  svg.append(line(left, bottom, right, bottom, "axis"), label((left + right) / 2, height - 8, axisTitle(x), "label", "middle"), label(4, 14, axisTitle(y)));
+  const marks = points.map((each) => drawn("g", { transform: `translate(${across.place(each.x)} ${up.place(each.y)})`, class: "point best" },
+    drawn("circle", { r: 9, class: "hover" }), drawn("path", { d: each.d, class: each.kind })));
+  svg.append(...marks);
+  asPoints(marks, (at) => points[at].about);
+  const legend = element("ul", { class: "legend" }, ...levels.map((level, at) => element("li", {},
+    drawn("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
+      drawn("g", { class: "point best" }, drawn("path", { d: SHAPES[at % SHAPES.length], class: "shape" }))), level)),
+    element("li", {}, drawn("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
+      drawn("path", { d: "M-5 -5l10 10m0 -10l-10 10", class: "cross" })), "generator alone"));
+  place.append(svg, legend);
+}

@@ -1,3 +1,18 @@
+// Means of the generators alone, each once, of the configurations that are shown.
+const baselines = (x, y) => {
+  const [bx, by] = [x, y].map((name) => name.replace(/^synthetic/, "baseline"));
+  if (!metrics.has(bx) || !metrics.has(by)) return [];
+  const [xs, ys] = [summary(bx), summary(by)];
+  const distinct = new Map();
+  for (const [name, at] of xs) {
+    if (!ys.has(name) || !isShown(name)) continue;
+    const key = `${at.value} ${ys.get(name).value}`;
+    if (!distinct.has(key)) distinct.set(key, { x: at.value, y: ys.get(name).value, name });
+  }
+  return [...distinct.values()];
+};
+const axisTitle = (name) => `${metrics.get(name).title} (${metrics.get(name).better})`;
+
 // Privacy against utility: one point per configuration, the front of those that none beats.
 const front = document.getElementById("front");
 if (front.querySelector("select")) {
@@ -12,19 +27,6 @@ if (front.querySelector("select")) {
   });
   options(markChoice, [["", [["", "nothing"], ...marks.map((factor) => [factor, factor])]]], marks.at(-1) ?? "");
 
-  const baselines = (x, y) => {
-    const [bx, by] = [x, y].map((name) => name.replace(/^synthetic/, "baseline"));
-    if (!metrics.has(bx) || !metrics.has(by)) return [];
-    const [xs, ys] = [summary(bx), summary(by)];
-    const distinct = new Map();
-    for (const [name, at] of xs) {
-      if (!ys.has(name) || !isShown(name)) continue;
-      const key = `${at.value} ${ys.get(name).value}`;
-      if (!distinct.has(key)) distinct.set(key, { x: at.value, y: ys.get(name).value, name });
-    }
-    return [...distinct.values()];
-  };
-  const title = (name) => `${metrics.get(name).title} (${metrics.get(name).better})`;
   const settings = (name) => Object.entries(configurations.get(name).factors).map(([key, level]) => `${key} = ${level}`);
   const read = (name, at) => `${metrics.get(name).title}: ${number(at.value)} (${number(at.low)} to ${number(at.high)})`;
 
@@ -38,7 +40,7 @@ if (front.querySelector("select")) {
     const counts = frontCounts(x, y, names);
     const alone = baselines(x, y);
     const [width, height, left, right, top, bottom] = [900, 470, 62, 880, 30, 420];
-    const svg = picture(width, height, `${title(y)} against ${title(x)}`);
+    const svg = picture(width, height, `${axisTitle(y)} against ${axisTitle(x)}`);
     const spread = (values, key) => names.flatMap((name) => [values.get(name).low, values.get(name).high])
       .concat(alone.map((each) => each[key]));
     const [across, up] = [scale(spread(xs, "x"), left, right), scale(spread(ys, "y"), bottom, top)];
@@ -47,8 +49,8 @@ if (front.querySelector("select")) {
         label(left - 7, up.place(tick) + 4, up.text(tick), "tick", "end"));
     }
     for (const tick of across.ticks) svg.append(label(across.place(tick), bottom + 17, across.text(tick), "tick", "middle"));
-    svg.append(line(left, bottom, right, bottom, "axis"), label((left + right) / 2, height - 8, title(x), "label", "middle"),
-      label(4, 14, title(y)));
+    svg.append(line(left, bottom, right, bottom, "axis"), label((left + right) / 2, height - 8, axisTitle(x), "label", "middle"),
+      label(4, 14, axisTitle(y)));
     const onFront = names.filter((_, at) => best[at]);
     const steps = onFront.map((name) => `${across.place(xs.get(name).value)} ${up.place(ys.get(name).value)}`);
     if (steps.length > 1) svg.append(drawn("path", { d: `M${steps.join("L")}`, class: "front" }));

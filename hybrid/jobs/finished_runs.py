@@ -1,0 +1,146 @@
+"""Finished runs that a release publishes instead of drawing again.
+
+Another draw of the same data by the same method would disclose more about the same people, and is judged more strictly.
+So a release of a configuration looks among the runs for one of the same data set, data, method, roles, policy and
+version of this package, whatever its seed. It does not choose: where there are several, a person does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.hashing import library_versions
+from hybrid.base.manifest import MANIFEST, PACKAGE
+from hybrid.jobs.places import Places
+from hybrid.jobs.start import AnyRun
+from hybrid.pipeline.config import RunConfig
+from hybrid.publication.finished_run import FinishedRun, read_run
+from hybrid.publication.folder import releases_in
+from hybrid.publication.key import release_key, release_tag
+from hybrid.publication.private_run import refuse_without_claim
+from hybrid.publication.seal import check_seal
+from hybrid.publication.side_by_side import verdict_of
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A finished run of a data set, beside the present configuration.
+
+    Parameters
+    ----------
+    run : FinishedRun
+    verdict : str
+        Of its policy on the run alone, at the number of the draw that it states: pass, review or block.
+    other : tuple of str
+        What differs: "data or configuration", "roles", "policy", "version"; empty for a run of this very configuration.
+    is_out : bool
+        Whether a release holds its tables.
+    """
+
+    run: FinishedRun
+    verdict: str
+    other: tuple[str, ...]
+    is_out: bool
+
+    @property
+    def words(self) -> str:
+        """Folder, time and verdict."""
+        created = str(self.run.manifest.get("created", ""))[:16].replace("T", " ")
+        return f"{self.run.folder} ({self.verdict.upper()}, of {created} UTC)"
+
+
+def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
+    """Runs of a data set that could be published, oldest first.
+
+    Left out are those that nothing would be published of: blocked by their policy, changed, not sealed by this private
+    zone, or without the claim that their configuration makes.
+
+    Parameters
+    ----------
+    pipeline : Pipeline or LinkedRun
+        Of the present configuration; its data are read, nothing is computed.
+    places : Places
+        The zones; no folder need be there.
+
+    Raises
+    ------
+    HybridError
+        The data or the policy cannot be read.
+    """
+    config = pipeline.config
+    content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
+    key = release_key(places.work)
+    tag = release_tag(key, {"data_fingerprint": pipeline.data_fingerprint, "config": content})
+    out = {
+        about["sha256"] for release in releases_in(places.releases) for about in release.certificate["files"].values()
+    }
+    found = []
+    for run in _sound(places.runs, config.name, places.work):
+        same = {
+            "data or configuration": release_tag(key, run.manifest) == tag,
+            "roles": run.manifest.get("roles") == _plain(pipeline.roles.to_json()),
+            "policy": run.policy.sha256 == pipeline.policy.sha256,
+            "version": _version(run.manifest) == library_versions(PACKAGE).get(PACKAGE),
+        }
+        verdict = verdict_of(run, run.draw or 1).status
+        if verdict != "block":
+            other = tuple(name for name, equal in same.items() if not equal)
+            found.append(Finished(run, verdict, other, out.issuperset(run.tables.values())))
+    return sorted(found, key=lambda each: str(each.run.manifest.get("created")))
+
+
+def only_one(found: Sequence[Finished]) -> Finished | None:
+    """The run of this very configuration.
+
+    Of several the one that is out; None if there is none.
+
+    Raises
+    ------
+    ConfigError
+        There are several: which of them is published is a person's decision.
+    """
+    same = [each for each in found if not each.other]
+    same = [each for each in same if each.is_out][:1] or same
+    if len(same) > 1:
+        raise ConfigError(
+            f"{len(same)} finished runs are of this very configuration: {', '.join(each.words for each in same)}",
+            hint=f"name the one to publish, such as: hybrid release {same[0].run.folder}; or draw once more, which is "
+            "counted as a further draw: --anew",
+        )
+    return same[0] if same else None
+
+
+def _sound(runs: Path, name: str, private_dir: Path) -> Iterator[FinishedRun]:
+    for folder in sorted(runs.iterdir()) if runs.is_dir() else ():
+        if not _is_called(folder, name):
+            continue
+        try:
+            run = read_run(folder)
+            check_seal(run, private_dir)
+            refuse_without_claim(run.manifest)
+        except HybridError:
+            continue
+        yield run
+
+
+def _is_called(folder: Path, name: str) -> bool:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, Mapping) and (manifest.get("kind"), manifest.get("name")) == ("run", name)
+
+
+def _version(manifest: Mapping[str, Any]) -> str | None:
+    found: str | None = (manifest.get("packages") or {}).get(PACKAGE)
+    return found
+
+
+def _plain(content: Any) -> Any:
+    """As it comes back from a file."""
+    return json.loads(json.dumps(content))
