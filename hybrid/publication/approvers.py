@@ -13,6 +13,14 @@ from hybrid.publication.names import clean_name, person_of
 from hybrid.publication.ssh_signature import SignatureProblem, parse_public_key
 
 
+NO_ROSTER = "the policy wants signed approvals, and names no approvers"
+"""Reason why nobody can accept a review under a policy."""
+ROSTER_HINT = (
+    "copy the policy into a file, list under approvers who decides, with the line of each ~/.ssh/id_ed25519.pub, name "
+    "the file as policy, and run again; or set approvals: 1 and signed_approvals: false there"
+)
+
+
 class Approver(Options):
     """One person who may accept reviews."""
 

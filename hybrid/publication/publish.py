@@ -23,6 +23,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.approvals import SignedStatement, accepted, approve
+from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
 from hybrid.publication.composition import Exposure
 from hybrid.publication.count_draws import count_run
@@ -226,7 +227,9 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
     people = "a person" if wanted == 1 else f"{wanted} different people"
     so_far = f"; {len(found)} accepted so far" if found else ""
     hint = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
-    raise ApprovalNeeded([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", hint)])
+    missing = [Problem(NO_ROSTER, ROSTER_HINT)] if run.policy.lacks_roster else []
+    asked = Problem(f"the policy wants {people} to decide{so_far}", "" if missing else hint)
+    raise ApprovalNeeded([*_problems(verdict), asked, *missing])
 
 
 def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hybrid.base import atomic
+from hybrid.base.account import account
 from hybrid.base.errors import ConfigError
-from hybrid.publication.approvals import account
 from hybrid.publication.folder import (
     LATEST,
     MARK_FORMAT,
