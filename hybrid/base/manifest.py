@@ -147,7 +147,12 @@ def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[st
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_file() and not path.is_symlink() and name.as_posix() not in leave_out and not any(part[0] == "." for part in name.parts):
+        if (
+            path.is_file()
+            and not path.is_symlink()
+            and name.as_posix() not in leave_out
+            and not any(part[0] == "." for part in name.parts)
+        ):
             files[name.as_posix()] = {"sha256": file_sha256(path), "bytes": path.stat().st_size}
     return files
 

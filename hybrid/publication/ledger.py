@@ -133,7 +133,7 @@ class Event:
     at: str
     """UTC, ISO 8601."""
     outcome: str
-    """released, kept, refused, waiting, sent back, withdrawn, stopped, failed or interrupted."""
+    """released, kept, refused, waiting, sent back, withdrawn, repaired, stopped, failed or interrupted."""
     message: str
     """No cell value."""
 
@@ -218,14 +218,14 @@ class Ledger:
         with self._connected() as database:
             _put_out(database, data_set, release)
 
-    def outs(self, data_set: str) -> list[str]:
-        """Releases of a data set in the order of being put out.
+    def outs(self, data_set: str | None = None) -> list[str]:
+        """Releases, optionally of one data set, in the order of being put out.
 
         One that came back is there twice.
         """
         with self._connected() as database:
             rows = database.execute(
-                "SELECT release FROM outs WHERE data_set = ? ORDER BY rowid", (data_set,)
+                "SELECT release FROM outs WHERE data_set = ? OR ? IS NULL ORDER BY rowid", (data_set, data_set)
             ).fetchall()
         return [row["release"] for row in rows]
 

@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.atomic import remove
 from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
@@ -32,19 +31,18 @@ from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
 from hybrid.publication.folder import (
     Release,
-    catch_up_latest,
     incoming,
-    latest_in,
     opened,
     place,
     point_latest,
+    read_release,
     releases_in,
 )
 from hybrid.publication.gate import judge
 from hybrid.publication.key import data_tag, release_key, release_tag
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
-from hybrid.publication.own_release import verify_own
+from hybrid.publication.own_release import OwnReleases, repair_latest
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.private_run import refuse_without_claim
 from hybrid.publication.redact import private_evaluation, public_evaluation, public_manifest, refuse_leaks
@@ -53,7 +51,7 @@ from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.seal import check_seal
 from hybrid.publication.sent_back import refuse_sent_back, standing
 from hybrid.publication.signing.envelope import signing_entry, write_envelope
-from hybrid.publication.signing.keyring import release_signer
+from hybrid.publication.signing.keyring import release_signer, signing_keys
 from hybrid.publication.verdict import Verdict
 from hybrid.publication.verify import verify
 
@@ -137,6 +135,8 @@ def publish(
         ledger.settle(releases_dir)
         _refuse_withdrawn(run, ledger, tags["release_tag"])
         existing = _published(releases_dir, tags["release_tag"], ledger)
+        if existing is None:
+            _refuse_unknown(releases_dir, tags["release_tag"], ledger)
         history = joined_history(run, ledger, releases_dir, private_dir)
         found = judge(run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power)
         verdict = with_roles(found, roles)
@@ -161,36 +161,6 @@ def publish(
         forget_membership(private_dir, run)
         ledger.note(run.data_set, "released", release.name)
         return release
-
-
-def retain(releases_dir: Path, keep: int) -> list[str]:
-    """Remove all but the newest releases.
-
-    Parameters
-    ----------
-    releases_dir : Path
-        The public zone.
-    keep : int
-        How many of the newest stay, 1 or more. Beyond those, the one ``latest`` names stays, and the newest that
-        :func:`verify` finds whole and that is not withdrawn. Folders without a readable certificate are not touched.
-
-    Returns
-    -------
-    list of str
-        Names of the removed releases, oldest first.
-    """
-    if keep < 1:
-        raise ConfigError(f"keep is {keep}; at least one release must stay", hint="set keep to 1 or more")
-    with opened(releases_dir):
-        releases = releases_in(releases_dir)
-        latest = latest_in(releases_dir)
-        sound = (found for found in reversed(releases) if found.withdrawn is None and not verify(found.path))
-        good = next(sound, None)
-        protected = {release.path.name for release in (latest, good) if release is not None}
-        removed = [release.path for release in releases[:-keep] if release.path.name not in protected]
-        for path in removed:
-            remove(path)
-    return [path.name for path in removed]
 
 
 def _decided(run: FinishedRun) -> DecidedRoles:
@@ -234,12 +204,27 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
 
 def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:
     """Find the newest undamaged release of the same source and method."""
-    same = [release for release in releases_in(releases_dir) if tags_of(release, ledger).release == release_tag]
-    for release in reversed(same):
-        if not verify_own(release.path, ledger):
-            return release
-        logger.warning("release %s has changed since it was published; a new one is made", release.path.name)
+    own = OwnReleases(releases_dir, ledger)
+    for name in reversed(own.names()):
+        if own.entries[name].release_tag != release_tag:
+            continue
+        if not own.problems(name):
+            return read_release(releases_dir / name)
+        logger.warning("release %s has changed since it was published; a new one is made", name)
     return None
+
+
+def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
+    """Refuse a second draw where the first is out, signed by this installation, and the ledger has lost it."""
+    keys = [key.public for key in signing_keys(ledger.path.parent)]
+    for release in releases_in(releases_dir) if keys else ():
+        known = release.path.name in OwnReleases(releases_dir, ledger).entries
+        if not known and tags_of(release, ledger).release == release_tag and not verify(release.path, keys):
+            raise VerificationError(
+                f"{release.path.name} is out, of the same data and method and signed by this installation, and "
+                f"{ledger.path} does not hold it; nothing was published",
+                hint="put the ledger back from a backup; if that release shall not count, move its folder elsewhere",
+            )
 
 
 def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> None:
@@ -274,15 +259,14 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
     """Point ``latest`` to a release that is published already.
 
     It names another if its process was killed before that, or if the source has gone back: the run was drawn after the
-    release that is out. Publishing an old run again does not turn ``latest`` back.
+    release of the data set that is out. Publishing an old run again does not turn ``latest`` back.
 
     Returns the outcome and its message for the ledger.
     """
-    name, latest = existing.path.name, latest_in(releases_dir)
-    if catch_up_latest(existing.path) or latest is None:
-        return "kept", name
-    is_out = latest.path.name == name or latest.certificate.get("name") != run.data_set
-    if is_out or str(run.manifest["created"]) <= latest.created:
+    name, own = existing.path.name, OwnReleases(releases_dir, ledger)
+    newest = own.standing(run.data_set)[-1]
+    if newest == name or str(run.manifest["created"]) <= own.entries[newest].created:
+        repair_latest(own)
         return "kept", name
     ledger.put_out(run.data_set, name)
     point_latest(existing.path)
