@@ -2,7 +2,7 @@
 
 Where the policy has a roster of approvers, only approvals count that one of their keys has signed; the ledger keeps
 statement and signature, and both are verified again each time approvals are counted. Without a roster, names count as
-they were given: a note of a decision, not a proof. Two accounts prove no second person either: one person may have both.
+they were given: a note of a decision, not a proof. Two accounts prove no second person either: one may have both.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ from hybrid.base.options import Options
 from hybrid.publication.names import clean_name, person_of
 from hybrid.publication.ssh_signature import SignatureProblem, parse_public_key
 
-
 NO_ROSTER = "the policy wants signed approvals, and names no approvers"
 """Reason why nobody can accept a review under a policy."""
 ROSTER_HINT = (

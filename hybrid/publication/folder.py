@@ -36,11 +36,6 @@ class Release:
         """UTC, ISO 8601: sorts by time."""
         return str(self.certificate["created"])
 
-    @property
-    def withdrawn(self) -> Mapping[str, Any] | None:
-        """Content of the mark of a withdrawn release, or None."""
-        return read_mark(self.path)
-
 
 @contextmanager
 def opened(releases_dir: Path) -> Iterator[None]:
@@ -82,7 +77,7 @@ def releases_in(releases_dir: Path) -> list[Release]:
 def named_latest(releases_dir: Path) -> str | None:
     """Text of the link ``latest``; None if there is no such link."""
     try:
-        return os.readlink(releases_dir / LATEST)
+        return str((releases_dir / LATEST).readlink())
     except OSError:
         return None
 

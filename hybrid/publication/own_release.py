@@ -127,7 +127,7 @@ class OwnReleases:
         Parameters
         ----------
         most_bytes : float
-            Releases are compared byte by byte, the newest first, until so many bytes; of the others content is not read.
+            Releases are compared byte by byte, the newest first, until so many bytes; of others content is not read.
         """
         found: list[Problem] = []
         whole = others = 0

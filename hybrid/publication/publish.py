@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem
+from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem, VerificationError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
