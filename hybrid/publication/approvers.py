@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pydantic import Field, field_validator
 
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
 from hybrid.publication.names import clean_name, person_of
 from hybrid.publication.ssh_signature import SignatureProblem, parse_public_key
@@ -54,6 +54,18 @@ class Approver(Options):
         except SignatureProblem as problem:
             raise ValueError(f"{problem}: ssh-keygen -t ed25519 makes one") from None
         return " ".join(key.split())
+
+
+def unproven_problem(approvers: Sequence[Approver], approvals: int, signed_approvals: bool) -> Problem | None:
+    """What the number of approvals promises and cannot prove; None if nothing."""
+    if approvers:
+        return None
+    if signed_approvals:
+        return Problem(f"{NO_ROSTER}: nobody can accept a review of this run", ROSTER_HINT)
+    if approvals < 2:
+        return None
+    said = f"the policy wants {approvals} approvals, and one person with {approvals} accounts can give them all"
+    return Problem(said, "list under approvers who decides, with the line of each ~/.ssh/id_ed25519.pub")
 
 
 def roster_problem(approvers: Sequence[Approver], approvals: int) -> str:

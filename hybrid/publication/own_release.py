@@ -98,11 +98,11 @@ class OwnReleases:
     def newest(self, data_set: str) -> Release | None:
         """Newest release of a data set.
 
-        None if there is none that is not withdrawn, or that one is not as it was published. The folder's ``latest``
-        may belong to another data set.
+        None if there is none that is not withdrawn, or that one is not here as it was published: an older one does not
+        take its place. The folder's ``latest`` may belong to another data set.
         """
-        names = self.standing(data_set)
-        return None if not names or self.problems(names[-1]) else read_release(self.folder / names[-1])
+        newest = self._newest(data_set)
+        return None if newest is None or self.problems(newest) else read_release(self.folder / newest)
 
     def right_latest(self) -> str | None:
         """Name that ``latest`` must have: the newest release that is true and not withdrawn; None without one."""
@@ -129,21 +129,25 @@ class OwnReleases:
         most_bytes : float
             Releases are compared byte by byte, the newest first, until so many bytes; of others content is not read.
         """
-        found: list[Problem] = []
+        found = [*self._wrong_latest(), *self._missing()]
         whole = others = 0
         for name in reversed(self.names()):
-            most_bytes -= _bytes(self.folder / name)
-            compared = most_bytes >= 0 or (name, True) in self._verified
+            size = _bytes(self.folder / name)
+            compared = size <= most_bytes or (name, True) in self._verified
+            most_bytes -= size if compared else 0
             whole, others = whole + compared, others + (not compared)
             found += [Problem(f"{name}: {one.message}", one.hint) for one in self.problems(name, whole=compared)]
         foreign = self.foreign()
         found += [Problem(f"{name} is not in the ledger: {_FOREIGN}", _DISTRUST) for name in foreign[:_SHOWN]]
         if len(foreign) > _SHOWN:
             found.append(Problem(f"{len(foreign) - _SHOWN:,} further folders are not in the ledger", _DISTRUST))
-        return Look((*self._wrong_latest(), *self._missing(), *found), whole, others)
+        return Look(tuple(found), whole, others)
 
     def _of(self, data_set: str | None) -> list[str]:
         return [name for name in self.order if data_set in (None, self.entries[name].data_set)]
+
+    def _newest(self, data_set: str | None = None) -> str | None:
+        return next((name for name in reversed(self._of(data_set)) if name not in self.withdrawals), None)
 
     def _problems(self, name: str, whole: bool) -> list[Problem]:
         path, entry = self.folder / name, self.entries.get(name)
@@ -184,7 +188,7 @@ class OwnReleases:
 
     def _missing(self) -> list[Problem]:
         """The newest release, which nothing here ever removes."""
-        newest = next((name for name in reversed(self.order) if name not in self.withdrawals), None)
+        newest = self._newest()
         if newest is None or _is_folder(self.folder / newest):
             return []
         return [Problem(f"{newest} is the newest release of the ledger, and is not here", "hybrid release CONFIG")]

@@ -45,7 +45,7 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = (), *, whole: bool = Tr
         Public keys of the publisher, obtained another way than with the release; one of them must have signed it.
         None: who published the release is not checked, and who can write the folder can forge it as a whole.
     whole : bool
-        False: of the files, only names, kinds and sizes are compared.
+        False: of the files but the certificate, only names, kinds and sizes are compared.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def _folder_problems(
     present = {path.relative_to(release_dir).as_posix(): path for path in found}
     sizes = {name: about["bytes"] for name, about in stated.items()}
     files = {
-        name: (expected[name] if not whole and size == sizes.get(name, size) else _sha256(path, size, sizes.values()))
+        name: (expected[name] if not whole and size == sizes.get(name) else _sha256(path, size, sizes.values()))
         for name, path in present.items()
         if name in expected and (size := _size(path)) is not None
     }
