@@ -48,7 +48,7 @@ def nightly(
         console.out.print(f"release  {releases / notice.release}")
     for message in notice.found:
         console.line("error", message, "hybrid status")
-    code = EXIT_CODES[notice.outcome] or bool(notice.found)
+    code = EXIT_CODES[notice.outcome] or int(bool(notice.found))
     if code:
         raise typer.Exit(code)
 

@@ -135,10 +135,10 @@ def status(
             console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:
             console.line("error", problem.message, problem.hint)
-        if state.problems and state.releases:
+        if state.releases:
             console.line("note", state.looked)
         if not state.problems and state.latest is not None:
-            console.line("ok", f"the last release is {state.latest}", state.looked)
+            console.line("ok", f"the last release is {state.latest}")
     if state.problems or state.waiting:
         raise typer.Exit(1 if state.problems else 4)
 

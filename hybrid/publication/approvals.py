@@ -31,6 +31,7 @@ RAN_BY = "ran_by"
 FORMAT = 1
 _CLOCKS_DIFFER = timedelta(minutes=10)
 _ANYBODY = " inside a user namespace (unshare, or a container without root), where all may choose their account"
+_OUTSIDE = " outside of a container without root; or a policy of your own with separate_duties: false"
 _SAME = "it was given from the account that ran it, and the policy separates these duties"
 _SIGN = "hybrid approve RUN --by NAME --reason TEXT --statement FILE, then: ssh-keygen -Y sign -n hybrid-approval"
 
@@ -275,6 +276,8 @@ def _reason(text: str) -> str:
 
 
 def _hint(run: FinishedRun) -> str:
+    if is_chosen(run.manifest.get(RAN_BY) or ""):
+        return f"run it again{_OUTSIDE}"
     if run.policy.approvers:
         return _SIGN
-    return "another person decides, from an account of their own and outside of such a container; or: approvers"
+    return f"another person decides, from an account of their own{_OUTSIDE}"

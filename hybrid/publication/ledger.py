@@ -57,6 +57,10 @@ CREATE TABLE payers (payment TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (s
 CREATE TABLE sent_back (run TEXT NOT NULL, folder TEXT NOT NULL, data_set TEXT NOT NULL, release_tag TEXT NOT NULL,
     policy TEXT NOT NULL, at TEXT NOT NULL, by TEXT NOT NULL, reason TEXT NOT NULL, account TEXT NOT NULL);
 """,
+    """
+CREATE TABLE certificates (folder TEXT NOT NULL, release TEXT NOT NULL, sha256 TEXT NOT NULL,
+    PRIMARY KEY (folder, release));
+""",
 )
 """Statements that lead from each format to the next; an older ledger keeps its rows."""
 
@@ -82,6 +86,17 @@ class Entry:
     """As in the certificate."""
     exposure: Exposure | None
     """Exposure together with all earlier releases; None if unknown."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a release was published, and with which certificate."""
+
+    release: str
+    folder: str
+    """Absolute path of the folder of all releases."""
+    certificate: str
+    """SHA-256 of the file; empty where an earlier version published it."""
 
 
 @dataclass(frozen=True)
@@ -179,8 +194,20 @@ class Ledger:
         content = last["joint_classes"]
         return None if content is None else JointClasses.from_bytes(content)
 
-    def enter(self, entry: Entry, folder: Path, joint: JointClasses | None) -> None:
-        """Enter a release before its folder appears under ``folder``."""
+    def origins(self) -> list[Origin]:
+        """Where each confirmed release was published, and with which certificate, in order of entry."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT release, folder, COALESCE(sha256, '') AS certificate FROM releases"
+                " LEFT JOIN certificates USING (folder, release) WHERE confirmed ORDER BY releases.rowid"
+            ).fetchall()
+        return [Origin(**row) for row in rows]
+
+    def enter(self, entry: Entry, folder: Path, joint: JointClasses | None, certificate: str = "") -> None:
+        """Enter a release before its folder appears under ``folder``.
+
+        ``certificate``: SHA-256 of its certificate, by which no key that was stolen later can exchange it.
+        """
         row = {
             **{key: getattr(entry, key) for key in _PLAIN},
             "folder": str(folder.resolve()),
@@ -193,6 +220,9 @@ class Ledger:
         with self._connected() as database:
             names = ", ".join(row)
             database.execute(f"INSERT INTO releases ({names}) VALUES ({', '.join(f':{name}' for name in row)})", row)
+            if certificate:
+                kept = (row["folder"], entry.release, certificate)
+                database.execute("INSERT OR REPLACE INTO certificates VALUES (?, ?, ?)", kept)
 
     def settle(self, folder: Path) -> None:
         """Confirm entered releases whose folder exists; remove those whose folder does not."""

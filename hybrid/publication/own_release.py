@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from hybrid.base.atomic import PREFIX, is_workplace
 from hybrid.base.errors import Problem
+from hybrid.base.hashing import file_sha256
+from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.folder import LATEST, Release, named_latest, point_latest, read_mark, read_release
 from hybrid.publication.ledger import Entry, Ledger, Withdrawal
 from hybrid.publication.signing.keyring import signing_keys
@@ -65,6 +68,7 @@ class OwnReleases:
     def __init__(self, releases_dir: Path, ledger: Ledger) -> None:
         self.folder = releases_dir
         self._ledger = ledger
+        self._origins = {one.release: one for one in ledger.origins()}
         self.entries: Mapping[str, Entry] = {entry.release: entry for entry in ledger.entries()}
         self.withdrawals: Mapping[str, Withdrawal] = {one.release: one for one in ledger.withdrawals()}
         newest_first = dict.fromkeys(reversed(ledger.outs()))
@@ -111,7 +115,8 @@ class OwnReleases:
     def foreign(self) -> list[str]:
         """Names of folders, links and special files among the releases that the ledger does not hold.
 
-        Plain files, such as an index of a web server, and hidden ones are no releases.
+        Plain files, such as an index of a web server, are no releases, nor is what is hidden; but what only looks like
+        a folder in which this program writes is named.
         """
         try:
             with os.scandir(self.folder) as found:
@@ -119,7 +124,9 @@ class OwnReleases:
         except OSError:
             return []
         ours = {name for name in self.entries if _is_folder(self.folder / name)} | {LATEST}
-        return sorted(name for name in odd if name[0] != "." and name not in ours)
+        visible = {name for name in odd if name[0] != "." and name not in ours}
+        hidden = {name for name in odd if name.startswith(PREFIX) and _is_odd(self.folder / name)}
+        return sorted(visible | hidden)
 
     def look(self, most_bytes: float = float("inf")) -> Look:
         """Look at everything in the folder.
@@ -136,7 +143,8 @@ class OwnReleases:
             compared = size <= most_bytes or (name, True) in self._verified
             most_bytes -= size if compared else 0
             whole, others = whole + compared, others + (not compared)
-            found += [Problem(f"{name}: {one.message}", one.hint) for one in self.problems(name, whole=compared)]
+            hint = f"put the copy back that was delivered, or: hybrid withdraw {name}"
+            found += [Problem(f"{name}: {one.message}", hint) for one in self.problems(name, whole=compared)]
         foreign = self.foreign()
         found += [Problem(f"{name} is not in the ledger: {_FOREIGN}", _DISTRUST) for name in foreign[:_SHOWN]]
         if len(foreign) > _SHOWN:
@@ -147,7 +155,15 @@ class OwnReleases:
         return [name for name in self.order if data_set in (None, self.entries[name].data_set)]
 
     def _newest(self, data_set: str | None = None) -> str | None:
-        return next((name for name in reversed(self._of(data_set)) if name not in self.withdrawals), None)
+        """The newest that is not withdrawn, also if it is not here; but not one that lies in another folder."""
+        standing = (name for name in reversed(self._of(data_set)) if name not in self.withdrawals)
+        return next(
+            (name for name in standing if _is_folder(self.folder / name) or not self._lies_elsewhere(name)), None
+        )
+
+    def _lies_elsewhere(self, name: str) -> bool:
+        place = Path(self._origins[name].folder)
+        return place != self.folder.resolve() and _is_folder(place / name)
 
     def _problems(self, name: str, whole: bool) -> list[Problem]:
         path, entry = self.folder / name, self.entries.get(name)
@@ -172,7 +188,9 @@ class OwnReleases:
         return [] if same else [Problem("its mark is not that of its withdrawal", f"hybrid withdraw {name}")]
 
     def _claim_problems(self, path: Path, entry: Entry) -> list[Problem]:
-        release = read_release(path)
+        known, release = self._origins[entry.release].certificate, read_release(path)
+        if known and release is not None and file_sha256(path / CERTIFICATE) != known:
+            return [Problem("its certificate is another one than the ledger knows, whoever signed it", _DISTRUST)]
         if release is None or (release.created, release.certificate.get("name")) == (entry.created, entry.data_set):
             return []
         return [Problem("its certificate has another date or data set than the ledger", _DISTRUST)]
@@ -238,6 +256,13 @@ def _latest_words(releases_dir: Path) -> str:
     if named is None:
         return f"{LATEST} is no link" if os.path.lexists(releases_dir / LATEST) else f"there is no {LATEST}"
     return f"{LATEST} names {named}"
+
+
+def _is_odd(hidden: Path) -> bool:
+    try:
+        return not is_workplace(hidden)
+    except OSError:
+        return False
 
 
 def _is_folder(path: Path) -> bool:

@@ -21,6 +21,7 @@ from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.regular_file import open_regular
 from hybrid.publication.approvals import SignedStatement, accepted, approve
 from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
@@ -217,9 +218,13 @@ def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release 
 def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
     """Refuse a second draw where the first is out, signed by this installation, and the ledger has lost it."""
     keys = [key.public for key in signing_keys(ledger.path.parent)]
+    known = {entry.release for entry in ledger.entries()}
     for release in releases_in(releases_dir) if keys else ():
-        known = release.path.name in OwnReleases(releases_dir, ledger).entries
-        if not known and tags_of(release, ledger).release == release_tag and not verify(release.path, keys):
+        if (
+            release.path.name not in known
+            and tags_of(release, ledger).release == release_tag
+            and not verify(release.path, keys)
+        ):
             raise VerificationError(
                 f"{release.path.name} is out, of the same data and method and signed by this installation, and "
                 f"{ledger.path} does not hold it; nothing was published",
@@ -290,7 +295,8 @@ def _build(
     signing_key, signer = release_signer(private_dir)
     with incoming(releases_dir) as temporary:
         for name, sha256 in run.payload.items():
-            shutil.copyfile(run.source_of(name), temporary / name)
+            with open_regular(run.source_of(name)) as source, (temporary / name).open("wb") as target_file:
+                shutil.copyfileobj(source, target_file)
             if file_sha256(temporary / name) != sha256:
                 raise changed(run.source_of(name))
         _write_json(temporary / EVALUATION, private_evaluation() if run.is_dp else public_evaluation(run.evaluation))
@@ -324,7 +330,7 @@ def _build(
             exposure=history.exposure if isinstance(history.exposure, Exposure) else None,
             **tags,
         )
-        ledger.enter(entry, releases_dir, history.joint)
+        ledger.enter(entry, releases_dir, history.joint, file_sha256(temporary / CERTIFICATE))
         place(temporary, target)
     return target
 

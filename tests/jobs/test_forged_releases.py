@@ -6,7 +6,9 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from hybrid.base import atomic
 from hybrid.base.hashing import file_sha256
 from hybrid.cli import main
 from hybrid.demo import write_demo
@@ -22,7 +25,8 @@ from hybrid.publication.certificate import checksum
 from hybrid.publication.folder import named_latest
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import OwnReleases
-from hybrid.publication.signing.keyring import signing_keys
+from hybrid.publication.signing.envelope import signing_entry, write_envelope
+from hybrid.publication.signing.keyring import release_signer, rotate_key, signing_keys
 from hybrid.publication.signing.public_key import public_pem
 from hybrid.publication.verify import verify
 from tests.desk.open_desk import opened
@@ -46,6 +50,10 @@ class Zones:
     @property
     def releases(self) -> Path:
         return self.root / "releases"
+
+    @property
+    def present(self) -> set[str]:
+        return {path.name for path in self.releases.iterdir()}
 
     @property
     def zones(self) -> list[str]:
@@ -95,6 +103,9 @@ def at(project: Path, tmp_path: Path) -> Iterator[Zones]:
     """A copy that may be attacked, and an end for whoever waits."""
     root = tmp_path / "project"
     shutil.copytree(project, root, symlinks=True)
+    with closing(sqlite3.connect(root / "work" / "ledger.sqlite")) as database, database:
+        for table in ("releases", "certificates"):
+            database.execute(f"UPDATE {table} SET folder = ?", (str((root / "releases").resolve()),))
     older, newest = (root / "releases" / name for name in Ledger(root / "work").outs("clinic"))
     found = Zones(root, older, newest)
     for release in (older, newest):
@@ -116,8 +127,8 @@ def at(project: Path, tmp_path: Path) -> Iterator[Zones]:
 def rewritten(folder: Path, **entries: Any) -> None:
     """Exchange the table, strip signature and claim, renew hashes and checksum."""
     (folder / "synthetic.csv").write_text(FORGED)
-    content = json.loads((folder / "certificate.json").read_text()) | entries
-    content.pop("signing", None)
+    content = json.loads((folder / "certificate.json").read_text()) | {"signing": None} | entries
+    content = {key: entry for key, entry in content.items() if entry is not None or key != "signing"}
     for name, about in content["files"].items():
         about |= {"sha256": file_sha256(folder / name), "bytes": (folder / name).stat().st_size}
     content["checksum"] = checksum(content)
@@ -133,6 +144,11 @@ def other_byte(release: Path) -> None:
 def pipe(path: Path) -> None:
     path.unlink(missing_ok=True)
     os.mkfifo(path)
+
+
+def linked(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/hosts")
 
 
 def endless(path: Path) -> None:
@@ -158,6 +174,24 @@ def replace_latest_by_a_folder(at: Zones) -> None:
     (at.releases / "latest").unlink()
     shutil.copytree(at.newest, at.releases / "latest")
     rewritten(at.releases / "latest")
+
+
+def signed_with_a_retired_key(at: Zones) -> None:
+    """Exchange the table and sign it all with a key that was stolen, and replaced since."""
+    work = at.root / "work"
+    key, signer = release_signer(work)
+    rotate_key(work)
+    rewritten(at.newest, signing=signing_entry(key))
+    write_envelope(at.newest, json.loads((at.newest / "certificate.json").read_text()), key, signer)
+    assert verify(at.newest, [one.public for one in signing_keys(work)]) == []
+
+
+def fake_workplace(at: Zones) -> None:
+    folder = at.releases / f"{atomic.PREFIX}{atomic._boot()}-0123456789abcdef"
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / "old").symlink_to(at.root / "work")
+    at.untrue.add(folder.name)
 
 
 def false_mark(release: Path) -> None:
@@ -187,12 +221,12 @@ FORGERIES: dict[str, tuple[str, Callable[[Zones], object]]] = {
     "deep certificate of the newest": (
         "newest", lambda at: (at.newest / "certificate.json").write_text("[" * 100_000)
     ),
-    "link as table of the older": (
-        "older", lambda at: ((at.older / "synthetic.csv").unlink(), (at.older / "synthetic.csv").symlink_to("/etc/hosts"))
-    ),
+    "link as table of the older": ("older", lambda at: linked(at.older / "synthetic.csv")),
     "newest is a link to a folder elsewhere": (
         "newest", lambda at: (at.newest.rename(at.root / "aside"), at.newest.symlink_to(at.root / "aside"))
     ),
+    "newest signed again with a key that was retired": ("newest", lambda at: signed_with_a_retired_key(at)),
+    "folder in which this program seems to write": ("", lambda at: fake_workplace(at)),
     "foreign folder": ("", foreign),
     "foreign folder with a pipe": ("", lambda at: pipe(foreign(at) / "certificate.json")),
     "foreign folder with a deep certificate": (
@@ -240,13 +274,14 @@ def test_a_night_says_it_and_leaves_a_true_release_as_the_latest(
     assert FORGED.encode() not in (forged.releases / "latest" / "synthetic.csv").read_bytes()
     delivered = forged.root / "delivered"
     newest = (delivered / "latest").read_text().strip()
+    assert not forged.present & {"release.key", "signing", "ledger.sqlite"}
     assert newest == latest and FORGED.encode() not in (delivered / newest / "synthetic.csv").read_bytes()
 
 
 def test_retention_removes_nothing_that_is_not_true(forged: Zones) -> None:
-    before = set(os.listdir(forged.releases))
+    before = forged.present
     assert forged.call("retain", "--keep", "1", *forged.zones) == 0
-    gone = before - set(os.listdir(forged.releases))
+    gone = before - forged.present
     kept_by_link = {named_latest(forged.releases)}
     assert gone == set(forged.true[:-1]) - kept_by_link
 
@@ -257,7 +292,7 @@ def test_the_desk_calls_no_forgery_verified_and_serves_none(forged: Zones) -> No
         visitor.enter(desk.address)
         listed = visitor.get("/releases")
         assert listed.status == 200 and all(name in listed.text for name in forged.untrue)
-        for name in {forged.older.name, forged.newest.name, FOREIGN} & set(os.listdir(forged.releases)):
+        for name in {forged.older.name, forged.newest.name, FOREIGN} & forged.present:
             page = visitor.get(f"/releases/{name}")
             table = visitor.get(f"/releases/{name}/files/synthetic.csv")
             assert page.status == 200
@@ -297,9 +332,10 @@ def test_a_difference_is_to_a_true_release(forged: Zones, capsys: pytest.Capture
 def test_verify_with_the_key_refuses_it(forged: Zones, tmp_path: Path) -> None:
     """A mark of a withdrawal is no part of what is signed: verify repeats it, and ends with 1 as well."""
     key = tmp_path / "public.pem"
-    key.write_text(public_pem(signing_keys(forged.root / "work")[-1].public))
+    *retired, current = signing_keys(forged.root / "work")
+    key.write_text(public_pem(current.public))
     moved = forged.newest.is_symlink()
-    for name in {forged.older.name, forged.newest.name, FOREIGN} & set(os.listdir(forged.releases)):
+    for name in {forged.newest.name, FOREIGN, *(() if retired else (forged.older.name,))} & forged.present:
         code = forged.call("verify", forged.releases / name, "--key", key)
         assert code == (1 if name in forged.untrue and not (moved and name == forged.newest.name) else 0), name
 

@@ -204,7 +204,16 @@ def test_the_order_of_what_is_out_is_known_to_an_older_ledger(
     releases = [out(make_run(f"r{at}", data_fingerprint=str(at) * 64)).name for at in range(2)]
     ledger = Ledger(tmp_path / "work")
     with sqlite3.connect(ledger.path) as database:
-        for table in ("outs", "withdrawals", "deliveries", "approvals", "payments", "payers", "sent_back"):
+        for table in (
+            "outs",
+            "withdrawals",
+            "deliveries",
+            "approvals",
+            "payments",
+            "payers",
+            "sent_back",
+            "certificates",
+        ):
             database.execute(f"DROP TABLE {table}")
         database.execute("CREATE TABLE approvals (run TEXT, by TEXT, reason TEXT, at TEXT, PRIMARY KEY (run, by))")
         database.execute("PRAGMA user_version = 2")
