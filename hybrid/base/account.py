@@ -29,12 +29,15 @@ def account() -> str:
 
 
 def is_chosen(account: str) -> bool:
-    """True of an account that whoever ran the command could choose."""
+    """True of an account that the user of a namespace chose."""
     return account.endswith(CHOSEN)
 
 
 def _kernel_uid() -> int:
-    """Real user id; where the kernel tells it in a file, libraries that pretend another one do not count."""
+    """Real user id, as the kernel states it.
+
+    A library that pretends another one does not count.
+    """
     try:
         lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("Uid:"))

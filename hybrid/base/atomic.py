@@ -257,10 +257,11 @@ def _made(hidden: Path, locks: ExitStack) -> bool:
 
 
 def is_workplace(folder: Path) -> bool:
-    """True if a hidden folder is ours: of this user, without links, and locked or empty.
+    """True if a hidden folder is ours.
 
-    An empty one is of a writer that was killed before the lock. Who can write beside it could make one whose link
-    ``old`` leads to a private folder, and let a sweep move everything from there to here.
+    It is of this user, without links, and locked or empty. An empty one is of a writer that was killed before the
+    lock. Who can write beside it could make one whose link ``old`` leads to a private folder, and let a sweep move
+    everything from there to here.
     """
     about = folder.lstat()
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():

@@ -140,9 +140,9 @@ def marked(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """SHA-256 and size of every regular file below a folder, by relative path.
+    """SHA-256 and size of every regular file below a folder.
 
-    Hidden files and links excepted.
+    By relative path. Hidden files and links excepted.
     """
     files = {}
     for path in sorted(folder.rglob("*")):

@@ -1,4 +1,4 @@
-"""Files that others may have put there: the one place where such files are opened.
+"""Opening of files that others may have put there.
 
 Who can write to a folder of releases or runs can put a named pipe, a device, a socket, a link or a file without end in
 the place of any file. Each of them would stop a reader for ever or fill its memory.
@@ -11,8 +11,9 @@ import json
 import os
 import re
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +26,8 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def open_regular(path: Path) -> BinaryIO:
-    """Open a file to read bytes, without waiting for anybody.
+def open_regular(path: Path) -> BufferedReader:
+    """Open a file to read bytes, without waiting.
 
     Raises
     ------

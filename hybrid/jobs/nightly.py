@@ -226,7 +226,7 @@ class Night:
         return {} if baseline is None else baseline.seconds
 
     def _look(self) -> None:
-        """Compare every release with what was published, and let ``latest`` name the right one.
+        """Compare every release with the ledger and the keys; repair ``latest``.
 
         First of all: what others changed must not stay out because the night stops later.
         """

@@ -98,7 +98,7 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:
-    """Policies that cannot prove a second person, or have no rule that compares the table with people."""
+    """Policies that lack a roster, or a rule about copies."""
     unproven = unproven_problem(policy.approvers, policy.approvals, policy.signed_approvals)
     if unproven is not None:
         yield Finding("note", unproven.message, unproven.hint)

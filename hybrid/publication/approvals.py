@@ -175,7 +175,7 @@ def _problem(run: FinishedRun, given: Approval, now: datetime) -> str:
 
 
 def _unknown_author(ran_by: str | None) -> str:
-    """Reason why nobody knows who ran it; empty if the account is known."""
+    """Reason why the author is unknown; empty if the account counts."""
     if ran_by is None:
         return _SAME
     return f"it was run{_ANYBODY}, and the policy separates duties by accounts" if is_chosen(ran_by) else ""

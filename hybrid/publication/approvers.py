@@ -57,7 +57,7 @@ class Approver(Options):
 
 
 def unproven_problem(approvers: Sequence[Approver], approvals: int, signed_approvals: bool) -> Problem | None:
-    """What the number of approvals promises and cannot prove; None if nothing."""
+    """Promise of a policy's approvals without proof; None without one."""
     if approvers:
         return None
     if signed_approvals:

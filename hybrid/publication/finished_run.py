@@ -213,7 +213,7 @@ def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
 
 
 def damaged(folder: Path) -> DataError:
-    """Error for a run whose files have other entries than this program writes."""
+    """Error for a run whose files have other entries."""
     said = f"{folder}: a file of the run is damaged: entries are missing or of another kind"
     return DataError(said, hint="run it again")
 

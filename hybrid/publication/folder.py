@@ -61,7 +61,7 @@ def opened(releases_dir: Path) -> Iterator[None]:
 
 
 def releases_in(releases_dir: Path) -> list[Release]:
-    """All folders with a readable certificate, oldest first by what they say of themselves.
+    """All folders with a readable certificate, by their stated dates.
 
     Anybody who can write to the folder may have put them there: :mod:`hybrid.publication.own_release` knows which are
     ours.
@@ -83,7 +83,7 @@ def named_latest(releases_dir: Path) -> str | None:
 
 
 def latest_in(releases_dir: Path) -> Release | None:
-    """The folder beside it that ``latest`` names, whoever made it; None if it names none."""
+    """Unverified folder that ``latest`` names; None if it names none."""
     named = named_latest(releases_dir)
     return None if named is None or Path(named).name != named else read_release(releases_dir / named)
 

@@ -90,7 +90,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a release was published, and with which certificate."""
+    """Folder and certificate with which a release was published."""
 
     release: str
     folder: str
@@ -195,7 +195,7 @@ class Ledger:
         return None if content is None else JointClasses.from_bytes(content)
 
     def origins(self) -> list[Origin]:
-        """Where each confirmed release was published, and with which certificate, in order of entry."""
+        """Origin of each confirmed release, in order of entry."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT release, folder, COALESCE(sha256, '') AS certificate FROM releases"
@@ -249,9 +249,9 @@ class Ledger:
             _put_out(database, data_set, release)
 
     def outs(self, data_set: str | None = None) -> list[str]:
-        """Releases, optionally of one data set, in the order of being put out.
+        """Releases in the order of being put out.
 
-        One that came back is there twice.
+        Optionally of one data set. One that came back is there twice.
         """
         with self._connected() as database:
             rows = database.execute(

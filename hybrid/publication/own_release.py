@@ -1,7 +1,8 @@
-"""Which releases are ours, in what order, and is each of them true: the one place that answers.
+"""Releases of this installation: which they are, their order, their truth.
 
-Ours is what the ledger of the private zone holds; the ledger gives the order too. Whatever a folder says of itself (its
-name, its dates, its certificate) is a claim until the keys of the installation have verified it.
+The one place that answers this. Ours is what the ledger of the private zone holds; the ledger gives the order too.
+Whatever a folder says of itself (its name, its dates, its certificate) is a claim until the keys of the installation
+have verified it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Look:
 
 
 class OwnReleases:
-    """Releases of this installation in one folder, as the ledger knows them at this moment.
+    """Releases of this installation in one folder.
+
+    As the ledger has them when this is made.
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ class OwnReleases:
         self._verified: dict[tuple[str, bool], list[Problem]] = {}
 
     def names(self, data_set: str | None = None) -> list[str]:
-        """Those whose folder is here, oldest first; of one data set if named."""
+        """Releases whose folder is here, oldest first; optionally of one data set."""
         return [name for name in self._of(data_set) if _is_folder(self.folder / name)]
 
     def standing(self, data_set: str | None = None) -> list[str]:
@@ -86,7 +89,7 @@ class OwnReleases:
         return [name for name in self.names(data_set) if name not in self.withdrawals]
 
     def problems(self, name: str, *, whole: bool = True) -> list[Problem]:
-        """Reasons why a folder is not the release that was published; empty if it is.
+        """Differences of a folder from the release that was published; empty without.
 
         Parameters
         ----------
@@ -109,14 +112,14 @@ class OwnReleases:
         return None if newest is None or self.problems(newest) else read_release(self.folder / newest)
 
     def right_latest(self) -> str | None:
-        """Name that ``latest`` must have: the newest release that is true and not withdrawn; None without one."""
+        """Newest release that is true and not withdrawn; None without one."""
         return next((name for name in reversed(self.standing()) if not self.problems(name)), None)
 
     def foreign(self) -> list[str]:
-        """Names of folders, links and special files among the releases that the ledger does not hold.
+        """Folders, links and special files that the ledger does not hold.
 
-        Plain files, such as an index of a web server, are no releases, nor is what is hidden; but what only looks like
-        a folder in which this program writes is named.
+        Their names. Plain files, such as an index of a web server, are no releases, nor is what is hidden; but what
+        only looks like a folder in which this program writes is named.
         """
         try:
             with os.scandir(self.folder) as found:
@@ -155,7 +158,10 @@ class OwnReleases:
         return [name for name in self.order if data_set in (None, self.entries[name].data_set)]
 
     def _newest(self, data_set: str | None = None) -> str | None:
-        """The newest that is not withdrawn, also if it is not here; but not one that lies in another folder."""
+        """Newest that is not withdrawn, also if it is gone.
+
+        One that lies in another folder of releases does not count.
+        """
         standing = (name for name in reversed(self._of(data_set)) if name not in self.withdrawals)
         return next(
             (name for name in standing if _is_folder(self.folder / name) or not self._lies_elsewhere(name)), None
@@ -178,7 +184,7 @@ class OwnReleases:
         return [*problems, *self._mark_problems(path, name), *self._claim_problems(path, entry)]
 
     def _mark_problems(self, path: Path, name: str) -> list[Problem]:
-        """The mark of a withdrawn release is not signed; the ledger knows whether it is true."""
+        """Differences of the unsigned mark of a withdrawal from the ledger."""
         mark, given = read_mark(path), self.withdrawals.get(name)
         if not mark:
             return []
@@ -234,7 +240,7 @@ def newest_own(releases_dir: Path, ledger: Ledger, data_set: str) -> Release | N
 
 
 def repair_latest(own: OwnReleases) -> str:
-    """Let ``latest`` name the newest release of the ledger that is true and not withdrawn.
+    """Let ``latest`` name the newest true release that is not withdrawn.
 
     It names another one, or none, after a process was killed before it could name this one, or if somebody turned it.
     Without such a release it is left as it is.

@@ -97,7 +97,7 @@ class _PolicyHead(Options):
 
     @property
     def lacks_roster(self) -> bool:
-        """True where nobody can accept a review: approvals must be signed, and nobody is named."""
+        """True where approvals must be signed and no approver is named."""
         return self.signed_approvals and not self.approvers
 
     @property

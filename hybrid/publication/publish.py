@@ -216,7 +216,10 @@ def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release 
 
 
 def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
-    """Refuse a second draw where the first is out, signed by this installation, and the ledger has lost it."""
+    """Refuse a second draw of a release that the ledger has lost.
+
+    Its signature is of this installation.
+    """
     keys = [key.public for key in signing_keys(ledger.path.parent)]
     known = {entry.release for entry in ledger.entries()}
     for release in releases_in(releases_dir) if keys else ():

@@ -169,7 +169,7 @@ def _size(path: Path) -> int | None:
 
 
 def _sha256(path: Path, size: int, stated: Collection[int]) -> str:
-    """SHA-256 of a file; empty where it has no size that a file of the release has, or cannot be read."""
+    """SHA-256 of a file; empty if no file has its size."""
     if size not in stated and not (path.name == CERTIFICATE and size <= LARGEST):
         return ""
     try:

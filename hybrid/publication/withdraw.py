@@ -101,7 +101,7 @@ def _mark(release: Path, given: Withdrawal) -> None:
 
 
 def _move_latest(releases_dir: Path, ledger: Ledger) -> str | None:
-    """Let ``latest`` name the release that was out before; without one there is no ``latest``."""
+    """Let ``latest`` name the release before; without one remove it."""
     own = OwnReleases(releases_dir, ledger)
     repair_latest(own)
     if own.right_latest() is None and named_latest(releases_dir) is not None:
