@@ -19,6 +19,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -205,7 +206,7 @@ def sweep(parent: Path) -> None:
         named = _NAME.fullmatch(left.name)
         # Of another user, on a file system without locks, or removed by its owner meanwhile: left alone.
         with suppress(OSError, OutputError):
-            if named is None or left.is_symlink() or not _is_workplace(left):
+            if named is None or not is_workplace(left):
                 continue
             if named["boot"] == _boot() or time.time() - _changed(left) > _ABANDONED_SECONDS:
                 _sweep_one(left)
@@ -257,12 +258,18 @@ def _made(hidden: Path, locks: ExitStack) -> bool:
         return False
 
 
-def _is_workplace(folder: Path) -> bool:
-    """True if a folder is ours: locked, or empty.
+def is_workplace(folder: Path) -> bool:
+    """True if a hidden folder is ours.
 
-    An empty one is of a writer that was killed before the lock.
+    It is of this user, without links, and locked or empty. An empty one is of a writer that was killed before the
+    lock. Who can write beside it could make one whose link ``old`` leads to a private folder, and let a sweep move
+    everything from there to here.
     """
-    return folder.is_dir() and ((folder / LOCK).is_file() or not any(folder.iterdir()))
+    about = folder.lstat()
+    if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
+        return False
+    found = {path.name: path for path in folder.iterdir()}
+    return not any(path.is_symlink() for path in found.values()) and (LOCK in found or not found)
 
 
 def _sweep_one(left: Path) -> None:
@@ -271,7 +278,7 @@ def _sweep_one(left: Path) -> None:
             return
         for old in (left / _OLD).glob("*"):
             target = left.parent / old.name
-            if not target.exists():
+            if not os.path.lexists(target):
                 old.rename(target)
         _clear(left)
 

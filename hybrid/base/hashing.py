@@ -22,6 +22,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from hybrid.base.arrays import Array
+from hybrid.base.regular_file import open_regular
 
 ABSENT_UNLESS_SET = {"absent_unless_set": True}
 """Metadata of a dataclass field that counts only where it is not None."""
@@ -90,8 +91,8 @@ def _version(distribution: str) -> str | None:
 
 
 def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as stream:
+    """SHA-256 of a file, in hexadecimal digits; errors as :func:`hybrid.base.regular_file.open_regular`."""
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

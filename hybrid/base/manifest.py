@@ -140,14 +140,19 @@ def marked(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """SHA-256 and size of every file below a folder, by relative path.
+    """SHA-256 and size of every regular file below a folder.
 
-    Hidden files excepted.
+    By relative path. Hidden files and links excepted.
     """
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
-        if path.is_file() and name.as_posix() not in leave_out and not any(part[0] == "." for part in name.parts):
+        if (
+            path.is_file()
+            and not path.is_symlink()
+            and name.as_posix() not in leave_out
+            and not any(part[0] == "." for part in name.parts)
+        ):
             files[name.as_posix()] = {"sha256": file_sha256(path), "bytes": path.stat().st_size}
     return files
 

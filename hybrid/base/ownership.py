@@ -8,7 +8,6 @@ if that manifest describes it completely; a published release never is.
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from hybrid.base.atomic import make_private, write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files, marked
+from hybrid.base.regular_file import read_json
 
 CERTIFICATE = "certificate.json"
 """Name of the file that makes a folder a published release."""
@@ -152,8 +152,8 @@ def _manifest_of(folder: Path) -> dict[str, Any] | None:
     """
     path = folder / MANIFEST
     try:
-        content = json.loads(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
+        content = read_json(path)
+    except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) and content.get("written_by") == PACKAGE else None
 

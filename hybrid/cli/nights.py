@@ -29,7 +29,8 @@ def nightly(
 ) -> None:
     """Run one night now.
 
-    Check for drift, keep or refit, pass the gate, publish, deliver. Exit codes: 3 refused, 4 waits for an approval.
+    Check for drift, keep or refit, pass the gate, publish, deliver. Exit codes: 3 refused, 4 waits for an approval, 1 a
+    release was changed, a folder is not ours, or latest was turned elsewhere.
     """
     from hybrid.jobs.nightly import EXIT_CODES, Night
     from hybrid.jobs.places import Places
@@ -45,8 +46,11 @@ def nightly(
         console.line("note", problem.message, problem.hint)
     if notice.release is not None:
         console.out.print(f"release  {releases / notice.release}")
-    if EXIT_CODES[notice.outcome]:
-        raise typer.Exit(EXIT_CODES[notice.outcome])
+    for message in notice.found:
+        console.line("error", message, "hybrid status")
+    code = EXIT_CODES[notice.outcome] or int(bool(notice.found))
+    if code:
+        raise typer.Exit(code)
 
 
 def deliver(

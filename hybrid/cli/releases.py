@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -139,7 +140,8 @@ def status(
 ) -> None:
     """Show releases, pending approvals and errors.
 
-    Exit codes: 1 the last release is damaged, too old or missing, or a night ended badly; 4 an approval is missing.
+    Exit codes: 1 a release is damaged, the last one too old or missing, a folder not ours, latest turned elsewhere, or
+    a night ended badly; 4 an approval is missing.
     """
     from hybrid.publication.status import releases_state
 
@@ -161,6 +163,8 @@ def status(
             console.line("waiting", waits.message, waits.hint)
         for problem in state.problems:
             console.line("error", problem.message, problem.hint)
+        if state.releases:
+            console.line("note", state.looked)
         if not state.problems and state.latest is not None:
             console.line("ok", f"the last release is {state.latest}")
     if state.problems or state.waiting:
@@ -181,15 +185,27 @@ def _spent(budget: SpentBudget) -> str:
 def retain(
     keep: Annotated[int, typer.Option("--keep", metavar="N", min=1, help="How many of the newest stay.")],
     releases: Releases = Path("releases"),
+    work: Work = Path("work"),
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
 ) -> None:
     """Remove all but the newest releases.
 
-    Never the latest, never the last undamaged one.
+    The ledger gives their order. Never the latest, never what was changed or is not ours.
     """
-    from hybrid.publication.publish import retain as remove
+    from hybrid.publication.retention import Retention
+    from hybrid.publication.retention import retain as remove
 
-    removed = remove(releases, keep)
-    console.line("ok", f"{len(removed)} releases removed{': ' + ', '.join(removed) if removed else ''}")
+    def agreed(found: Retention) -> bool:
+        said = "would be removed" if dry_run else "are removed"
+        console.line("note", f"{len(found.removed)} releases {said}: {', '.join(found.removed)}")
+        if dry_run or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return not dry_run
+        return typer.confirm("remove them?", default=False, err=True)
+
+    found = remove(releases, work, keep, agreed)
+    for name in found.left:
+        console.line("note", f"{name} is not, or not as, this installation published it; it was left", "hybrid status")
+    console.line("ok", f"{len(found.removed)} releases removed, {len(found.kept)} kept")
 
 
 def verify(

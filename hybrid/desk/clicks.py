@@ -8,8 +8,8 @@ import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hybrid.base.account import account
 from hybrid.base.atomic import make_private
-from hybrid.publication.approvals import account
 
 LOG = "desk.jsonl"
 """Name of the log in the private zone."""

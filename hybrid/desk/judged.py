@@ -18,7 +18,8 @@ def judged_runs(folders: list[Path]) -> list[dict[str, Any]]:
 def _line(folder: Path) -> dict[str, Any]:
     try:
         run = read_run(folder)
+        status = verdict_of(run).status
     except HybridError as error:
         return {"name": folder.name, "created": "", "status": "", "problem": error.problems[0].message}
     created = str(run.manifest["created"])[:19].replace("T", " ")
-    return {"name": folder.name, "created": created, "status": verdict_of(run).status, "problem": ""}
+    return {"name": folder.name, "created": created, "status": status, "problem": ""}

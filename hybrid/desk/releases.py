@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from hybrid.base.errors import VerificationError
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.desk.desk import Desk, command, form, one_of
-from hybrid.publication.folder import Release, releases_in
+from hybrid.base.regular_file import open_regular
+from hybrid.desk.desk import Desk, command, form, one_of, segment
+from hybrid.publication.folder import read_release
 from hybrid.publication.ledger import Ledger
+from hybrid.publication.own_release import OwnReleases
 from hybrid.publication.signing.envelope import ENVELOPE
 from hybrid.publication.status import releases_state
-from hybrid.publication.verify import verify
 from hybrid.publication.withdraw import withdraw
+
+_PART = 1_000_000
 
 
 def routes(desk: Desk) -> list[Route]:
     """Pages and actions of the screens."""
     releases, work = desk.places.releases, desk.places.work
 
-    def names() -> list[str]:
-        return [one.path.name for one in releases_in(releases)] if releases.is_dir() else []
+    def own() -> OwnReleases:
+        return OwnReleases(releases, Ledger(work))
 
     def listed(request: Request) -> Response:
         state = releases_state(releases, work, None, datetime.now(UTC))
@@ -34,41 +40,40 @@ def routes(desk: Desk) -> list[Route]:
             "releases.html",
             state=state,
             gone=gone,
-            present=set(names()),
+            present={*own().names()},
             command=command("status", "--releases", releases, "--work", work),
         )
 
-    def release(request: Request) -> Release:
-        name = one_of(names(), request.path_params["name"], "release")
-        return next(one for one in releases_in(releases) if one.path.name == name)
-
     def shown(request: Request) -> Response:
-        found = release(request)
-        name = found.path.name
+        found = own()
+        name = one_of([*found.names(), *found.foreign()], request.path_params["name"], "release")
         return desk.page(
             request,
             "release.html",
             name=name,
-            problems=verify(found.path),
-            withdrawn=found.withdrawn,
-            entry=next((one for one in Ledger(work).entries() if one.release == name), None),
-            files=_files(found),
-            verify=command("verify", found.path),
+            problems=found.problems(name),
+            withdrawn=found.withdrawals.get(name),
+            entry=found.entries.get(name),
+            files=_files(releases / name),
+            verify=command("verify", releases / name),
             command=command(
                 "withdraw", name, "--by", "NAME", "--reason", "TEXT", "--releases", releases, "--work", work
             ),
         )
 
     def download(request: Request) -> Response:
-        found = release(request)
-        name = one_of(_files(found), request.path_params["file"], "file")
-        problems = verify(found.path)
+        found = own()
+        release = one_of(found.names(), request.path_params["name"], "release")
+        problems = found.problems(release)
         if problems:
             raise VerificationError(problems)
-        return FileResponse(found.path / name, media_type="application/octet-stream", filename=name)
+        name = one_of(_files(releases / release), request.path_params["file"], "file")
+        headers = {"Content-Disposition": f"attachment; filename*=utf-8''{segment(name)}"}
+        parts = _parts(open_regular(releases / release / name))
+        return StreamingResponse(parts, media_type="application/octet-stream", headers=headers)
 
     def take_back(request: Request) -> Response:
-        name = one_of(names(), request.path_params["name"], "release")
+        name = one_of(own().names(), request.path_params["name"], "release")
         by, reason, typed = form(request, "by", "reason", "typed")
         one_of([name], typed, "release: type its name to withdraw it")
         withdraw(name, releases, work, by, reason)
@@ -83,7 +88,18 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _files(release: Release) -> list[str]:
+def _files(folder: Path) -> list[str]:
     """Names of all files of a release, as its certificate lists them."""
-    listed = sorted(release.certificate.get("files", {}))
-    return [*listed, CERTIFICATE, *([ENVELOPE] if (release.path / ENVELOPE).is_file() else [])]
+    release = read_release(folder)
+    listed = None if release is None else release.certificate.get("files")
+    return [
+        *(sorted(listed) if isinstance(listed, dict) else ()),
+        CERTIFICATE,
+        *([ENVELOPE] if (folder / ENVELOPE).is_file() else []),
+    ]
+
+
+def _parts(stream: BinaryIO) -> Iterator[bytes]:
+    with stream:
+        while part := stream.read(_PART):
+            yield part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,10 @@ from starlette.routing import Route
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST
+from hybrid.base.regular_file import LARGEST, read_json
 from hybrid.desk.comparison_view import RUNS, comparison_view
 from hybrid.desk.desk import REPORT_POLICY, Desk, command, one_of
 from hybrid.desk.laboratory_view import laboratory_view
-
-LARGEST = 100_000_000
-"""Bytes of a result that are read at most."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class Screen:
         """
         hint = f"hybrid {self.verb} writes such folders; run it again"
         try:
-            manifest = json.loads((folder / MANIFEST).read_bytes())
+            manifest = read_json(folder / MANIFEST)
             if manifest["kind"] != self.kind:
                 raise ValueError
             for name in (self.file, self.report, *self.others):
@@ -77,7 +74,7 @@ class Screen:
                     raise ConfigError(f"{path}: the file was changed after it was written", hint=hint)
             if (folder / self.file).stat().st_size > LARGEST:
                 raise ConfigError(f"{folder / self.file}: the file is too large for this page", hint="open its report")
-            return self.view(folder, json.loads((folder / self.file).read_bytes()))
+            return self.view(folder, read_json(folder / self.file))
         except (OSError, ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ConfigError(f"{folder / self.file}: this is not the result of a {self.kind}", hint=hint) from None
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.account import account
 from hybrid.base.atomic import write_json, write_text
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
@@ -17,7 +18,7 @@ from hybrid.jobs.source_statistics import keep_source_statistics
 from hybrid.linked.facts import file_of, joint_facts, stated
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.stages import libraries
-from hybrid.publication.approvals import RAN_BY, account
+from hybrid.publication.approvals import RAN_BY
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.finished_run import (
     EVALUATION,

@@ -14,12 +14,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from hybrid.base.errors import ApprovalNeeded, ConfigError, DriftError, GateRefused, HybridError, Problem
+from hybrid.base.errors import (
+    ApprovalNeeded,
+    ConfigError,
+    DriftError,
+    GateRefused,
+    HybridError,
+    Problem,
+    VerificationError,
+)
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
@@ -30,12 +38,12 @@ from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.folder import Release, catch_up_latest, opened
+from hybrid.publication.folder import Release, opened
 from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, releases_of
 from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.night_lock import one_night
-from hybrid.publication.own_release import newest_own
+from hybrid.publication.own_release import OwnReleases, newest_own, repair_latest, verify_own
 from hybrid.publication.redact import public_config
 from hybrid.publication.release_tags import Tags, tags_of
 from hybrid.table.options import DataOptions
@@ -92,6 +100,8 @@ class Night:
         """Folder of the run behind a new release, once it is written."""
         self.refusal: GateRefused | None = None
         """What the gate said to the run of this night, if it held it back."""
+        self.found: tuple[str, ...] = ()
+        """What did not fit in the folder of releases when the night began."""
         self.ledger = Ledger(places.work)
 
     def run(self, accept_drift: bool = False) -> Notice:
@@ -147,6 +157,7 @@ class Night:
             The source cannot be read, or the configuration cannot be run.
         """
         self.places.check_writable()
+        self._look()
         config = self.pipeline.config
         sources = delivered_sources(config)
         check_targets(config.nightly.deliver, sources, config.folder, self.places.releases)
@@ -193,8 +204,6 @@ class Night:
         """
         logger.info("%s", decision)
         if decision.release is not None:
-            with opened(self.places.releases):
-                catch_up_latest(self.places.releases / decision.release)
             self.ledger.note(self.name, "kept", f"{decision.release} ({decision})")
             return self._deliver(decision, "kept", self.places.releases / decision.release)
         if decision.action == "refuse" and decision.held is not None:
@@ -217,6 +226,24 @@ class Night:
         baseline = find_baseline(self.places.work, self.name, tag) if tag else None
         return {} if baseline is None else baseline.seconds
 
+    def _look(self) -> None:
+        """Compare every release with the ledger and the keys; repair ``latest``.
+
+        First of all: what others changed must not stay out because the night stops later.
+        """
+        with opened(self.places.releases):
+            self.ledger.settle(self.places.releases)
+            own = OwnReleases(self.places.releases, self.ledger)
+            repaired = repair_latest(own)
+            look = own.look()
+        if repaired:
+            self.ledger.note(self.name, "repaired", repaired)
+        found = (*filter(None, [repaired]), *(problem.message for problem in look.problems))
+        self.found = tuple(dict.fromkeys((*self.found, *found)))
+        for message in found:
+            logger.warning("%s", message)
+        logger.info("%s", look)
+
     def _candidate(self, held: HeldRun | None) -> Candidate:
         """Compute the run of this night, or read the one that waits."""
         if held is None:
@@ -229,7 +256,7 @@ class Night:
 
     def _deliver(self, decision: Decision, outcome: Outcome, release: Path) -> Notice:
         options, config = self.pipeline.config.nightly, self.pipeline.config
-        deliver(release, options.deliver, delivered_sources(config), config.folder, self.places.work)
+        deliver_own(release, config, self.places)
         self.places.store.clean(timedelta(days=options.keep_days))
         return self._tell(Notice(self.name, outcome, str(decision), release.name))
 
@@ -311,6 +338,7 @@ class Night:
         self._tell(Notice(self.name, outcome, message))
 
     def _tell(self, notice: Notice) -> Notice:
+        notice = replace(notice, found=self.found)
         about = {"data_set": notice.data_set, "outcome": notice.outcome, "release": notice.release, "run": notice.run}
         logger.info("%s", notice, extra=about)
         if self.pipeline.config.nightly.webhook_env is not None:
@@ -349,7 +377,35 @@ def deliver_latest(config: AnyConfig, places: Places) -> tuple[str | None, list[
     if newest is None:
         recall(options, sources, config.name, places.work)
         return None, []
-    return newest.path.name, deliver(newest.path, options, sources, config.folder, places.work)
+    return newest.path.name, deliver_own(newest.path, config, places)
+
+
+def deliver_own(release: Path, config: AnyConfig, places: Places) -> list[str]:
+    """Deliver a release that is as this installation published it.
+
+    Parameters
+    ----------
+    release : Path
+        Its folder.
+    config, places
+        As for :func:`deliver_latest`.
+
+    Returns
+    -------
+    list of str
+        Targets that got it now.
+
+    Raises
+    ------
+    VerificationError
+        It was changed, or is not in the ledger; nothing was delivered.
+    HybridError
+        As :func:`hybrid.operations.deliver.deliver`.
+    """
+    problems = verify_own(release, Ledger(places.work))
+    if problems:
+        raise VerificationError(Problem(f"{release.name}: {one.message}; not delivered", one.hint) for one in problems)
+    return deliver(release, config.nightly.deliver, delivered_sources(config), config.folder, places.work)
 
 
 def delivered_sources(config: AnyConfig) -> dict[str, DataOptions]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from hybrid.anonymize.left_out import counted
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.account import account
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
@@ -26,7 +27,7 @@ from hybrid.jobs.source_statistics import keep_source_statistics
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
-from hybrid.publication.approvals import RAN_BY, account
+from hybrid.publication.approvals import RAN_BY
 from hybrid.publication.count_draws import count_draw
 from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.finished_run import (

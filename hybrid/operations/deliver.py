@@ -5,10 +5,10 @@ A folder elsewhere, tables of a database.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -23,6 +23,7 @@ from hybrid.base.errors import ConfigError, HybridError, OutputError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
+from hybrid.base.regular_file import open_regular, read_json, read_regular
 from hybrid.operations.sql_table import refuse_source, replace_sql_tables
 from hybrid.operations.sql_versions import Rows, check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.folder import LATEST
@@ -297,7 +298,8 @@ def _copy(release: Path, place: str, folder: Path) -> None:
     try:
         filesystem.create_dir(f"{root}/{release.name}", recursive=True)
         for path in files:
-            _put(filesystem, f"{root}/{release.name}/{path.name}", path.read_bytes())
+            with open_regular(path) as stream:
+                _put(filesystem, f"{root}/{release.name}/{path.name}", stream.read())
         _put(filesystem, f"{root}/{LATEST}", f"{release.name}\n".encode())
     except Exception as error:  # noqa: BLE001 - every storage has its own, and its text may hold credentials
         unreachable(place, error)
@@ -308,8 +310,9 @@ def _refuse_foreign_pointer(target: Path) -> None:
     pointer = target / LATEST
     if not pointer.exists() and not pointer.is_symlink():
         return
-    if pointer.is_file() and not pointer.is_symlink() and _NAME.fullmatch(pointer.read_bytes()[:_LONGEST_NAME]):
-        return
+    with suppress(OSError):
+        if _NAME.fullmatch(read_regular(pointer, _LONGEST_NAME)):
+            return
     raise OutputError(f"{pointer}: this program did not write it; it was left as it is", hint="choose another folder")
 
 
@@ -343,7 +346,7 @@ def _add_version(release: Path, target: SqlTarget, data: Mapping[str, DataOption
 
 
 def _certificate(release: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads((release / CERTIFICATE).read_text(encoding="utf-8"))
+    content: dict[str, Any] = read_json(release / CERTIFICATE)
     return content
 
 

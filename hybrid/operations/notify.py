@@ -25,6 +25,8 @@ class Notice:
     """Name of the release that is out now."""
     run: str | None = None
     """Name of the run's folder that waits for an approval, or was refused."""
+    found: tuple[str, ...] = ()
+    """What does not fit in the folder of releases, such as a changed release; empty if all does."""
 
     @property
     def is_held_back(self) -> bool:
@@ -32,7 +34,7 @@ class Notice:
         return self.outcome in ("waiting", "refused")
 
     def __str__(self) -> str:
-        return f"{self.data_set}: {self.outcome}. {self.message}"
+        return ". ".join((f"{self.data_set}: {self.outcome}", self.message, *self.found))
 
 
 def post(notice: Notice, url_env: str) -> None:

@@ -38,6 +38,7 @@ from hybrid.pipeline.technique_findings import technique_findings
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.protect import text_problems
+from hybrid.publication.approvers import unproven_problem
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.synthesize.estimate import foreseen
@@ -101,7 +102,10 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:
-    """Policies without a rule that compares the table with people."""
+    """Policies that lack a roster, or a rule about copies."""
+    unproven = unproven_problem(policy.approvers, policy.approvals, policy.signed_approvals)
+    if unproven is not None:
+        yield Finding("note", unproven.message, unproven.hint)
     if any(rule.detects for rule in policy.all_rules):
         return
     sections = [kind.section for kind in KINDS.values() if getattr(policy, kind.section)]

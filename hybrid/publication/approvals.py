@@ -2,25 +2,22 @@
 
 Where the policy has a roster of approvers, only approvals count that one of their keys has signed; the ledger keeps
 statement and signature, and both are verified again each time approvals are counted. Without a roster, names count as
-they were given: a note of a decision, not a proof.
+they were given: a note of a decision, not a proof. Two accounts prove no second person either: one may have both.
 """
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
-import pwd
-import socket
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.account import account, is_chosen
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, VerificationError
-from hybrid.publication.approvers import Approver
+from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT, Approver
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.finished_run import FinishedRun, read_run
 from hybrid.publication.ledger import Approval, Ledger
@@ -33,6 +30,9 @@ RAN_BY = "ran_by"
 """Entry of a run's manifest: the account that ran it."""
 FORMAT = 1
 _CLOCKS_DIFFER = timedelta(minutes=10)
+_ANYBODY = " inside a user namespace (unshare, or a container without root), where all may choose their account"
+_OUTSIDE = " outside of a container without root; or a policy of your own with separate_duties: false"
+_SAME = "it was given from the account that ran it, and the policy separates these duties"
 _SIGN = "hybrid approve RUN --by NAME --reason TEXT --statement FILE, then: ssh-keygen -Y sign -n hybrid-approval"
 
 
@@ -42,15 +42,6 @@ class SignedStatement:
 
     statement: str
     signature: str
-
-
-def account() -> str:
-    """Account of the operating system and host, as in ``ada@ward7``."""
-    try:
-        user = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        user = getpass.getuser() if os.environ.get("USER") else str(os.getuid())
-    return f"{user}@{socket.gethostname()}"
 
 
 def statement_of(run: FinishedRun, by: str, reason: str, now: datetime) -> str:
@@ -136,6 +127,8 @@ def approve(
     if run.policy.approvers and signed is None:
         names = ", ".join(approver.name for approver in run.policy.approvers)
         raise ConfigError(f"the policy accepts signed approvals only, of {names}", hint=_SIGN)
+    if run.policy.lacks_roster:
+        raise ConfigError(f"{run.policy.name}: {NO_ROSTER}, so that nobody can accept a review", hint=ROSTER_HINT)
     proof = "" if signed is None else json.dumps([signed.statement, signed.signature])
     given = Approval(clean_name(by, "--by"), _reason(reason), at, account(), proof)
     problem = _problem(run, given, now) or _same_account(run, given, ledger.approvals(run.id))
@@ -170,11 +163,22 @@ def _problem(run: FinishedRun, given: Approval, now: datetime) -> str:
     if now - made > timedelta(days=policy.approval_days):
         return f"it is older than {policy.approval_days:g} days"
     ran_by = run.manifest.get(RAN_BY)
+    if policy.lacks_roster:
+        return NO_ROSTER
     if policy.approvers:
         return next(_signed_problems(run, given, ran_by, now), "")
-    if policy.separates_duties and (ran_by is None or given.account == ran_by):
-        return "it was given from the account that ran it, and the policy separates these duties"
-    return ""
+    if not policy.separates_duties:
+        return ""
+    if is_chosen(given.account):
+        return f"it was given{_ANYBODY}, and the policy separates duties by accounts"
+    return _unknown_author(ran_by) or (_SAME if given.account == ran_by else "")
+
+
+def _unknown_author(ran_by: str | None) -> str:
+    """Reason why the author is unknown; empty if the account counts."""
+    if ran_by is None:
+        return _SAME
+    return f"it was run{_ANYBODY}, and the policy separates duties by accounts" if is_chosen(ran_by) else ""
 
 
 def _same_account(run: FinishedRun, given: Approval, others: Iterable[Approval]) -> str:
@@ -194,8 +198,8 @@ def _signed_problems(run: FinishedRun, given: Approval, ran_by: str | None, now:
         return
     if approver.until is not None and now.date() > approver.until:
         yield f"the roster names this person until {approver.until}"
-    if run.policy.separates_duties and (ran_by is None or ran_by in approver.accounts):
-        yield "who ran it does not approve it"
+    if run.policy.separates_duties and (_unknown_author(ran_by) or ran_by in approver.accounts):
+        yield "who ran it does not approve it" if ran_by is None or not is_chosen(ran_by) else _unknown_author(ran_by)
     signed = _signed(given)
     if signed is None:
         yield "it is not signed"
@@ -231,7 +235,8 @@ def _signed(given: Approval) -> SignedStatement | None:
 def _proof(run: FinishedRun, given: Approval) -> str:
     approver = _on_roster(run, given.by)
     if approver is None:
-        return "not proven: the name as it was given"
+        alone = "" if run.policy.approvals < 2 else "; two accounts of one machine prove no second person"
+        return f"not proven: the name as it was given{alone}"
     return f"signed by key {key_fingerprint(approver.public_key)}"
 
 
@@ -271,4 +276,8 @@ def _reason(text: str) -> str:
 
 
 def _hint(run: FinishedRun) -> str:
-    return _SIGN if run.policy.approvers else "another person decides, from an account of their own"
+    if is_chosen(run.manifest.get(RAN_BY) or ""):
+        return f"run it again{_OUTSIDE}"
+    if run.policy.approvers:
+        return _SIGN
+    return f"another person decides, from an account of their own{_OUTSIDE}"

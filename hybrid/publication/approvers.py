@@ -7,10 +7,17 @@ from collections.abc import Sequence
 
 from pydantic import Field, field_validator
 
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
 from hybrid.publication.names import clean_name, person_of
 from hybrid.publication.ssh_signature import SignatureProblem, parse_public_key
+
+NO_ROSTER = "the policy wants signed approvals, and names no approvers"
+"""Reason why nobody can accept a review under a policy."""
+ROSTER_HINT = (
+    "copy the policy into a file, list under approvers who decides, with the line of each ~/.ssh/id_ed25519.pub, name "
+    "the file as policy, and run again; or set approvals: 1 and signed_approvals: false there"
+)
 
 
 class Approver(Options):
@@ -47,6 +54,18 @@ class Approver(Options):
         except SignatureProblem as problem:
             raise ValueError(f"{problem}: ssh-keygen -t ed25519 makes one") from None
         return " ".join(key.split())
+
+
+def unproven_problem(approvers: Sequence[Approver], approvals: int, signed_approvals: bool) -> Problem | None:
+    """Promise of a policy's approvals without proof; None without one."""
+    if approvers:
+        return None
+    if signed_approvals:
+        return Problem(f"{NO_ROSTER}: nobody can accept a review of this run", ROSTER_HINT)
+    if approvals < 2:
+        return None
+    said = f"the policy wants {approvals} approvals, and one person with {approvals} accounts can give them all"
+    return Problem(said, "list under approvers who decides, with the line of each ~/.ssh/id_ed25519.pub")
 
 
 def roster_problem(approvers: Sequence[Approver], approvals: int) -> str:

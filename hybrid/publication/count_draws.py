@@ -10,13 +10,13 @@ data is a release of its own: its draws are numbered by themselves, and each say
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from hybrid.base.errors import HybridError
 from hybrid.base.manifest import MANIFEST
+from hybrid.base.regular_file import read_json
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun, read_run
@@ -119,7 +119,7 @@ def _runs_beside(run: FinishedRun) -> Iterator[FinishedRun]:
 
 def _is_of(folder: Path, run: FinishedRun) -> bool:
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        manifest = read_json(folder / MANIFEST)
     except (OSError, ValueError):
         return False
     same = ("data_fingerprint", "name")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import DataError, Problem, VerificationError
 from hybrid.base.manifest import MANIFEST, hash_files
+from hybrid.base.regular_file import parse_json, read_regular
 from hybrid.evaluation.measure import AllRows, Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power
@@ -26,6 +26,8 @@ PUBLIC_REPORT = "public-report.html"
 POLICY = "policy.json"
 MOST_DRAWS = 1_000_000
 """Highest number of a draw that a manifest may state."""
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""Errors of reading JSON that has not the entries that this program writes."""
 
 
 @dataclass(frozen=True)
@@ -122,15 +124,24 @@ def read_run(folder: Path) -> FinishedRun:
     Raises
     ------
     DataError
-        The folder holds no finished run, or one without a synthetic table.
+        The folder holds no finished run, one without a synthetic table, or one with a damaged file.
     VerificationError
         A file is not what the run wrote.
     """
     try:
-        content = (folder / MANIFEST).read_bytes()
-        manifest = json.loads(content)
+        return _read_run(folder)
+    except DAMAGE:
+        raise damaged(folder) from None
+
+
+def _read_run(folder: Path) -> FinishedRun:
+    try:
+        content = read_regular(folder / MANIFEST)
+        manifest = parse_json(content)
         files = {name: about["sha256"] for name, about in manifest["files"].items()}
-        _ = [manifest[key] for key in ("config", "seed", "data_fingerprint", "name", "table", "columns")]
+        if any(Path(name).is_absolute() or ".." in Path(name).parts for name in files):
+            raise ValueError
+        _ = [manifest[key] for key in ("config", "seed", "data_fingerprint", "name", "table", "columns", "created")]
         draw = manifest.get("draw")
         if draw is not None and draw not in range(1, MOST_DRAWS + 1):
             raise ValueError
@@ -193,12 +204,18 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
 def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
     """Read once for check and content, so that nothing changes in between."""
     try:
-        content = (folder / name).read_bytes()
+        content = read_regular(folder / name)
     except OSError as error:
         raise DataError(f"{folder / name}: cannot be read ({error.strerror})", hint="run it again") from None
     if hashlib.sha256(content).hexdigest() != files[name]:
         raise changed(folder / name)
-    return json.loads(content)
+    return parse_json(content)
+
+
+def damaged(folder: Path) -> DataError:
+    """Error for a run whose files have other entries."""
+    said = f"{folder}: a file of the run is damaged: entries are missing or of another kind"
+    return DataError(said, hint="run it again")
 
 
 def changed(path: Path) -> VerificationError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +15,14 @@ from hybrid.base import atomic
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
+from hybrid.base.regular_file import read_json
 
 LATEST = "latest"
 WITHDRAWN = "withdrawn.json"
 """Name of the file that marks a release as withdrawn."""
 MARK_FORMAT = 1
+_MARK_BYTES = 100_000
+_MARK_ENTRIES = frozenset({"format", "release", "at", "by", "reason"})
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,6 @@ class Release:
         """
         written = datetime.fromtimestamp((self.path / CERTIFICATE).stat().st_mtime, UTC)
         return self.created if "T" in self.created else written.isoformat(timespec="microseconds")
-
-    @property
-    def withdrawn(self) -> Mapping[str, Any] | None:
-        """Content of the mark of a withdrawn release, or None."""
-        return read_mark(self.path)
 
 
 @contextmanager
@@ -72,19 +71,31 @@ def opened(releases_dir: Path) -> Iterator[None]:
 
 
 def releases_in(releases_dir: Path) -> list[Release]:
-    """All releases with a readable certificate, oldest first."""
+    """All folders with a readable certificate, by their stated dates.
+
+    Anybody who can write to the folder may have put them there: :mod:`hybrid.publication.own_release` knows which are
+    ours.
+    """
     found = []
     for path in releases_dir.iterdir() if releases_dir.is_dir() else ():
         if path.name[0] != "." and path.is_dir() and not path.is_symlink():
-            release = _read(path)
+            release = read_release(path)
             found.extend([] if release is None else [release])
     return sorted(found, key=lambda release: (release.made, release.path.name))
 
 
+def named_latest(releases_dir: Path) -> str | None:
+    """Text of the link ``latest``; None if there is no such link."""
+    try:
+        return str((releases_dir / LATEST).readlink())
+    except OSError:
+        return None
+
+
 def latest_in(releases_dir: Path) -> Release | None:
-    """The release that ``latest`` names; None if it names none."""
-    target = (releases_dir / LATEST).resolve()
-    return _read(target) if target.is_dir() and target.parent == releases_dir.resolve() else None
+    """Unverified folder that ``latest`` names; None if it names none."""
+    named = named_latest(releases_dir)
+    return None if named is None or Path(named).name != named else read_release(releases_dir / named)
 
 
 @contextmanager
@@ -119,21 +130,14 @@ def place(temporary: Path, target: Path) -> None:
 
 
 def point_latest(release: Path) -> None:
-    """Let ``latest`` name this release."""
-    atomic.point(release.with_name(LATEST), release.name)
+    """Let ``latest`` name this release.
 
-
-def catch_up_latest(release: Path) -> bool:
-    """Let ``latest`` name this release instead of an older one.
-
-    It names an older one, or none, after a process was killed before it could name this one. False if ``latest`` is as
-    it was.
+    A folder or a file in the place of the link, which this program never makes, moves aside, whole.
     """
-    found, latest = _read(release), latest_in(release.parent)
-    if found is None or (latest is not None and latest.made >= found.made):
-        return False
-    point_latest(release)
-    return True
+    link = release.with_name(LATEST)
+    if os.path.lexists(link) and not link.is_symlink():
+        link.rename(link.with_name(f"{LATEST}-found-{secrets.token_hex(4)}"))
+    atomic.point(link, release.name)
 
 
 def read_mark(release: Path) -> Mapping[str, Any] | None:
@@ -141,20 +145,19 @@ def read_mark(release: Path) -> Mapping[str, Any] | None:
 
     Empty if damaged; None where there is no mark.
     """
-    path = release / WITHDRAWN
-    if not path.exists() and not path.is_symlink():
-        return None
     try:
-        content = json.loads(path.read_bytes())
+        content = read_json(release / WITHDRAWN, _MARK_BYTES)
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError):
-        content = {}
-    return content if isinstance(content, dict) else {}
+        content = None
+    return content if isinstance(content, dict) and content.keys() == _MARK_ENTRIES else {}
 
 
-def _read(path: Path) -> Release | None:
+def read_release(path: Path) -> Release | None:
+    """Folder with a readable certificate, unverified; None without one."""
     try:
-        release = Release(path, json.loads((path / CERTIFICATE).read_bytes()))
-        _ = release.made
-    except (OSError, ValueError, TypeError, KeyError):
+        certificate = read_json(path / CERTIFICATE)
+    except (OSError, ValueError):
         return None
-    return release
+    return Release(path, certificate) if isinstance(certificate, dict) and "created" in certificate else None

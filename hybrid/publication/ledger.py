@@ -64,6 +64,10 @@ INSERT INTO draws_of_sets SELECT data_tag, policy, '', draw, number, at FROM dra
 DROP TABLE draws;
 ALTER TABLE draws_of_sets RENAME TO draws;
 """,
+    """
+CREATE TABLE certificates (folder TEXT NOT NULL, release TEXT NOT NULL, sha256 TEXT NOT NULL,
+    PRIMARY KEY (folder, release));
+""",
 )
 """Statements that lead from each format to the next; an older ledger keeps its rows."""
 
@@ -89,6 +93,17 @@ class Entry:
     """As in the certificate."""
     exposure: Exposure | None
     """Exposure together with all earlier releases; None if unknown."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Folder and certificate with which a release was published."""
+
+    release: str
+    folder: str
+    """Absolute path of the folder of all releases."""
+    certificate: str
+    """SHA-256 of the file; empty where an earlier version published it."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +155,7 @@ class Event:
     at: str
     """UTC, ISO 8601."""
     outcome: str
-    """released, kept, refused, waiting, sent back, withdrawn, stopped, failed or interrupted."""
+    """released, kept, refused, waiting, sent back, withdrawn, repaired, stopped, failed or interrupted."""
     message: str
     """No cell value."""
 
@@ -186,8 +201,20 @@ class Ledger:
         content = last["joint_classes"]
         return None if content is None else JointClasses.from_bytes(content)
 
-    def enter(self, entry: Entry, folder: Path, joint: JointClasses | None) -> None:
-        """Enter a release before its folder appears under ``folder``."""
+    def origins(self) -> list[Origin]:
+        """Origin of each confirmed release, in order of entry."""
+        with self._connected() as database:
+            rows = database.execute(
+                "SELECT release, folder, COALESCE(sha256, '') AS certificate FROM releases"
+                " LEFT JOIN certificates USING (folder, release) WHERE confirmed ORDER BY releases.rowid"
+            ).fetchall()
+        return [Origin(**row) for row in rows]
+
+    def enter(self, entry: Entry, folder: Path, joint: JointClasses | None, certificate: str = "") -> None:
+        """Enter a release before its folder appears under ``folder``.
+
+        ``certificate``: SHA-256 of its certificate, by which no key that was stolen later can exchange it.
+        """
         row = {
             **{key: getattr(entry, key) for key in _PLAIN},
             "folder": str(folder.resolve()),
@@ -200,6 +227,9 @@ class Ledger:
         with self._connected() as database:
             names = ", ".join(row)
             database.execute(f"INSERT INTO releases ({names}) VALUES ({', '.join(f':{name}' for name in row)})", row)
+            if certificate:
+                kept = (row["folder"], entry.release, certificate)
+                database.execute("INSERT OR REPLACE INTO certificates VALUES (?, ?, ?)", kept)
 
     def settle(self, folder: Path) -> None:
         """Confirm entered releases whose folder exists; remove those whose folder does not."""
@@ -225,14 +255,14 @@ class Ledger:
         with self._connected() as database:
             _put_out(database, data_set, release)
 
-    def outs(self, data_set: str) -> list[str]:
-        """Releases of a data set in the order of being put out.
+    def outs(self, data_set: str | None = None) -> list[str]:
+        """Releases in the order of being put out.
 
-        One that came back is there twice.
+        Optionally of one data set. One that came back is there twice.
         """
         with self._connected() as database:
             rows = database.execute(
-                "SELECT release FROM outs WHERE data_set = ? ORDER BY rowid", (data_set,)
+                "SELECT release FROM outs WHERE data_set = ? OR ? IS NULL ORDER BY rowid", (data_set, data_set)
             ).fetchall()
         return [row["release"] for row in rows]
 

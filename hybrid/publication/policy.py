@@ -52,6 +52,9 @@ class _PolicyHead(Options):
     approvers: tuple[Approver, ...] = ()
     """Roster of those who may accept a review, with their public keys: then only approvals signed by these count.
     Empty: anybody, by name, which proves nothing."""
+    signed_approvals: bool = False
+    """Whether only signed approvals count also while no approvers are named: then nobody can accept a review yet. The
+    packaged policies that want two people say so, since two names from two accounts may be one person."""
     separate_duties: bool | None = None
     """Whether who ran it may not approve it (compared by account of the operating system and host), and two approvals
     come from two accounts. null: yes where the policy has a roster or wants more than one approval."""
@@ -93,6 +96,11 @@ class _PolicyHead(Options):
         return default if self.separate_duties is None else self.separate_duties
 
     @property
+    def lacks_roster(self) -> bool:
+        """True where approvals must be signed and no approver is named."""
+        return self.signed_approvals and not self.approvers
+
+    @property
     def plants_leaks(self) -> bool:
         """True where leaks are demanded and trials not skipped."""
         return bool(self.must_detect) and self.power.skip is None
@@ -123,9 +131,11 @@ class _PolicyHead(Options):
     def sha256(self) -> str:
         """Of the policy's content.
 
-        The same for the same rules, however the file is written; the default yearly budget is no part of it.
+        The same for the same rules, however the file is written; the default yearly budget is no part of it, nor are
+        approvals that need no signature.
         """
         left_out = {"yearly_budget"} if self.yearly_budget == DEFAULT_BUDGET else set()
+        left_out |= set() if self.signed_approvals else {"signed_approvals"}
         text = json.dumps(self.model_dump(mode="json", exclude=left_out), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -17,12 +17,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.atomic import remove
-from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem
+from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Problem, VerificationError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.regular_file import open_regular
 from hybrid.publication.approvals import SignedStatement, accepted, approve
+from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
 from hybrid.publication.composition import Exposure
 from hybrid.publication.count_draws import count_run
@@ -31,12 +32,11 @@ from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
 from hybrid.publication.folder import (
     Release,
-    catch_up_latest,
     incoming,
-    latest_in,
     opened,
     place,
     point_latest,
+    read_release,
     releases_in,
 )
 from hybrid.publication.gate import judge
@@ -44,7 +44,7 @@ from hybrid.publication.key import data_tag, record_secret, release_key, release
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.last_look import refuse_rare_values
 from hybrid.publication.ledger import Entry, Ledger
-from hybrid.publication.own_release import verify_own
+from hybrid.publication.own_release import OwnReleases, repair_latest
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.private_run import refuse_without_claim
 from hybrid.publication.redact import private_evaluation, public_evaluation, public_manifest, refuse_leaks
@@ -53,7 +53,7 @@ from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.seal import check_seal
 from hybrid.publication.sent_back import refuse_sent_back, standing
 from hybrid.publication.signing.envelope import signing_entry, write_envelope
-from hybrid.publication.signing.keyring import release_signer
+from hybrid.publication.signing.keyring import release_signer, signing_keys
 from hybrid.publication.verdict import Verdict
 from hybrid.publication.verify import verify
 
@@ -138,6 +138,8 @@ def publish(
         ledger.settle(releases_dir)
         _refuse_withdrawn(run, ledger, tags["release_tag"])
         existing = _published(releases_dir, tags["release_tag"], ledger)
+        if existing is None:
+            _refuse_unknown(releases_dir, tags["release_tag"], ledger)
         history = joined_history(run, ledger, releases_dir, private_dir)
         found = judge(
             run.policy, run.evaluation, run.anonymization, history.exposure, draw.number, run.power, run.is_dp
@@ -164,36 +166,6 @@ def publish(
         forget_membership(private_dir, run)
         ledger.note(run.data_set, "released", release.name)
         return release
-
-
-def retain(releases_dir: Path, keep: int) -> list[str]:
-    """Remove all but the newest releases.
-
-    Parameters
-    ----------
-    releases_dir : Path
-        The public zone.
-    keep : int
-        How many of the newest stay, 1 or more. Beyond those, the one ``latest`` names stays, and the newest that
-        :func:`verify` finds whole and that is not withdrawn. Folders without a readable certificate are not touched.
-
-    Returns
-    -------
-    list of str
-        Names of the removed releases, oldest first.
-    """
-    if keep < 1:
-        raise ConfigError(f"keep is {keep}; at least one release must stay", hint="set keep to 1 or more")
-    with opened(releases_dir):
-        releases = releases_in(releases_dir)
-        latest = latest_in(releases_dir)
-        sound = (found for found in reversed(releases) if found.withdrawn is None and not verify(found.path))
-        good = next(sound, None)
-        protected = {release.path.name for release in (latest, good) if release is not None}
-        removed = [release.path for release in releases[:-keep] if release.path.name not in protected]
-        for path in removed:
-            remove(path)
-    return [path.name for path in removed]
 
 
 def _decided(run: FinishedRun) -> DecidedRoles:
@@ -230,17 +202,41 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
     people = "a person" if wanted == 1 else f"{wanted} different people"
     so_far = f"; {len(found)} accepted so far" if found else ""
     hint = f"look at the report, then: hybrid approve {run.folder} --by NAME --reason TEXT"
-    raise ApprovalNeeded([*_problems(verdict), Problem(f"the policy wants {people} to decide{so_far}", hint)])
+    missing = [Problem(NO_ROSTER, ROSTER_HINT)] if run.policy.lacks_roster else []
+    asked = Problem(f"the policy wants {people} to decide{so_far}", "" if missing else hint)
+    raise ApprovalNeeded([*_problems(verdict), asked, *missing])
 
 
 def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:
     """Find the newest undamaged release of the same source and method."""
-    same = [release for release in releases_in(releases_dir) if tags_of(release, ledger).release == release_tag]
-    for release in reversed(same):
-        if not verify_own(release.path, ledger):
-            return release
-        logger.warning("release %s has changed since it was published; a new one is made", release.path.name)
+    own = OwnReleases(releases_dir, ledger)
+    for name in reversed(own.names()):
+        if own.entries[name].release_tag != release_tag:
+            continue
+        if not own.problems(name):
+            return read_release(releases_dir / name)
+        logger.warning("release %s has changed since it was published; a new one is made", name)
     return None
+
+
+def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
+    """Refuse a second draw of a release that the ledger has lost.
+
+    Its signature is of this installation.
+    """
+    keys = [key.public for key in signing_keys(ledger.path.parent)]
+    known = {entry.release for entry in ledger.entries()}
+    for release in releases_in(releases_dir) if keys else ():
+        if (
+            release.path.name not in known
+            and tags_of(release, ledger).release == release_tag
+            and not verify(release.path, keys)
+        ):
+            raise VerificationError(
+                f"{release.path.name} is out, of the same data and method and signed by this installation, and "
+                f"{ledger.path} does not hold it; nothing was published",
+                hint="put the ledger back from a backup; if that release shall not count, move its folder elsewhere",
+            )
 
 
 def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> None:
@@ -275,15 +271,14 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
     """Point ``latest`` to a release that is published already.
 
     It names another if its process was killed before that, or if the source has gone back: the run was drawn after the
-    release that is out. Publishing an old run again does not turn ``latest`` back.
+    release of the data set that is out. Publishing an old run again does not turn ``latest`` back.
 
     Returns the outcome and its message for the ledger.
     """
-    name, latest = existing.path.name, latest_in(releases_dir)
-    if catch_up_latest(existing.path) or latest is None:
-        return "kept", name
-    is_out = latest.path.name == name or latest.certificate.get("name") != run.data_set
-    if is_out or str(run.manifest["created"]) <= latest.made:
+    name, own = existing.path.name, OwnReleases(releases_dir, ledger)
+    newest = own.standing(run.data_set)[-1]
+    if newest == name or str(run.manifest["created"]) <= own.entries[newest].created:
+        repair_latest(own)
         return "kept", name
     ledger.put_out(run.data_set, name)
     point_latest(existing.path)
@@ -308,7 +303,8 @@ def _build(
     signing_key, signer = release_signer(private_dir)
     with incoming(releases_dir) as temporary:
         for name, sha256 in run.payload.items():
-            shutil.copyfile(run.source_of(name), temporary / name)
+            with open_regular(run.source_of(name)) as source, (temporary / name).open("wb") as target_file:
+                shutil.copyfileobj(source, target_file)
             if file_sha256(temporary / name) != sha256:
                 raise changed(run.source_of(name))
         _write_json(temporary / EVALUATION, private_evaluation() if run.is_dp else public_evaluation(run.evaluation))
@@ -329,7 +325,7 @@ def _build(
         )
         _write_json(temporary / CERTIFICATE, certificate)
         refuse_leaks(temporary, run, private_dir)
-        _look_once_more(temporary, run, named, ledger, private_dir)
+        _look_once_more(temporary, run, tuple(one.by for one in acceptances), ledger, private_dir)
         write_envelope(temporary, certificate, signing_key, signer)
         entry = Entry(
             release=target.name,
@@ -342,7 +338,7 @@ def _build(
             exposure=history.exposure if isinstance(history.exposure, Exposure) else None,
             **tags,
         )
-        ledger.enter(entry, releases_dir, history.joint)
+        ledger.enter(entry, releases_dir, history.joint, file_sha256(temporary / CERTIFICATE))
         place(temporary, target)
     return target
 

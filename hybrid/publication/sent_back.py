@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hybrid.base.account import account, is_chosen
 from hybrid.base.errors import ConfigError, GateRefused
-from hybrid.publication.approvals import accepted, account
+from hybrid.publication.approvals import accepted
 from hybrid.publication.finished_run import FinishedRun, read_run
 from hybrid.publication.folder import opened
 from hybrid.publication.held_run import held_run
@@ -150,7 +151,7 @@ def _lifted(one: SentBack, run: FinishedRun, ledger: Ledger, now: datetime) -> b
         person_of(given.by)
         for given in ledger.approvals(run.id)
         if datetime.fromisoformat(given.at) > datetime.fromisoformat(one.at)
-        and (given.account == one.account or run.policy.approvers)
+        and (run.policy.approvers or (given.account == one.account and not is_chosen(one.account)))
     }
     counted = {person_of(given.by) for given in accepted(run, ledger, now)}
     return person_of(one.by) in later & counted

@@ -9,7 +9,7 @@ from typing import Any
 from hybrid.base.errors import ConfigError
 from hybrid.publication.certificate import metrics_of
 from hybrid.publication.difference import released_metrics, settings_of, short_words, value_words
-from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.gate import judge
 from hybrid.publication.lamps import lamps
 from hybrid.publication.redact import public_config
@@ -110,10 +110,18 @@ def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
 
     Publishing judges again, with all earlier releases. ``draws`` counts the draws of the table so far, 1 or more; by
     default those that the run states.
+
+    Raises
+    ------
+    DataError
+        A number of the run is no number: it was written by another program.
     """
     number = (run.draw or 1) if draws is None else draws
-    found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power, private=run.is_dp)
-    return with_roles(found, DecidedRoles.from_json(run.manifest.get("roles")))
+    try:
+        found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power, private=run.is_dp)
+        return with_roles(found, DecidedRoles.from_json(run.manifest.get("roles")))
+    except DAMAGE:
+        raise damaged(run.folder) from None
 
 
 def _metric(what: str, found: Sequence[Mapping[str, Any] | None]) -> Row:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from hybrid.base.errors import Problem
-from hybrid.publication.folder import Release, latest_in, read_mark
+from hybrid.publication.folder import named_latest, read_mark
 from hybrid.publication.held_run import HeldRun, held_runs
 from hybrid.publication.ledger import Entry, Event, Ledger, Withdrawal
 from hybrid.publication.night_lock import cut_off_nights
-from hybrid.publication.own_release import verify_own
+from hybrid.publication.own_release import LOOKED_BYTES, OwnReleases
 from hybrid.publication.privacy_account import PaidDraws, SpentBudget
 
 _HINTS = {
@@ -30,7 +30,7 @@ class State:
     """Releases, events and problems."""
 
     latest: str | None
-    """Name of the release that ``latest`` points to."""
+    """Name of the release of this installation that ``latest`` points to; None where it points elsewhere."""
     releases: tuple[Entry, ...]
     """All releases of the ledger, oldest first."""
     events: tuple[Event, ...]
@@ -43,6 +43,10 @@ class State:
     """All withdrawals, oldest first."""
     budgets: tuple[SpentBudget, ...] = ()
     """Privacy budgets that draws have spent, by people and protected unit."""
+    looked: str = ""
+    """How many releases were looked at, and how closely."""
+    foreign: tuple[str, ...] = ()
+    """Folders among the releases that the ledger does not hold."""
 
 
 def releases_state(
@@ -62,11 +66,11 @@ def releases_state(
         The oldest that the last release, or the last night that kept it, may be.
     """
     ledger = Ledger(private_dir)
-    latest = latest_in(releases_dir)
-    known = ledger.entries()
+    own = OwnReleases(releases_dir, ledger)
+    known = list(own.entries.values())
     entries = tuple(entry for entry in known if data_set in (None, entry.data_set))
     events = tuple(ledger.events(data_set))
-    withdrawn = tuple(ledger.withdrawals())
+    look = own.look(LOOKED_BYTES)
     cut_off = cut_off_nights(private_dir, data_set)
     nights = [Problem(f"{name}: the night that began {began} was cut off", _AFTER) for name, began in cut_off.items()]
     last = ledger.last_events(data_set)
@@ -74,14 +78,24 @@ def releases_state(
     waiting = tuple(_waiting(held, last))
     problems = [
         *nights,
-        *_problems(releases_dir, latest, ledger, known, events, withdrawn, now, max_age_hours),
+        *look.problems,
+        *_unfinished(own),
+        *_too_old(own, events, now, max_age_hours),
         *_ended_badly(last),
     ]
-    if latest is None and not waiting:
+    if not own.names() and not waiting:
         problems.insert(0, Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG"))
-    budgets = tuple(PaidDraws(private_dir).spent(now))
-    name = None if latest is None else latest.path.name
-    return State(name, entries, events, tuple(problems), waiting, withdrawn, budgets)
+    return State(
+        latest=next((name for name in own.names() if name == named_latest(releases_dir)), None),
+        releases=entries,
+        events=events,
+        problems=tuple(problems),
+        waiting=waiting,
+        withdrawn=tuple(own.withdrawals.values()),
+        budgets=tuple(PaidDraws(private_dir).spent(now)),
+        looked=str(look),
+        foreign=tuple(own.foreign()),
+    )
 
 
 def _waiting(held: Mapping[str, HeldRun], last: list[Event]) -> Iterator[Problem]:
@@ -104,29 +118,21 @@ def _ended_badly(last: list[Event]) -> Iterator[Problem]:
             yield Problem(f"{event.data_set}: the last night: {event.outcome}: {event.message}", _HINTS[event.outcome])
 
 
-def _problems(
-    releases_dir: Path,
-    latest: Release | None,
-    ledger: Ledger,
-    entries: list[Entry],
-    events: tuple[Event, ...],
-    withdrawn: Sequence[Withdrawal],
-    now: datetime,
-    max_age_hours: float | None,
-) -> Iterator[Problem]:
-    if latest is None:
-        return
-    for problem in verify_own(latest.path, ledger):
-        yield Problem(f"{latest.path.name}: {problem.message}", problem.hint)
-    gone = {found.release for found in withdrawn}
-    if latest.path.name in gone:
-        yield Problem(f"{latest.path.name} is withdrawn, and still the latest", f"{_COMPLETE} {latest.path.name}")
-    for name in sorted(gone):
-        if (releases_dir / name).is_dir() and read_mark(releases_dir / name) is None:
+def _unfinished(own: OwnReleases) -> Iterator[Problem]:
+    """Withdrawals that were cut off."""
+    for name in sorted(own.withdrawals.keys() & {*own.names()}):
+        if name == named_latest(own.folder):
+            yield Problem(f"{name} is withdrawn, and still the latest", f"{_COMPLETE} {name}")
+        if read_mark(own.folder / name) is None:
             yield Problem(f"{name} is withdrawn, and its mark is missing", f"{_COMPLETE} {name}")
-    if latest.path.name not in {entry.release for entry in entries}:
-        yield Problem(f"{latest.path.name} is not in the ledger", "name the private zone it was made with: --work")
+
+
+def _too_old(
+    own: OwnReleases, events: tuple[Event, ...], now: datetime, max_age_hours: float | None
+) -> Iterator[Problem]:
     good = [event.at for event in events if event.outcome in ("released", "kept")]
-    newest = max([latest.created, *good])
-    if max_age_hours is not None and (now - datetime.fromisoformat(newest)).total_seconds() > max_age_hours * 3600:
+    newest = max([*good, *(own.entries[name].created for name in own.standing()[-1:])], default=None)
+    if newest is None or max_age_hours is None:
+        return
+    if (now - datetime.fromisoformat(newest)).total_seconds() > max_age_hours * 3600:
         yield Problem(f"the last good night was {newest[:16]}, more than {max_age_hours:g} hours ago", "see the events")

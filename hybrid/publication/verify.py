@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.regular_file import LARGEST, read_json
 from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
-from hybrid.publication.folder import WITHDRAWN
+from hybrid.publication.folder import WITHDRAWN, read_mark
 from hybrid.publication.names import person_of
 from hybrid.publication.private_words import WITHHELD
 from hybrid.publication.signing.check import signature_problems, statement_problems
@@ -24,12 +27,15 @@ if TYPE_CHECKING:
     from securesystemslib.signer import SSlibKey
 
 _FETCH = "fetch the release again from its publisher"
+MOST_FILES = 10_000
+"""Files and folders of a release that are looked at."""
 
 
-def verify(release_dir: Path, keys: Sequence[SSlibKey] = ()) -> list[Problem]:
+def verify(release_dir: Path, keys: Sequence[SSlibKey] = (), *, whole: bool = True) -> list[Problem]:
     """List every problem of a release.
 
-    Empty if it is as it was published, also where it was withdrawn since.
+    Empty if it is as it was published, also where it was withdrawn since. Files of another size than stated are not
+    read, nor any where one of the keys should have signed and has not: whoever wrote that could make it take for ever.
 
     Parameters
     ----------
@@ -38,6 +44,8 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = ()) -> list[Problem]:
     keys : sequence of SSlibKey
         Public keys of the publisher, obtained another way than with the release; one of them must have signed it.
         None: who published the release is not checked, and who can write the folder can forge it as a whole.
+    whole : bool
+        False: of the files but the certificate, only names, kinds and sizes are compared.
 
     Returns
     -------
@@ -68,10 +76,11 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = ()) -> list[Problem]:
             problems += signature_problems(certificate, signed, keys)
         if problems:  # what the publisher did not sign says nothing about the files
             signed = None
+            whole = whole and not keys
             problems += unreadable
         problems += _certificate_problems(certificate)
-        problems += _folder_problems(release_dir, certificate, signed)
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        problems += _folder_problems(release_dir, certificate, signed, whole)
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         damaged = f"{CERTIFICATE} or {EVALUATION} is damaged: entries are missing or of another kind"
         return [*problems, Problem(damaged, _FETCH)]
     return problems
@@ -79,10 +88,10 @@ def verify(release_dir: Path, keys: Sequence[SSlibKey] = ()) -> list[Problem]:
 
 def _read_certificate(release_dir: Path) -> Mapping[str, Any] | Problem:
     try:
-        certificate: Any = json.loads((release_dir / CERTIFICATE).read_bytes())
+        certificate: Any = read_json(release_dir / CERTIFICATE)
     except OSError:
         return Problem(f"{CERTIFICATE} is missing or cannot be read", _FETCH)
-    except (ValueError, RecursionError):
+    except ValueError:
         return Problem(f"{CERTIFICATE} is damaged", _FETCH)
     return certificate if isinstance(certificate, dict) else Problem(f"{CERTIFICATE} is damaged", _FETCH)
 
@@ -106,7 +115,7 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _folder_problems(
-    release_dir: Path, certificate: Mapping[str, Any], signed: SignedCertificate | None
+    release_dir: Path, certificate: Mapping[str, Any], signed: SignedCertificate | None, whole: bool
 ) -> Iterator[Problem]:
     """Compare the folder with the signed statement.
 
@@ -116,9 +125,18 @@ def _folder_problems(
     expected = {name: about["sha256"] for name, about in stated.items()}
     signed_content = certificate if signed is None else signed.certificate
     if signed is not None and signed_content["release"] == certificate["release"]:
-        expected = dict(signed.subjects)
-    present = {path.relative_to(release_dir).as_posix(): path for path in release_dir.rglob("*")}
-    files = {name: file_sha256(path) for name, path in present.items() if path.is_file() and not path.is_symlink()}
+        stated, expected = signed_content["files"], dict(signed.subjects)
+    found = list(islice(release_dir.rglob("*"), MOST_FILES + 1))
+    if len(found) > MOST_FILES:
+        yield Problem(f"the folder holds more than {MOST_FILES:,} files, and was not read", _FETCH)
+        return
+    present = {path.relative_to(release_dir).as_posix(): path for path in found}
+    sizes = {name: about["bytes"] for name, about in stated.items()}
+    files = {
+        name: (expected[name] if not whole and size == sizes.get(name) else _sha256(path, size, sizes.values()))
+        for name, path in present.items()
+        if name in expected and (size := _size(path)) is not None
+    }
     if signed is not None:
         yield from statement_problems(release_dir, certificate, signed, files)
     tables = table_files(certificate)
@@ -127,6 +145,8 @@ def _folder_problems(
     above = {parent.as_posix() for name in expected for parent in Path(name).parents}
     for name in sorted(set(present) - set(expected) - above - {CERTIFICATE, ENVELOPE, WITHDRAWN}):
         yield Problem(f"{name} is not part of the release", "remove it")
+    if WITHDRAWN in present and not read_mark(release_dir):
+        yield Problem(f"{WITHDRAWN} is damaged, or another file in its place", _FETCH)
     for name, sha256 in expected.items():
         if name not in present:
             yield Problem(f"{name} is missing", _FETCH)
@@ -134,6 +154,25 @@ def _folder_problems(
             other = next((file for file, sha in expected.items() if sha == files.get(name)), None)
             yield Problem(f"{name} was changed" + (f": it is {other}" if other else ""), _FETCH)
     if EVALUATION in files and files[EVALUATION] == expected.get(EVALUATION):
-        evaluation = evaluation_from_json(json.loads((release_dir / EVALUATION).read_bytes()))
+        evaluation = evaluation_from_json(read_json(release_dir / EVALUATION))
         if metrics_of(evaluation) != certificate["metrics"]:
             yield Problem(f"{CERTIFICATE} gives other metrics than {EVALUATION}", _FETCH)
+
+
+def _size(path: Path) -> int | None:
+    """Bytes of a regular file; None of anything else."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
+def _sha256(path: Path, size: int, stated: Collection[int]) -> str:
+    """SHA-256 of a file; empty if no file has its size."""
+    if size not in stated and not (path.name == CERTIFICATE and size <= LARGEST):
+        return ""
+    try:
+        return file_sha256(path)
+    except OSError:
+        return ""

@@ -8,26 +8,24 @@ release's folder tells readers; it is not signed, and whoever fetched the releas
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hybrid.base import atomic
+from hybrid.base.account import account
 from hybrid.base.errors import ConfigError
-from hybrid.publication.approvals import account
 from hybrid.publication.folder import (
     LATEST,
     MARK_FORMAT,
     WITHDRAWN,
-    Release,
-    latest_in,
+    named_latest,
     opened,
-    point_latest,
-    releases_in,
 )
 from hybrid.publication.ledger import Delivery, Ledger, Withdrawal
 from hybrid.publication.names import clean_name, clean_text
-from hybrid.publication.own_release import verify_own
+from hybrid.publication.own_release import OwnReleases, repair_latest
 
 
 @dataclass(frozen=True)
@@ -71,49 +69,42 @@ def withdraw(release: str, releases_dir: Path, private_dir: Path, by: str, reaso
     ledger = Ledger(private_dir)
     with opened(releases_dir):
         ledger.settle(releases_dir)
-        found = next((known for known in releases_in(releases_dir) if known.path.name == release), None)
-        entry = next((known for known in ledger.entries() if known.release == release), None)
-        if found is None or entry is None:
-            where = releases_dir if found is None else ledger.path
+        before = OwnReleases(releases_dir, ledger)
+        if release not in before.names():
+            where = releases_dir if release in before.entries else ledger.path
             raise ConfigError(f"{where}: there is no release {release}", hint="hybrid status lists them")
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        before = {known.release for known in ledger.withdrawals()}
         given = ledger.withdraw(releases_dir, Withdrawal(release, at, name, why, account()))
-        _mark(found, given)
-        latest = _move_latest(releases_dir, ledger, found, entry.data_set)
-        if release not in before:
+        _mark(releases_dir / release, given)
+        latest = _move_latest(releases_dir, ledger)
+        if release not in before.withdrawals:
             out = "nothing is out" if latest is None else f"out is {latest}"
-            ledger.note(entry.data_set, "withdrawn", f"{release} by {given.by}: {given.reason}; {out}")
+            data_set = before.entries[release].data_set
+            ledger.note(data_set, "withdrawn", f"{release} by {given.by}: {given.reason}; {out}")
     return Withdrawn(given, latest, tuple(ledger.deliveries(release)))
 
 
-def _mark(release: Release, given: Withdrawal) -> None:
-    """Write the mark into the folder of a release, whole and read-only."""
+def _mark(release: Path, given: Withdrawal) -> None:
+    """Write the mark into the folder of a release, whole and read-only.
+
+    A folder in its place, which this program never makes, moves aside, out of the release.
+    """
+    if (release / WITHDRAWN).is_dir() and not (release / WITHDRAWN).is_symlink():
+        (release / WITHDRAWN).rename(release.with_name(f"{release.name}-found-{secrets.token_hex(4)}"))
     about = {key: value for key, value in asdict(given).items() if key != "account"}
-    with atomic.workplace(release.path.parent) as hidden:
+    with atomic.workplace(release.parent) as hidden:
         temporary = hidden / WITHDRAWN
         atomic.write_json(temporary, {"format": MARK_FORMAT} | about)
         temporary.chmod(0o444)
-        temporary.replace(release.path / WITHDRAWN)
-        atomic.sync(release.path)
+        temporary.replace(release / WITHDRAWN)
+        atomic.sync(release)
 
 
-def _move_latest(releases_dir: Path, ledger: Ledger, withdrawn: Release, data_set: str) -> str | None:
-    """Let ``latest`` name a release that is not withdrawn.
-
-    Of the same data set, as long as there is one.
-    """
-    latest = latest_in(releases_dir)
-    if latest is not None and latest.path.name != withdrawn.path.name:
-        return latest.path.name
-    gone = {found.release for found in ledger.withdrawals()}
-    order = {name: at for at, name in enumerate(ledger.outs(data_set))}
-    kept = [found for found in releases_in(releases_dir) if found.path.name not in gone]
-    kept.sort(key=lambda found: (found.path.name in order, order.get(found.path.name, 0), found.made), reverse=True)
-    newest = next((found for found in kept if not verify_own(found.path, ledger)), None)
-    if newest is None:
-        (releases_dir / LATEST).unlink(missing_ok=True)
+def _move_latest(releases_dir: Path, ledger: Ledger) -> str | None:
+    """Let ``latest`` name the release before; without one remove it."""
+    own = OwnReleases(releases_dir, ledger)
+    repair_latest(own)
+    if own.right_latest() is None and named_latest(releases_dir) is not None:
+        (releases_dir / LATEST).unlink()
         atomic.sync(releases_dir)
-        return None
-    point_latest(newest.path)
-    return newest.path.name
+    return own.right_latest()

@@ -130,6 +130,28 @@ def test_foreign_folders_are_never_touched(tmp_path: Path, name: str) -> None:
     assert content(tmp_path / name) == {"only copy.csv": "a\n"}
 
 
+@pytest.mark.parametrize("foreign", [False, True])
+def test_a_leftover_of_somebody_else_moves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, foreign: bool
+) -> None:
+    """Who can write to a folder of releases must not get what lies in private ones."""
+    private, public = tmp_path / "work", tmp_path / "releases"
+    private.mkdir()
+    (private / "release.key").write_text("secret")
+    left = public / f"{PREFIX}{atomic._boot()}-0123456789abcdef"
+    left.mkdir(parents=True)
+    (left / atomic.LOCK).touch()
+    if foreign:
+        (left / "old").mkdir()
+        (left / "old" / "planted").mkdir()
+        monkeypatch.setattr(os, "getuid", lambda: left.stat().st_uid + 1)
+    else:
+        (left / "old").symlink_to(private)
+    atomic.sweep(public)
+    assert (private / "release.key").read_text() == "secret"
+    assert [path.name for path in public.iterdir()] == [left.name]
+
+
 def test_another_host_s_leftover_is_removed_after_a_day(tmp_path: Path) -> None:
     """On a shared folder the locks of another kernel need not be visible."""
     left = tmp_path / f"{PREFIX}00000000-{'0' * 16}"

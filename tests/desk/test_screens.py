@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import time
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from hybrid.base.hashing import file_sha256
 from hybrid.desk.texts import LANGUAGES, catalogue, language_of, text
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
@@ -158,3 +161,27 @@ def test_the_language_is_chosen_on_the_page(own: tuple[Visitor, OpenDesk, Path])
     chosen = visitor.post("/language", language="de").headers["set-cookie"].partition(";")[0]
     visitor.cookie = f"{visitor.cookie}; {chosen}"
     assert "Läufe" in visitor.get("/runs").text
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "evaluation.json", "policy.json", "anonymization.json"])
+@pytest.mark.parametrize(
+    "content", ["[" * 100_000, '{"a":' * 100_000, "[]", "{}", '{"metrics": [{"state": "ok"}]}', "pipe"]
+)
+def test_a_forged_run_is_a_problem_of_its_line_alone(
+    own: tuple[Visitor, OpenDesk, Path], file: str, content: str
+) -> None:
+    visitor, _, folder = own
+    forged = folder / "runs" / "forged"
+    shutil.copytree(folder / "runs" / "first", forged)
+    (forged / file).unlink()
+    if content == "pipe":
+        os.mkfifo(forged / file)
+    else:
+        (forged / file).write_text(content)
+    if file != "manifest.json" and content != "pipe":
+        manifest = json.loads((forged / "manifest.json").read_text())
+        manifest["files"][file]["sha256"] = file_sha256(forged / file)
+        (forged / "manifest.json").write_text(json.dumps(manifest))
+    page = visitor.get("/runs")
+    assert page.status == 200 and "/runs/first" in page.text
+    assert visitor.get("/runs/forged").status in (200, 409)

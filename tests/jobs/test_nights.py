@@ -331,6 +331,7 @@ def test_the_webhook_hears_and_its_absence_stops_nothing(
             "message": hook[0]["message"],
             "release": clinic.latest,
             "run": None,
+            "found": [],
         }
     ]
     for url in ("http://127.0.0.1:9/token-canary", "file:///etc/passwd", ""):

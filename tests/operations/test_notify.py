@@ -54,6 +54,7 @@ def test_a_notice_is_posted_as_json(
         "message": "the gate refused it",
         "release": "2024-05-01",
         "run": None,
+        "found": [],
     }
     assert caplog.text == ""
 

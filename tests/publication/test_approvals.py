@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from hybrid.base.account import CHOSEN
 from hybrid.base.errors import ConfigError, GateRefused, VerificationError
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication import approvals
 from hybrid.publication.approvals import NAMESPACE, read_signed, write_statement
+from hybrid.publication.approvers import unproven_problem
 from hybrid.publication.ledger import LEDGER, Ledger
-from hybrid.publication.policy import Policy
+from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.publication.publish import publish
 from hybrid.publication.verify import verify
 
@@ -114,7 +116,8 @@ def test_two_people_with_two_accounts_are_two(
     release = give(run, "Bob", account="bob@ward")
     found = json.loads((release / "certificate.json").read_text())["acceptances"]
     assert [accepted["by"] for accepted in found] == ["Ada", "Bob"]
-    assert all(accepted["proof"].startswith("not proven") for accepted in found)
+    proof = "not proven: the name as it was given; two accounts of one machine prove no second person"
+    assert {accepted["proof"] for accepted in found} == {proof}
     assert "ward" not in (release / "certificate.json").read_text()
     assert verify(release) == []
 
@@ -131,6 +134,58 @@ def test_who_ran_it_does_not_approve_it(
 
 def test_one_person_alone_where_the_policy_says_so(waiting: Callable[..., Path], give: Callable[..., Path]) -> None:
     assert give(waiting(ran_by="ada@ward"), "Ada").is_dir()
+
+
+@pytest.mark.parametrize(("ran_by", "by"), [("night@server", f"www@ward{CHOSEN}"), (f"root@c1{CHOSEN}", "ada@ward")])
+@pytest.mark.parametrize("rules", [{"approvals": 2}, {"separate_duties": True}])
+def test_accounts_that_everybody_may_choose_separate_nobody(
+    waiting: Callable[..., Path], give: Callable[..., Path], tmp_path: Path, ran_by: str, by: str, rules: dict[str, Any]
+) -> None:
+    run = waiting(ran_by=ran_by, **rules)
+    with pytest.raises(VerificationError, match="inside a user namespace") as caught:
+        give(run, "Ada", account=by)
+    assert "separate_duties: false" in caught.value.problems[0].hint
+    assert released(tmp_path) == []
+    assert give(waiting("alone", ran_by=ran_by, separate_duties=False), "Ada", account=by).is_dir()
+
+
+def test_a_person_on_the_roster_does_not_approve_what_nobody_knows_who_ran(
+    waiting: Callable[..., Path], give: Callable[..., Path], tmp_path: Path, keys: dict[str, Path],
+    roster: list[dict[str, Any]],
+) -> None:  # fmt: skip
+    run = waiting(ran_by=f"root@c1{CHOSEN}", approvers=roster)
+    mine = read_signed(sign(keys["ada"], statement(tmp_path, run, "Ada Lovelace")))
+    with pytest.raises(VerificationError, match="it was run inside a user namespace"):
+        give(run, signed=mine)
+
+
+def test_a_policy_that_wants_signatures_and_names_nobody_accepts_nobody(
+    waiting: Callable[..., Path], give: Callable[..., Path], tmp_path: Path
+) -> None:
+    run = waiting(signed_approvals=True)
+    with pytest.raises(ConfigError, match="names no approvers, so that nobody can accept a review"):
+        give(run, "Ada")
+    with pytest.raises(GateRefused, match="the policy wants signed approvals, and names no approvers"):
+        publish(run, tmp_path / "releases", tmp_path / "work")
+    assert released(tmp_path) == []
+
+
+def test_packaged_policies_want_two_people_only_by_their_keys() -> None:
+    for path in packaged_policies().values():
+        policy = load_policy(path)
+        assert policy.approvals == 1 or policy.signed_approvals, path.stem
+        said = unproven_problem(policy.approvers, policy.approvals, policy.signed_approvals)
+        assert (said is None) == (policy.approvals == 1)
+    assert load_policy(packaged_policies()["hospital"]).approvals == 2
+    said = unproven_problem((), 3, False)
+    assert said is not None and "one person with 3 accounts" in said.message
+
+
+def test_a_policy_is_the_same_as_before_there_were_signed_approvals(policy: Policy) -> None:
+    content = policy.model_dump(mode="json")
+    assert content.pop("signed_approvals") is False
+    assert Policy.model_validate(content).sha256 == policy.sha256
+    assert policy.model_copy(update={"signed_approvals": True}).sha256 != policy.sha256
 
 
 def test_an_approval_expires_also_with_the_clock_set_back(

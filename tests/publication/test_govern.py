@@ -89,8 +89,12 @@ def test_retain_keeps_the_newest(
 ) -> None:
     runs = [make_run(f"r{at}", data_fingerprint=str(at) * 64) for at in range(3)]
     names = [publish(run, tmp_path / "releases", tmp_path / "work").name for run in runs]
-    assert code(["retain", "--keep", "1", *zones[:2]]) == 0
-    assert f"2 releases removed: {names[0]}, {names[1]}" in capsys.readouterr().out
+    assert code(["retain", "--keep", "1", *zones, "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert f"2 releases would be removed: {names[0]}, {names[1]}" in shown and "0 releases removed, 3 kept" in shown
+    assert code(["retain", "--keep", "1", *zones]) == 0
+    shown = capsys.readouterr().out
+    assert f"2 releases are removed: {names[0]}, {names[1]}" in shown and "2 releases removed, 1 kept" in shown
     assert len(state(zones, capsys)[1]["releases"]) == 3, "what is out stays in the ledger"
 
 

@@ -25,7 +25,8 @@ from hybrid.publication.finished_run import read_run
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.policy import Policy
-from hybrid.publication.publish import publish, retain
+from hybrid.publication.publish import publish
+from hybrid.publication.retention import Retention, retain
 from hybrid.publication.verify import verify
 
 RunMaker = Callable[..., Path]
@@ -400,38 +401,69 @@ def several(make_run: RunMaker, out: Callable[..., Path], n: int) -> list[Path]:
     return [out(make_run(str(at), data_fingerprint=f"{at:064x}")) for at in range(n)]
 
 
-def test_retention_keeps_the_newest(make_run: RunMaker, out: Callable[..., Path], releases: Path) -> None:
+def test_retention_keeps_the_newest(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path
+) -> None:
     made = several(make_run, out, 4)
     (releases / "notes").mkdir()
-    assert retain(releases, 2) == [made[0].name, made[1].name]
+    found = retain(releases, tmp_path / "work", 2)
+    assert (found.removed, found.kept, found.left) == (names(made[:2]), names(made[2:]), ("notes",))
     assert visible(releases) == {made[2].name, made[3].name, "latest", "notes"}
     assert hidden(releases) == {".publish.lock"}
-    assert retain(releases, 5) == []
+    assert retain(releases, tmp_path / "work", 5).removed == ()
 
 
-def test_retention_never_removes_the_last_good_release(
-    make_run: RunMaker, out: Callable[..., Path], releases: Path
+def test_retention_counts_and_removes_true_releases_only(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path
 ) -> None:
     made = several(make_run, out, 4)
     for damaged in made[2:]:
         (damaged / "report.html").unlink()
-    assert retain(releases, 1) == [made[0].name, made[2].name]
-    assert verify(made[1]) == []
+    found = retain(releases, tmp_path / "work", 1)
+    assert (found.removed, found.kept, found.left) == (names(made[:1]), names(made[1:2]), names(made[2:]))
+    assert verify(made[1]) == [] and made[2].is_dir() and made[3].is_dir()
 
 
 def test_retention_never_removes_what_latest_names(
-    make_run: RunMaker, out: Callable[..., Path], releases: Path
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path
 ) -> None:
     made = several(make_run, out, 3)
     folder_module.point_latest(made[0])
-    assert retain(releases, 1) == [made[1].name]
+    assert retain(releases, tmp_path / "work", 1).removed == names(made[1:2])
     assert (releases / "latest").resolve() == made[0].resolve()
 
 
+def test_retention_asks_once_and_removes_nothing_without_a_yes(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path
+) -> None:
+    made = several(make_run, out, 3)
+    asked: list[tuple[str, ...]] = []
+
+    def never(found: Retention) -> bool:
+        asked.append(found.removed)
+        return False
+
+    assert retain(releases, tmp_path / "work", 1, never).removed == ()
+    assert asked == [names(made[:2])] and all(release.is_dir() for release in made)
+
+
+def test_retention_with_another_private_zone_removes_nothing(
+    make_run: RunMaker, out: Callable[..., Path], releases: Path, tmp_path: Path
+) -> None:
+    made = several(make_run, out, 2)
+    with pytest.raises(ConfigError, match="holds none of the releases"):
+        retain(releases, tmp_path / "another", 1)
+    assert all(release.is_dir() for release in made)
+
+
 @pytest.mark.parametrize("keep", [0, -1])
-def test_retention_keeps_at_least_one(releases: Path, keep: int) -> None:
+def test_retention_keeps_at_least_one(releases: Path, tmp_path: Path, keep: int) -> None:
     with pytest.raises(ConfigError, match="at least one"):
-        retain(releases, keep)
+        retain(releases, tmp_path / "work", keep)
+
+
+def names(releases: list[Path]) -> tuple[str, ...]:
+    return tuple(release.name for release in releases)
 
 
 def nights(private: Path, run: Path, records: range, width: int) -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hybrid.analysis.contrasts import Estimate
-from hybrid.analysis.results import STRONGEST, Column
+from hybrid.analysis.contrasts import estimates, spans
+from hybrid.analysis.results import STRONGEST
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.display import displayed, displayed_evaluation, excess_range, range_of
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
@@ -21,7 +21,6 @@ from hybrid.publication.rules.comparisons import COMPARISONS, Compared, measure_
 from hybrid.publication.rules.metric import MetricRule
 from hybrid.publication.rules.rule import limited
 from hybrid.publication.verdict import Verdict
-from hybrid.report.comparison.data import limits_of, shown_difference, shown_mean
 from hybrid.report.run.metrics import metric_groups
 
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?")
@@ -86,20 +85,15 @@ def all_possible(name: str, ends: list[float], middle: float, other: float) -> N
 
 @pytest.mark.parametrize("name", [*REGISTRY, STRONGEST])
 def test_comparisons_print_possible_numbers(name: str) -> None:
-    for ends in np.random.default_rng(4).uniform(-3, 3, (25, 7)).tolist():
-        estimates_possible(name, ends)
-
-
-def estimates_possible(name: str, ends: list[float]) -> None:
     known = REGISTRY.get(name)
-    family, direction = (known.family, known.direction) if known else ("privacy", "lower")
-    column = Column(f"synthetic.{name}", "synthetic", name, "", family, direction)
-    estimate = Estimate(*ends, seeds=3)
-    low, high = limits_of(column)
-    assert inside([end for end in vars(shown_mean(estimate, column)).values() if isinstance(end, float)], (low, high))
-    if low is not None and high is not None:
-        found = shown_difference(estimate, column)
-        assert inside([end for end in vars(found).values() if isinstance(end, float)], (low - high, high - low))
+    limits = (None, 1.0) if known is None else (known.low, known.high)
+    rng = np.random.default_rng(4)
+    for low, high in (limits, spans(limits)):
+        scale = 1.0 if low is None or high is None else high - low
+        start = low if low is not None else -3.0 if high is None else high - scale
+        values = start + scale * rng.random((1, 3))
+        (found,) = estimates(np.ones((1, 1)), values, within=(low, high))
+        assert inside([end for end in vars(found).values() if isinstance(end, float)], (low, high))
 
 
 def test_copies_of_everybody_are_no_more_than_all() -> None:

@@ -15,7 +15,8 @@ from hybrid.operations.deliver import DeliverOptions, deliver
 from hybrid.publication import withdraw as module
 from hybrid.publication.folder import WITHDRAWN, latest_in
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.publish import publish, retain
+from hybrid.publication.publish import publish
+from hybrid.publication.retention import retain
 from hybrid.publication.verify import verify
 from hybrid.publication.withdraw import withdraw
 from hybrid.table.options import DataOptions
@@ -172,7 +173,7 @@ def test_retention_keeps_a_release_that_is_not_withdrawn(
     first, second = (out(make_run(f"r{at}", data_fingerprint=str(at) * 64)) for at in range(2))
     back(second.name)
     (tmp_path / "releases" / "latest").unlink()
-    assert retain(tmp_path / "releases", 1) == []
+    assert retain(tmp_path / "releases", tmp_path / "work", 1).removed == ()
     assert first.is_dir() and second.is_dir()
 
 
@@ -203,7 +204,16 @@ def test_the_order_of_what_is_out_is_known_to_an_older_ledger(
     releases = [out(make_run(f"r{at}", data_fingerprint=str(at) * 64)).name for at in range(2)]
     ledger = Ledger(tmp_path / "work")
     with sqlite3.connect(ledger.path) as database:
-        for table in ("outs", "withdrawals", "deliveries", "approvals", "payments", "payers", "sent_back"):
+        for table in (
+            "outs",
+            "withdrawals",
+            "deliveries",
+            "approvals",
+            "payments",
+            "payers",
+            "sent_back",
+            "certificates",
+        ):
             database.execute(f"DROP TABLE {table}")
         database.execute("CREATE TABLE approvals (run TEXT, by TEXT, reason TEXT, at TEXT, PRIMARY KEY (run, by))")
         database.execute("PRAGMA user_version = 2")

@@ -19,12 +19,14 @@ from securesystemslib.signer import Signer
 
 from hybrid.base.errors import HybridError, VerificationError
 from hybrid.base.manifest import hash_files
+from hybrid.base.regular_file import parse_json, read_regular
 from hybrid.publication.signing.keyring import SigningKey
 from hybrid.publication.signing.sources import sign_failure
 
 ENVELOPE = "certificate.dsse.json"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
+_FETCH = "fetch the release again from its publisher"
 PREDICATE_TYPE = "urn:hybrid-release:certificate:1"
 """Type and version of the predicate. New entries keep it; an entry that changes its meaning raises the number."""
 
@@ -100,22 +102,24 @@ def read_envelope(folder: Path) -> SignedCertificate | None:
     if not path.exists() and not path.is_symlink():
         return None
     try:
-        content = path.read_bytes()
-        envelope = Envelope.from_dict(json.loads(content))
-        statement = json.loads(envelope.payload)
+        content = read_regular(path)
+        envelope = Envelope.from_dict(parse_json(content))
+        statement = parse_json(envelope.payload)
         kind = envelope.payload_type, statement["_type"], statement["predicateType"]
         subjects = {subject["name"]: str(subject["digest"]["sha256"]) for subject in statement["subject"]}
         signed = SignedCertificate(envelope, subjects, dict(statement["predicate"]))
         complete = len(subjects) == len(statement["subject"])
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, FormatError):
-        raise VerificationError(f"{ENVELOPE} is damaged", hint="fetch the release again from its publisher") from None
+    except OSError:
+        raise VerificationError(f"{ENVELOPE} was changed: it is no plain file", hint=_FETCH) from None
+    except (ValueError, LookupError, TypeError, AttributeError, FormatError):
+        raise VerificationError(f"{ENVELOPE} is damaged", hint=_FETCH) from None
     if kind != (PAYLOAD_TYPE, STATEMENT_TYPE, PREDICATE_TYPE):
         raise VerificationError(
             f"{ENVELOPE} holds {kind[2]} in {kind[1]} as {kind[0]}; this version reads {PREDICATE_TYPE}",
             hint="use a newer version",
         )
-    if path.is_symlink() or not complete or content != _serialized(envelope):
-        raise VerificationError(f"{ENVELOPE} was changed", hint="fetch the release again from its publisher")
+    if not complete or content != _serialized(envelope):
+        raise VerificationError(f"{ENVELOPE} was changed", hint=_FETCH)
     return signed
 
 
