@@ -20,7 +20,7 @@ from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
 from hybrid.table.persons import drawn_rows, person_groups
 
-LeakName = Literal["copy", "near", "exposed", "group", "secrets"]
+LeakName = Literal["copy", "near", "splice", "half", "exposed", "group", "secrets"]
 NOISE = 0.05
 """Largest relative change of a number in a near copy; of a date, in standard deviations of its column."""
 MOST_EXPOSED = 0.01
@@ -32,6 +32,7 @@ LEAST_GROUP = 50
 
 COPIES_SEEN_BY = ("identical_match", "persons_copied", "nndr_share", "linkability", "dcr_share")
 NEAR_COPIES_SEEN_BY = ("nndr_share", "persons_near", "linkability", "nndr", "hitting_rate", "dcr_share")
+SPLICED_SEEN_BY = ("shared_cells", "rare_values", "singling_out_univariate", "linkability")
 SECRETS_SEEN_BY = ("identical_match_secrets", "inference_quasi", "identical_match_quasi", "gtcap", "inference")
 
 
@@ -60,12 +61,18 @@ class Leak:
     seen_by : tuple of str
         Metrics that are computed to notice it, in this order. Others may notice it, too: what is said of these is
         the least.
+    words : str
+        What is leaked, in plain words; ``{size}`` stands for the size.
+    of_rows : bool
+        Whether its size is a share of the table's rows.
     """
 
     name: LeakName
     people: Callable[[Context, float, np.random.Generator], Array | NotComputable]
     values: Callable[[Context, Array, np.random.Generator], pd.DataFrame]
     seen_by: tuple[str, ...]
+    words: str
+    of_rows: bool = True
 
     def plant(self, context: Context, share: float, rng: np.random.Generator) -> Planted | NotComputable:
         """Replace random rows of the stage's table by leaked ones.
@@ -202,6 +209,28 @@ def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -
     return (moved if decimals is None else moved.round(decimals)).astype(values.dtype)
 
 
+def _spliced(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with a random half of their columns, and the others of other training records."""
+    return _halves(context.train.take(rows).frame, _drawn(context.train, len(rows), rng), rng)
+
+
+def _half(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with a random half of their columns, and the others of rows of the table."""
+    return _halves(context.train.take(rows).frame, _drawn(context.table, len(rows), rng), rng)
+
+
+def _drawn(table: Table, n: int, rng: np.random.Generator) -> pd.DataFrame:
+    return table.take(rng.integers(len(table), size=n)).frame
+
+
+def _halves(frame: pd.DataFrame, others: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Rows with a random half of the columns of the others, another half in each row."""
+    n, p = frame.shape
+    own = rng.permuted(np.arange(p) < (p + 1) // 2 * np.ones((n, 1)), axis=1)
+    order = np.where(own, np.arange(n)[:, None], n + np.arange(n)[:, None])
+    return pd.DataFrame({name: _joined(frame[name], others[name], order[:, at]) for at, name in enumerate(frame)})
+
+
 def _known_and_secret(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
     """Quasi-identifiers, secrets and targets of people.
 
@@ -218,28 +247,50 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
     """
     order = np.arange(len(table))
     order[rows] = len(table) + np.arange(len(rows))
-    columns = {}
-    for name, old in table.frame.items():
-        if name not in values:
-            columns[name] = old.reset_index(drop=True)
-        elif isinstance(old.dtype, pd.CategoricalDtype):
-            both = union_categoricals([old, values[name]], sort_categories=True)
-            columns[name] = pd.Series(both.take(order))
-        else:
-            cells = old.array.copy()
-            cells[rows] = values[name].array
-            columns[name] = pd.Series(cells)
+    columns = {
+        name: _joined(old, values[name], order) if name in values else old.reset_index(drop=True)
+        for name, old in table.frame.items()
+    }
     return Table(pd.DataFrame(columns), table.schema)
+
+
+def _joined(first: pd.Series, second: pd.Series, order: Array) -> pd.Series:
+    """Cells of two columns, those of the second numbered after those of the first."""
+    if isinstance(first.dtype, pd.CategoricalDtype):
+        return pd.Series(union_categoricals([first, second], sort_categories=True).take(order))
+    return pd.concat([first, second], ignore_index=True).take(order).reset_index(drop=True)
 
 
 LEAKS: dict[LeakName, Leak] = {
     leak.name: leak
     for leak in (
-        Leak("copy", _random_people, _exact, COPIES_SEEN_BY),
-        Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY),
-        Leak("exposed", _exposed_people, _near, ("inference_exposed", "membership_exposed", "hitting_rate")),
-        Leak("group", _group, _near, ("membership_subgroups", "inference_subgroups", "hitting_rate")),
-        Leak("secrets", _with_secrets, _known_and_secret, SECRETS_SEEN_BY),
+        Leak("copy", _random_people, _exact, COPIES_SEEN_BY, "{size} copied rows"),
+        Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
+        Leak("splice", _random_people, _spliced, SPLICED_SEEN_BY, "{size} rows made of halves of two people"),
+        Leak("half", _random_people, _half, SPLICED_SEEN_BY, "{size} rows of which half is a person's record"),
+        Leak(
+            "exposed",
+            _exposed_people,
+            _near,
+            ("inference_exposed", "membership_exposed", "hitting_rate"),
+            "noisy copies of {size} of the most exposed 1 % of the people",
+            of_rows=False,
+        ),
+        Leak(
+            "group",
+            _group,
+            _near,
+            ("membership_subgroups", "inference_subgroups", "hitting_rate"),
+            "noisy copies of everybody in one group",
+            of_rows=False,
+        ),
+        Leak(
+            "secrets",
+            _with_secrets,
+            _known_and_secret,
+            SECRETS_SEEN_BY,
+            "{size} rows with the quasi-identifiers and secrets of a person",
+        ),
     )
 }
 """Every kind of leak by its name in ``must_detect``, in the order in which verdicts list them."""

@@ -242,3 +242,26 @@ def nearest_by_power(q: Any, r: Any, own: Array, power: float, start: int, stop:
                     best[i, place] = best[i, place - 1]
                     place -= 1
                 best[i, place] = total
+
+
+@compiled
+def most_shared(codes: Array, weights: Array, references: Array, start: int, stop: int, out: Array) -> None:
+    """Largest weight of the codes that each query shares with one reference.
+
+    For queries start..stop-1. ``codes`` (q, n) int32, ``weights`` (q, n) float32, ``references`` (q, m) int32.
+    """
+    q, m = references.shape
+    sums = np.empty(BLOCK, dtype=np.float32)
+    nothing = np.float32(0)
+    for i in range(start, stop):
+        most = nothing
+        for first in range(0, m, BLOCK):
+            part = sums[: min(BLOCK, m - first)]
+            part[:] = nothing
+            for c in range(q):
+                mine, worth, its = codes[c, i], weights[c, i], references[c, first : first + len(part)]
+                if worth > nothing:
+                    for j in range(len(part)):
+                        part[j] += worth if its[j] == mine else nothing
+            most = max(most, part.max())
+        out[i] = most

@@ -1,0 +1,193 @@
+"""Rare cells that a person's record shares with one row of the table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.membership import Fold, folds
+from hybrid.evaluation.attacks.outcome import attacked, worst
+from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.engine.intervals import auc
+from hybrid.evaluation.engine.threads import in_chunks
+from hybrid.evaluation.measure import Measure, Outcome
+from hybrid.evaluation.metric import Metric
+from hybrid.table.persons import person_groups
+
+PARTS = 20
+"""Parts of about as many reference records each, in which numbers and dates agree."""
+ACCUSED = (0.01, 0.03, 0.1, 0.5)
+"""Shares of the people, of train and control alike, who are said to be in the data."""
+FALSE_ALARMS = 0.01
+"""Share of people never seen who score higher than the threshold at which true positives are given."""
+
+
+class Cells(NamedTuple):
+    """Values of records, as they agree or not, and what an agreement is worth.
+
+    ``codes``, shape (q, n), int32: equal where two records agree; numbers and dates have two rows, their part by size
+    and the exact value. ``weights``, shape (q, n), float32, 0 or more: of the agreement with this value.
+    """
+
+    codes: Array
+    weights: Array
+
+
+def _codes(context: Context, part: Part, reference: Part) -> Array:
+    """Codes of records, shape (q, n), int32; 0 where a value is missing."""
+    ranks, known = (context.encoded(one.role).ranks[one.rows] + 1 for one in (part, reference))
+    rows = []
+    for at, continuous in enumerate(context.encoding.continuous):
+        if continuous:
+            rows.append(np.where(ranks[:, at] > 0, 1 + _part_by_size(ranks[:, at], known[:, at]), 0))
+        rows.append(ranks[:, at])
+    return np.array(rows, dtype=np.int32).reshape(len(rows), len(ranks))
+
+
+def _part_by_size(ranks: Array, reference: Array) -> Array:
+    """Which of :data:`PARTS` a value lies in; their edges are values of the reference."""
+    ordered = np.sort(reference[reference > 0])
+    edges = np.unique(ordered[np.arange(1, PARTS) * len(ordered) // PARTS]) if len(ordered) else ordered
+    return np.searchsorted(edges, ranks, side="right")
+
+
+def _cells(context: Context, part: Part, reference: Part) -> Cells:
+    """Records with the weights that the reference gives their values."""
+    codes, known = _codes(context, part, reference), _codes(context, reference, reference)
+    weights = np.zeros(codes.shape, dtype=np.float32)
+    at = 0
+    for continuous in context.encoding.continuous:
+        rarity = _rarity(codes[at], known[at])
+        weights[at] = rarity
+        if continuous:  # An exact value adds what it says beyond its part by size.
+            weights[at + 1] = _rarity(codes[at + 1], known[at + 1]) - rarity
+        at += 1 + int(continuous)
+    return Cells(codes, np.maximum(weights, 0))
+
+
+def _rarity(codes: Array, reference: Array) -> Array:
+    """-log of each value's share of the reference records and the record itself, shape (n,)."""
+    counts = np.bincount(reference, minlength=int(codes.max(initial=0)) + 1)
+    found: Array = np.log(len(reference) + 1) - np.log(counts[codes] + 1)
+    return found
+
+
+def _most_shared(people: Cells, references: Array) -> Array:
+    """Largest weight that each person shares with one of the references, shape (n_people,)."""
+    from hybrid.evaluation.engine import kernels
+
+    found = np.zeros(people.codes.shape[1], dtype=np.float32)
+
+    def work(start: int, stop: int) -> None:
+        kernels.most_shared(people.codes, people.weights, references, start, stop, found)
+
+    in_chunks(work, len(found))
+    return found
+
+
+def _with_reference(context: Context, fold: Fold) -> tuple[Array, Array]:
+    """Weights that members, and people never seen, share with a record of the reference."""
+
+    def compute() -> tuple[Array, Array]:
+        codes = _codes(context, fold.reference, fold.reference)
+        members, others = (
+            _most_shared(_cells(context, part, fold.reference), codes) for part in (fold.members, fold.others)
+        )
+        return members, others
+
+    return context.once_for_all_stages(("shared cells", fold.members.key, fold.reference.key), compute)
+
+
+def scores(context: Context) -> tuple[Array, Array]:
+    """Score of each attacked training person and person never seen, shapes (n_train,) and (n_control,).
+
+    The largest weight shared with one row of the table, less that shared with one record of the reference; a person
+    with several records scores as the highest of them.
+    """
+    whole = context.whole("table")
+    found: tuple[list[Array], list[Array]] = ([], [])
+    rows: tuple[list[Array], list[Array]] = ([], [])
+    for fold in folds(context):
+        table = _codes(context, whole, fold.reference)
+        for side, part, known in zip((0, 1), (fold.members, fold.others), _with_reference(context, fold), strict=True):
+            found[side].append(_most_shared(_cells(context, part, fold.reference), table) - known)
+            rows[side].append(part.rows)
+    train, control = (np.concatenate(side) for side in found)
+    persons = context.clusters(*(np.concatenate(side) for side in rows))
+    return (train, control) if persons is None else (_highest(train, persons[0]), _highest(control, persons[1]))
+
+
+def _highest(values: Array, persons: Array) -> Array:
+    """Highest value of each person."""
+    groups = person_groups(persons)
+    found = np.full(int(groups.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(found, groups, values)
+    return found
+
+
+def _threshold(train: Array, control: Array, share: float) -> float:
+    """Score above which ``share`` of the people lie, both sides counting alike whatever their sizes."""
+    both = np.concatenate([train, control])
+    mass = np.concatenate([np.full(len(side), 0.5 / len(side)) for side in (train, control)])
+    order = np.argsort(-both, kind="stable")
+    at = np.searchsorted(np.cumsum(mass[order]), share * (1 + 1e-9))
+    return float(both[order][min(int(at), len(both) - 1)])
+
+
+def shared_cells(context: Context) -> Outcome:
+    """Risk that one row of the table shares a person's rare cells.
+
+    An agreement in a value v is worth -log((c + 1) / (n + 1)), with c of n reference records that hold v: rare values
+    that two records share make it likely that they are of one person (Newcombe et al. 1959,
+    doi 10.1126/science.130.3381.954). Numbers and dates agree by halves if they lie in the same twentieth of the reference, and fully if they are
+    equal; missing is a value. A record scores with the largest sum of weights over the rows of the table, less the
+    largest sum over the reference records: columns that tell one another count twice in both. So a row is found that
+    is made of parts of several people, of whom each has only a few cells in it.
+
+    The reference is half of control, for people of the other half and of half of train; then the other way round, as
+    for :func:`hybrid.evaluation.attacks.membership.membership`. The people with the highest scores are accused of being
+    in the data: 1 %, 3 %, 10 % or 50 % of train and control together, each side counting half. The risk is
+    (r_T - r_C)/(1 - r_C) of the shares accused, of the threshold with the highest lower bound; bounds hold for all four
+    at once (Sidak). 0 without a leak. AUC, and the share of training people above 99 % of the people never seen, are
+    in the details.
+    """
+    train, control = scores(context)
+    confidence = context.options.confidence
+    attacks = {}
+    for share in ACCUSED:
+        edge = _threshold(train, control, share)
+        hits = (int((side > edge).sum()) for side in (train, control))
+        attacks[f"{100 * share:g} %"] = attacked(*hits, len(train), len(control), confidence)
+    found = worst(attacks, "accused", confidence)
+    if isinstance(found, Measure):
+        found.details["auc"] = auc(train, control)
+        edge = np.quantile(control, 1 - FALSE_ALARMS, method="higher")
+        found.details[f"true_positives_at_{FALSE_ALARMS:g}"] = float((train > edge).mean())
+    return found
+
+
+METRICS = (
+    Metric(
+        name="shared_cells",
+        family="privacy",
+        direction="lower",
+        sentence=(
+            "How many training people, beyond chance, share more rare values with one row of the table than with any "
+            "other person."
+        ),
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=None,
+        compute=shared_cells,
+        needs=("control",),
+        pillar="attack",
+        risk="singling out",
+        mechanism="uniqueness",
+        access="no_box",
+        knows="a reference sample",
+        unit="risk",
+    ),
+)
