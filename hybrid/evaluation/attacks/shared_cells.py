@@ -7,21 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.accusation import accused
 from hybrid.evaluation.attacks.membership import Fold, folds
-from hybrid.evaluation.attacks.outcome import attacked, worst
 from hybrid.evaluation.context import Context, Part
-from hybrid.evaluation.engine.intervals import auc
 from hybrid.evaluation.engine.threads import in_chunks
-from hybrid.evaluation.measure import Measure, Outcome
+from hybrid.evaluation.measure import Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table.persons import person_groups
 
 PARTS = 20
 """Parts of about as many reference records each, in which numbers and dates agree."""
-ACCUSED = (0.01, 0.03, 0.1, 0.5)
-"""Shares of the people, of train and control alike, who are said to be in the data."""
-FALSE_ALARMS = 0.01
-"""Share of people never seen who score higher than the threshold at which true positives are given."""
 
 
 class Cells(NamedTuple):
@@ -127,15 +122,6 @@ def _highest(values: Array, persons: Array) -> Array:
     return found
 
 
-def _threshold(train: Array, control: Array, share: float) -> float:
-    """Score above which ``share`` of the people lie, both sides counting alike whatever their sizes."""
-    both = np.concatenate([train, control])
-    mass = np.concatenate([np.full(len(side), 0.5 / len(side)) for side in (train, control)])
-    order = np.argsort(-both, kind="stable")
-    at = np.searchsorted(np.cumsum(mass[order]), share * (1 + 1e-9))
-    return float(both[order][min(int(at), len(both) - 1)])
-
-
 def shared_cells(context: Context) -> Outcome:
     """Risk that one row of the table shares a person's rare cells.
 
@@ -147,25 +133,10 @@ def shared_cells(context: Context) -> Outcome:
     is made of parts of several people, of whom each has only a few cells in it.
 
     The reference is half of control, for people of the other half and of half of train; then the other way round, as
-    for :func:`hybrid.evaluation.attacks.membership.membership`. The people with the highest scores are accused of being
-    in the data: 1 %, 3 %, 10 % or 50 % of train and control together, each side counting half. The risk is
-    (r_T - r_C)/(1 - r_C) of the shares accused, of the threshold with the highest lower bound; bounds hold for all four
-    at once (Sidak). 0 without a leak. AUC, and the share of training people above 99 % of the people never seen, are
-    in the details.
+    for :func:`hybrid.evaluation.attacks.membership.membership`. The risk is that of :func:`.accusation.accused`, 0
+    without a leak.
     """
-    train, control = scores(context)
-    confidence = context.options.confidence
-    attacks = {}
-    for share in ACCUSED:
-        edge = _threshold(train, control, share)
-        hits = (int((side > edge).sum()) for side in (train, control))
-        attacks[f"{100 * share:g} %"] = attacked(*hits, len(train), len(control), confidence)
-    found = worst(attacks, "accused", confidence)
-    if isinstance(found, Measure):
-        found.details["auc"] = auc(train, control)
-        edge = np.quantile(control, 1 - FALSE_ALARMS, method="higher")
-        found.details[f"true_positives_at_{FALSE_ALARMS:g}"] = float((train > edge).mean())
-    return found
+    return accused(context, *scores(context))
 
 
 METRICS = (
