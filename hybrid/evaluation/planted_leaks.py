@@ -361,7 +361,9 @@ LEAKS: dict[LeakName, Leak] = {
     for leak in (
         Leak("copy", _random_people, _exact, COPIES_SEEN_BY, "{size} copied rows"),
         Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
-        Leak("changed", _random_people, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 new categories"),
+        Leak(
+            "changed", _random_people, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 redrawn values"
+        ),
         Leak("splice", _random_people, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
         Leak("half", _random_people, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
         Leak("rotated", _random_people, _rotated, CHANGED_SEEN_BY, "{size} copied rows with rotated numbers"),

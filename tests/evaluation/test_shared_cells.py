@@ -96,7 +96,7 @@ def test_parts_of_people_are_found(kind: LeakName, share: float) -> None:
         rng = np.random.default_rng(seed)
         asked = context(*tables(rng, 1000, 1000, 1000), seed=seed)
         found = measure(leaky(kind, share, asked, seed))
-        assert found.excess is not None and found.excess[1] > 0.002, (seed, found.excess)
+        assert found.excess is not None and found.excess[1] > 0.005, (seed, found.excess)
 
 
 def test_clean_tables_are_no_leak() -> None:
@@ -113,7 +113,7 @@ def test_clean_tables_are_no_leak() -> None:
 def test_a_copy_and_half_of_control_instead_of_train() -> None:
     rng = np.random.default_rng(3)
     train, control, _ = tables(rng, 600, 600, 600)
-    assert measure(context(train, control, train)).value > 0.9
+    assert measure(context(train, control, train)).value == pytest.approx(0.06)
     kept_away = measure(context(train, control, control))
     assert kept_away.high is not None and kept_away.high < 0
 

@@ -9,7 +9,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import Risk, auc, exact_share_interval, simultaneous
 from hybrid.evaluation.measure import Measure
 
-ACCUSED = (0.01, 0.03, 0.1, 0.5)
+ACCUSED = (0.01, 0.03)
 """Shares of the people who are accused."""
 FALSE_ALARMS = 0.01
 """Share of people never seen who score higher than the threshold at which true positives are given."""
@@ -18,13 +18,13 @@ FALSE_ALARMS = 0.01
 def accused(context: Context, train: Array, control: Array) -> Measure:
     """Risk that the people with the highest scores are those in the data.
 
-    A leak of few people hardly moves the mean of all scores, but fills their upper tail. Accused are the 1 %, 3 %, 10 %
-    or 50 % of train and control together with the highest scores, each side counting half. The risk is
-    R = (r_T - r_C)/(1 - r_C) of the shares accused of both sides, of the threshold with the highest lower bound; bounds
-    hold for all four at once (Sidak). How many are accused is given, so what varies is the share of training people
-    among them: Clopper and Pearson's bounds of it, for h / (1 - h / N) people instead of the h accused of N, since
-    without a leak they are drawn without putting back (the variance of the hypergeometric distribution). The AUC, and
-    the share of training people above 99 % of the people never seen, are in the details.
+    A leak of few people hardly moves the mean of all scores, but fills their upper tail. Accused are the 1 % or 3 % of
+    train and control together with the highest scores, each side counting half. The risk is R = (r_T - r_C)/(1 - r_C)
+    of the shares accused of both sides, of the threshold with the highest lower bound; bounds hold for both at once
+    (Sidak). It is at most .06, where all accused are training people. How many are accused is given, so what varies is
+    the share of training people among them: Clopper and Pearson's bounds of it, for h / (1 - h / N) people instead of
+    the h accused of N, since without a leak they are drawn without putting back (the variance of the hypergeometric
+    distribution). The AUC, and the share of training people above 99 % of the people never seen, are in the details.
 
     Parameters
     ----------

@@ -147,8 +147,9 @@ def near_histories(context: Context) -> Outcome:
     so does a row with one changed category. The column that orders the rows never counts. A history is as far from a
     person of the table as its rows are, on average, each from the nearest row of that person (the directed distance d6
     of Dubuisson and Jain 1994, doi 10.1109/ICPR.1994.576361): where rows have an order, among those whose place in it
-    is at most one away; where the rows of the table are not linked, among all of them. The score compares the nearest history of the table with the nearest one in half of
-    control, as :func:`hybrid.evaluation.attacks.membership.membership` does for rows. The risk is that of
+    is at most one away; where the rows of the table are not linked, among all of them. The score compares the nearest
+    history of the table with the nearest one in half of control, as
+    :func:`hybrid.evaluation.attacks.membership.membership` does for rows. The risk is that of
     :func:`.accusation.accused`, 0 without a leak.
     """
     if not (np.bincount(person_groups(context.persons("train"))) > 1).any():

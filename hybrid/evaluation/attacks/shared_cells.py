@@ -126,11 +126,11 @@ def shared_cells(context: Context) -> Outcome:
     """Risk that one row of the table shares a person's rare cells.
 
     An agreement in a value v is worth -log((c + 1) / (n + 1)), with c of n reference records that hold v: rare values
-    that two records share make it likely that they are of one person (Newcombe et al. 1959,
-    doi 10.1126/science.130.3381.954). Numbers and dates agree by halves if they lie in the same twentieth of the reference, and fully if they are
-    equal; missing is a value. A record scores with the largest sum of weights over the rows of the table, less the
-    largest sum over the reference records: columns that tell one another count twice in both. So a row is found that
-    is made of parts of several people, of whom each has only a few cells in it.
+    that two records share make it likely that they are of one person (Newcombe et al. 1959, doi
+    10.1126/science.130.3381.954). Numbers and dates agree by halves if they lie in the same twentieth of the reference,
+    and fully if they are equal; missing is a value. A record scores with the largest sum of weights over the rows of
+    the table, less the largest sum over the reference records: columns that tell one another count twice in both. So a
+    row is found that is made of parts of several people, of whom each has only a few cells in it.
 
     The reference is half of control, for people of the other half and of half of train; then the other way round, as
     for :func:`hybrid.evaluation.attacks.membership.membership`. The risk is that of :func:`.accusation.accused`, 0

@@ -268,9 +268,7 @@ def most_shared(codes: Array, weights: Array, references: Array, start: int, sto
 
 
 @compiled
-def nearest_history(
-    people: Any, starts: Array, others: Any, weights: Array, start: int, stop: int, out: Array
-) -> None:
+def nearest_history(people: Any, starts: Array, others: Any, weights: Array, start: int, stop: int, out: Array) -> None:
     """Smallest mean distance of each person's rows to those of one owner.
 
     For persons start..stop-1, whose rows are ``starts[i]..starts[i + 1] - 1`` of ``people``. Both have ``points`` (p,
