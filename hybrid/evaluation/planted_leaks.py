@@ -238,9 +238,9 @@ def _categories(context: Context) -> list[str]:
 
 
 def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with perturbed numbers, each moved by one step of the column that orders the rows of a person.
+    """Records with perturbed numbers, moved by one step in time.
 
-    A step is the median distance of two values of that column; none is moved without one.
+    A step is the median distance of two values of the column that orders the rows of a person; none is moved without one.
     """
     frame, order = _noisy(context, rows, rng), context.schema.order
     if order is not None:
@@ -252,9 +252,9 @@ def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
 
 
 def _rotated(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records whose standardized numbers are rotated, all by the same random rotation; categories as they are.
+    """Records whose standardized numbers are rotated.
 
-    Missing numbers stay missing, and count as the mean for the others.
+    All by the same random rotation; categories are as they are. Missing numbers stay missing, and count as the mean for the others.
     """
     frame = context.train.take(rows).frame.copy()
     columns = [column for column in context.schema if column.kind in (Kind.INTEGER, Kind.DECIMAL)]
@@ -270,7 +270,7 @@ def _rotated(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
 
 
 def _recoded(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with the categories of each column exchanged, in all records alike; numbers as they are."""
+    """Records with exchanged categories, in all records alike."""
     frame = context.train.take(rows).frame.copy()
     for name in _categories(context):
         values = pd.Index(context.train.frame[name].dropna().unique())
@@ -295,12 +295,12 @@ def _on_grid(column: Column, values: pd.Series) -> pd.Series:
 
 
 def _spliced(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with a random half of their columns, and the others of other training records."""
+    """Records of which half of the columns are another person's."""
     return _halves(context.train.take(rows).frame, _drawn(context.train, len(rows), rng), rng)
 
 
 def _half(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with a random half of their columns, and the others of rows of the table."""
+    """Records of which half of the columns are the table's."""
     return _halves(context.train.take(rows).frame, _drawn(context.table, len(rows), rng), rng)
 
 
@@ -309,7 +309,7 @@ def _drawn(table: Table, n: int, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def _halves(frame: pd.DataFrame, others: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Rows with a random half of the columns of the others, another half in each row."""
+    """Rows with half of the columns of others, at random in each."""
     n, p = frame.shape
     own = rng.permuted(np.arange(p) < (p + 1) // 2 * np.ones((n, 1)), axis=1)
     order = np.where(own, np.arange(n)[:, None], n + np.arange(n)[:, None])
@@ -340,7 +340,10 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
 
 
 def _linked(context: Context, table: Table, replaced: Array, people: Array) -> Table:
-    """The table with the persons of its rows, where they are known; leaked rows of a person stay together."""
+    """The table with the persons of its rows, if they are known.
+
+    Leaked rows of a person stay together.
+    """
     if context.table.persons is None:
         return table
     persons = context.table.persons.copy()
@@ -350,7 +353,7 @@ def _linked(context: Context, table: Table, replaced: Array, people: Array) -> T
 
 
 def _joined(first: pd.Series, second: pd.Series, order: Array) -> pd.Series:
-    """Cells of two columns, those of the second numbered after those of the first."""
+    """Cells of two columns by number, the second after the first."""
     if isinstance(first.dtype, pd.CategoricalDtype):
         return pd.Series(union_categoricals([first, second], sort_categories=True).take(order))
     return pd.concat([first, second], ignore_index=True).take(order).reset_index(drop=True)

@@ -147,7 +147,7 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
 
 
 def _tells(teller: Array, told: Array) -> bool:
-    """True if equal codes of the first always go with equal codes of the second."""
+    """True if equal codes of the first have equal second ones."""
     return all(
         int(_numbered(teller[rows], told[rows]).max()) + 1 == len(np.unique(teller[rows]))
         for rows in (slice(_SCREENED), slice(None))
@@ -155,7 +155,7 @@ def _tells(teller: Array, told: Array) -> bool:
 
 
 def _is_confirmed(teller: Array, told: Array) -> bool:
-    """True if enough rows repeat a teller's value and what it tells."""
+    """True if enough rows repeat a pair of values."""
     unusual = told != np.bincount(told).argmax()
     return int(unusual.sum()) - len(np.unique(teller[unusual])) >= _CONFIRMED
 

@@ -16,7 +16,7 @@ FALSE_ALARMS = 0.01
 
 
 def accused(context: Context, train: Array, control: Array) -> Measure:
-    """Risk that the people with the highest scores are those in the data.
+    """Risk of accusing the people with the highest scores.
 
     A leak of few people hardly moves the mean of all scores, but fills their upper tail. Accused are the 1 % or 3 % of
     train and control together with the highest scores, each side counting half. The risk is R = (r_T - r_C)/(1 - r_C)

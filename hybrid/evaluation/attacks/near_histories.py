@@ -55,7 +55,10 @@ class Space:
         return np.array(found, dtype=np.float32).reshape(len(found), len(rows))
 
     def _below(self, table: Encoded, at: int) -> Array:
-        """Share of the people below each number, ties counting half; far from all of them where it is missing."""
+        """Share of the people below each number, ties counting half.
+
+        Far from all of them where it is missing.
+        """
         known, ranks = self._known[at], table.ranks[:, at]
         counts = sum(np.searchsorted(known, ranks, side) for side in ("left", "right"))
         return np.where(ranks < 0, -APART, counts / (2 * max(len(known), 1)))
@@ -69,7 +72,10 @@ def _repeated(context: Context, role: Role, columns: Array) -> Array:
 
 
 class Rows(NamedTuple):
-    """Rows as they are compared: :meth:`Space.points`, place among the person's rows, person or owner."""
+    """Rows as they are compared.
+
+    Their :meth:`Space.points`, place among the person's rows, and person or owner.
+    """
 
     points: Array
     places: Array
@@ -89,7 +95,10 @@ def _rows(context: Context, space: Space, part: Part, *, linked: bool) -> Rows:
 
 
 def _places(persons: Array, times: Array) -> Array:
-    """Place of each row among those of its person, from 0; rows without a time come last."""
+    """Place of each row among those of its person, from 0.
+
+    Rows without a time come last.
+    """
     order = np.lexsort((np.where(np.isnan(times), np.inf, times), persons))
     first = np.diff(persons[order], prepend=-1) != 0
     places = np.empty(len(persons), np.int64)
@@ -98,7 +107,10 @@ def _places(persons: Array, times: Array) -> Array:
 
 
 def _histories(rows: Rows, persons: Array) -> tuple[Rows, Array]:
-    """Rows of the persons with two or more, a person's together, and where each person's begin."""
+    """Rows of the persons with two or more, in order of persons.
+
+    And where each person's begin.
+    """
     chosen = np.flatnonzero(np.bincount(persons)[persons] > 1)
     chosen = chosen[np.argsort(persons[chosen], kind="stable")]
     points, places, owners = rows
@@ -120,9 +132,9 @@ def _nearest(space: Space, people: Rows, starts: Array, others: Rows) -> Array:
 
 
 def scores(context: Context) -> tuple[Array, Array]:
-    """Score of each person with several rows, of train and of control, 0..1.
+    """Score of each person with several rows, 0..1.
 
-    d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the table.
+    Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the table.
     """
     space, linked = Space(context), context.table.persons is not None
     sides: tuple[list[Array], list[Array]] = ([], [])
@@ -139,7 +151,7 @@ def scores(context: Context) -> tuple[Array, Array]:
 
 
 def near_histories(context: Context) -> Outcome:
-    """Risk that the table has a history close to a person's as a whole.
+    """Risk that the table follows a person's history as a whole.
 
     Of persons with at least two rows. Two rows differ in numbers and dates by the share of the people between them, in
     categories and missing values by 0 or 1; each column weighs the share of the rows in which it is another value of

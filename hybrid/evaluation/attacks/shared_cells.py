@@ -1,4 +1,4 @@
-"""Rare cells that a person's record shares with one row of the table."""
+"""Rare cells that people share with one row of the table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARTS = 20
 
 
 class Cells(NamedTuple):
-    """Values of records, as they agree or not, and what an agreement is worth.
+    """Values of records, and the weight of an agreement in each.
 
     ``codes``, shape (q, n), int32: equal where two records agree; numbers and dates have two rows, their part by size
     and the exact value. ``weights``, shape (q, n), float32, 0 or more: of the agreement with this value.
@@ -31,7 +31,7 @@ class Cells(NamedTuple):
 
 
 def _codes(context: Context, part: Part, reference: Part) -> Array:
-    """Codes of records, shape (q, n), int32; 0 where a value is missing."""
+    """Codes of records, shape (q, n), int32; 0 is missing."""
     ranks, known = (context.encoded(one.role).ranks[one.rows] + 1 for one in (part, reference))
     rows = []
     for at, continuous in enumerate(context.encoding.continuous):
@@ -42,7 +42,10 @@ def _codes(context: Context, part: Part, reference: Part) -> Array:
 
 
 def _part_by_size(ranks: Array, reference: Array) -> Array:
-    """Which of :data:`PARTS` a value lies in; their edges are values of the reference."""
+    """Number of the part by size that each value lies in.
+
+    The edges are values of the reference.
+    """
     ordered = np.sort(reference[reference > 0])
     edges = np.unique(ordered[np.arange(1, PARTS) * len(ordered) // PARTS]) if len(ordered) else ordered
     return np.searchsorted(edges, ranks, side="right")
@@ -63,14 +66,17 @@ def _cells(context: Context, part: Part, reference: Part) -> Cells:
 
 
 def _rarity(codes: Array, reference: Array) -> Array:
-    """-log of each value's share of the reference records and the record itself, shape (n,)."""
+    """-log of each value's share of the reference, shape (n,).
+
+    The record itself counts, too.
+    """
     counts = np.bincount(reference, minlength=int(codes.max(initial=0)) + 1)
     found: Array = np.log(len(reference) + 1) - np.log(counts[codes] + 1)
     return found
 
 
 def _most_shared(people: Cells, references: Array) -> Array:
-    """Largest weight that each person shares with one of the references, shape (n_people,)."""
+    """Largest weight shared with one of the references, shape (n_people,)."""
     from hybrid.evaluation.engine import kernels
 
     found = np.zeros(people.codes.shape[1], dtype=np.float32)
@@ -83,7 +89,10 @@ def _most_shared(people: Cells, references: Array) -> Array:
 
 
 def _with_reference(context: Context, fold: Fold) -> tuple[Array, Array]:
-    """Weights that members, and people never seen, share with a record of the reference."""
+    """Largest weights shared with a record of the reference.
+
+    By members, and by people never seen.
+    """
 
     def compute() -> tuple[Array, Array]:
         codes = _codes(context, fold.reference, fold.reference)
@@ -96,9 +105,9 @@ def _with_reference(context: Context, fold: Fold) -> tuple[Array, Array]:
 
 
 def scores(context: Context) -> tuple[Array, Array]:
-    """Score of each attacked training person and person never seen, shapes (n_train,) and (n_control,).
+    """Scores of training people and people never seen.
 
-    The largest weight shared with one row of the table, less that shared with one record of the reference; a person
+    Shapes (n_train,) and (n_control,). The largest weight shared with one row of the table, less that shared with one record of the reference; a person
     with several records scores as the highest of them.
     """
     whole = context.whole("table")
