@@ -240,7 +240,8 @@ def _categories(context: Context) -> list[str]:
 def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
     """Records with perturbed numbers, moved by one step in time.
 
-    A step is the median distance of two values of the column that orders the rows of a person; none is moved without one.
+    A step is the median distance of two values of the column that orders the rows of a person; none is moved without
+    one.
     """
     frame, order = _noisy(context, rows, rng), context.schema.order
     if order is not None:
@@ -254,7 +255,8 @@ def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
 def _rotated(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
     """Records whose standardized numbers are rotated.
 
-    All by the same random rotation; categories are as they are. Missing numbers stay missing, and count as the mean for the others.
+    All by the same random rotation; categories are as they are. Missing numbers stay missing, and count as the mean for
+    the others.
     """
     frame = context.train.take(rows).frame.copy()
     columns = [column for column in context.schema if column.kind in (Kind.INTEGER, Kind.DECIMAL)]

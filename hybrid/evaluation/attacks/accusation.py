@@ -64,13 +64,16 @@ def _accusation(train: Array, control: Array, share: float, confidence: float) -
 
 
 def _risk(train: float, together: int, sizes: tuple[int, int]) -> float:
-    """(r_T - r_C)/(1 - r_C), if so many of the accused are training people."""
+    """Risk where so many of the accused are training people."""
     mine, other = min(train / sizes[0], 1.0), min((together - train) / sizes[1], 1.0 - 1e-9)
     return (mine - other) / (1 - other)
 
 
 def _threshold(train: Array, control: Array, share: float) -> float:
-    """Score above which at most ``share`` of the people lie, both sides counting alike whatever their sizes."""
+    """Score above which at most ``share`` of the people lie.
+
+    Both sides count alike, whatever their sizes.
+    """
     both = np.concatenate([train, control])
     mass = np.concatenate([np.full(len(side), 0.5 / len(side)) for side in (train, control)])
     order = np.argsort(-both, kind="stable")

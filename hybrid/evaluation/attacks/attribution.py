@@ -77,9 +77,10 @@ def _average(parts: list[Attribution]) -> Attribution:
 
 
 def _is_chance(matched: int, confidence: float) -> bool:
-    """True if so many rows match training records, and none a control record, by chance.
+    """True if so many rows match training records by chance.
 
-    A match is then one of either with the same probability (exact bounds of Clopper and Pearson).
+    And none a control record: a match is then one of either with the same probability (exact bounds of Clopper and
+    Pearson).
     """
     return exact_share_interval(matched, matched, confidence)[0] <= 1 / 2
 

@@ -65,7 +65,7 @@ class Space:
 
 
 def _repeated(context: Context, role: Role, columns: Array) -> Array:
-    """Different values of a person as a share of the rows, shape (p,)."""
+    """Different values of each person as a share of the rows."""
     ranks, persons = context.encoded(role).ranks, person_groups(context.persons(role))
     pairs = [row_keys([np.column_stack([persons, ranks[:, at]])])[0] for at in columns]
     return np.array([(int(keys.max(initial=-1)) + 1) / max(len(keys), 1) for keys in pairs])
@@ -134,7 +134,8 @@ def _nearest(space: Space, people: Rows, starts: Array, others: Rows) -> Array:
 def scores(context: Context) -> tuple[Array, Array]:
     """Score of each person with several rows, 0..1.
 
-    Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the table.
+    Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the
+    table.
     """
     space, linked = Space(context), context.table.persons is not None
     sides: tuple[list[Array], list[Array]] = ([], [])

@@ -107,8 +107,8 @@ def _with_reference(context: Context, fold: Fold) -> tuple[Array, Array]:
 def scores(context: Context) -> tuple[Array, Array]:
     """Scores of training people and people never seen.
 
-    Shapes (n_train,) and (n_control,). The largest weight shared with one row of the table, less that shared with one record of the reference; a person
-    with several records scores as the highest of them.
+    Shapes (n_train,) and (n_control,). The largest weight shared with one row of the table, less that shared with one
+    record of the reference; a person with several records scores as the highest of them.
     """
     whole = context.whole("table")
     found: tuple[list[Array], list[Array]] = ([], [])
