@@ -34,8 +34,13 @@ from hybrid.publication.policy import Policy, load_policy, packaged_policy
 CURVES: dict[LeakName, tuple[float, ...]] = {
     "copy": (0.01, 0.02, 0.05, 0.1),
     "near": (0.02, 0.05, 0.1, 0.2),
+    "changed": (0.05, 0.1, 0.2),
+    "splice": (0.02, 0.05, 0.1, 0.2, 0.5),
+    "half": (0.05, 0.1, 0.2, 0.5),
+    "recoded": (0.02, 0.05, 0.1, 0.2),
     "exposed": (1.0,),
     "group": (1.0,),
+    "histories": (0.02, 0.05),
     "secrets": (0.02, 0.05, 0.1, 0.2),
 }
 

@@ -23,6 +23,7 @@ from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.table import Schema, Table
+from hybrid.table.checks import no_secrets
 from hybrid.table.weights import weights_of
 
 Role = Literal["train", "control", "table"]
@@ -137,9 +138,20 @@ class Context:
 
     @property
     def secrets(self) -> list[str]:
-        """Columns whose inference is attacked."""
+        """Columns whose inference is attacked.
+
+        Where none is declared: all but :attr:`no_secrets`.
+        """
         chosen = self.options.secrets
-        return (self.schema.sensitive or self.schema.names) if chosen is None else list(chosen)
+        if chosen is not None:
+            return list(chosen)
+        return self.schema.sensitive or [name for name in self.schema.names if name not in self.no_secrets]
+
+    @property
+    def no_secrets(self) -> dict[str, str]:
+        """Columns that say nothing that is not known anyway, and why."""
+        names = self.schema.names
+        return self.once_for_all_stages("no secrets", lambda: no_secrets(self.train, names, names))
 
     @property
     def declared_secrets(self) -> list[str]:

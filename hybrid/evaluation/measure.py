@@ -29,6 +29,7 @@ Lacking = Literal[
     "identifiers",
     "signal",
     "headroom",
+    "matches",
     "lone_values",
     "constraints",
     "tied_dates",
@@ -39,9 +40,10 @@ Lacking = Literal[
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
-records, a signal, people never seen of whom an attack fails (headroom), values that one row of the table holds alone,
-declared constraints, dates of a row that lie close together, columns of which one says something about another, an
-encoder, a parent table, the instance privacy score."""
+records, a signal, people never seen of whom an attack fails (headroom), rows that match a training record on what the
+attacker knows (matches), values that one row of the table holds alone, declared constraints, dates of a row that lie
+close together, columns of which one says something about another, an encoder, a parent table, the instance privacy
+score."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,9 @@ class NotComputable:
     """What the configuration or the table does not have, where that alone is the reason."""
 
 
+NOTHING_TO_LEAK: frozenset[Lacking] = frozenset({"headroom", "matches"})
+"""What is lacking where nothing can leak: an attack that always succeeds on people never seen tells no more of training
+people, and nor does one that no row serves. There is then known to be no excess, though not its number."""
 Outcome = Measure | NotComputable
 _COLUMNS = [
     "family",

@@ -6,7 +6,7 @@ They test whether a verdict would notice them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,9 +19,11 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
 from hybrid.table.holders import value_holders
-from hybrid.table.persons import drawn_rows
+from hybrid.table.persons import drawn_rows, person_groups
 
-LeakName = Literal["copy", "near", "exposed", "group", "secrets"]
+LeakName = Literal[
+    "copy", "near", "changed", "splice", "half", "rotated", "recoded", "exposed", "group", "histories", "secrets"
+]
 NOISE = 0.05
 """Largest relative change of a number in a near copy; of a date, in standard deviations of its column."""
 MOST_EXPOSED = 0.01
@@ -30,9 +32,13 @@ LEAST_EXPOSED = 20
 """Fewest people among the most exposed."""
 LEAST_GROUP = 50
 """Fewest people in a leaked group."""
+CHANGED = 3
+"""Categories that are redrawn in a copy with several changed ones."""
 
 COPIES_SEEN_BY = ("identical_match", "persons_copied", "nndr_share", "linkability", "dcr_share")
 NEAR_COPIES_SEEN_BY = ("nndr_share", "persons_near", "linkability", "nndr", "hitting_rate", "dcr_share")
+CELLS_SEEN_BY = ("shared_cells", "rare_values", "singling_out_univariate", "linkability")
+CHANGED_SEEN_BY = ("shared_cells", *NEAR_COPIES_SEEN_BY)
 SECRETS_SEEN_BY = ("identical_match_secrets", "inference_quasi", "identical_match_quasi", "gtcap", "inference")
 
 
@@ -41,6 +47,10 @@ class Planted(NamedTuple):
 
     table: Table
     rows: Array
+
+
+People = Callable[[Context, float, np.random.Generator], Array | NotComputable]
+Values = Callable[[Context, Array, np.random.Generator], pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -61,12 +71,18 @@ class Leak:
     seen_by : tuple of str
         Metrics that are computed to notice it, in this order. Others may notice it, too: what is said of these is
         the least.
+    words : str
+        What is leaked, in plain words; ``{size}`` stands for the size.
+    of_rows : bool
+        Whether its size is a share of the table's rows.
     """
 
     name: LeakName
-    people: Callable[[Context, float, np.random.Generator], Array | NotComputable]
-    values: Callable[[Context, Array, np.random.Generator], pd.DataFrame]
+    people: People
+    values: Values
     seen_by: tuple[str, ...]
+    words: str
+    of_rows: bool = True
 
     def plant(self, context: Context, share: float, rng: np.random.Generator) -> Planted | NotComputable:
         """Replace random rows of the stage's table by leaked ones.
@@ -76,8 +92,8 @@ class Leak:
         context : Context
             The tables.
         share : float
-            Size of the leak in (0, 1]: of the table's rows; of the most exposed people for ``exposed``; without
-            meaning for ``group``.
+            Size of the leak in (0, 1]: of the table's rows; of the most exposed people for ``exposed``; of the people
+            with several rows for ``histories``; without meaning for ``group``.
         rng : numpy.random.Generator
             Chooses people, noise and replaced rows.
 
@@ -91,7 +107,8 @@ class Leak:
             return people
         people = people[: len(context.table)]
         replaced = rng.choice(len(context.table), len(people), replace=False)
-        return Planted(_replaced(context.table, replaced, self.values(context, people, rng)), replaced)
+        table = _replaced(context.table, replaced, self.values(context, people, rng))
+        return Planted(_linked(context, table, replaced, people), replaced)
 
 
 def _random_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
@@ -154,6 +171,18 @@ def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> A
     return _random_people(context, share, rng)
 
 
+def _histories(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
+    """All rows of ``share`` of the persons with several."""
+    if context.train.persons is None:
+        return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
+    groups = person_groups(context.train.persons)
+    several = np.flatnonzero(np.bincount(groups) > 1)
+    if not len(several):
+        return NotComputable("no person in the data has several rows", lacks="several_rows")
+    chosen = rng.choice(several, max(round(share * len(several)), 1), replace=False)
+    return np.flatnonzero(np.isin(groups, chosen))
+
+
 def _declared_secrets(context: Context) -> Sequence[str]:
     chosen = context.options.secrets
     return context.schema.sensitive if chosen is None else chosen
@@ -168,19 +197,80 @@ def _near(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFra
 
     Numbers are multiplied by U(0.95, 1.05) on their column's grid; the category is redrawn from its column.
     """
+    return _redrawn(context, _noisy(context, rows, rng), 1, rng)
+
+
+def _changed(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """As :func:`_near`, with several redrawn categories."""
+    return _redrawn(context, _noisy(context, rows, rng), CHANGED, rng)
+
+
+def _noisy(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with perturbed numbers."""
     frame = context.train.take(rows).frame.copy()
-    categories = []
     for column in context.schema:
-        if not column.kind.is_continuous:
-            categories.append(column.name)
-        else:
+        if column.kind.is_continuous:
             noise = rng.uniform(-NOISE, NOISE, len(rows))
             frame[column.name] = _moved(column, frame[column.name], context.train.frame[column.name], noise)
-    redrawn = rng.integers(max(len(categories), 1), size=len(rows))
-    donors = rng.integers(len(context.train), size=len(rows))
-    for at, name in enumerate(categories):
+    return frame
+
+
+def _redrawn(context: Context, frame: pd.DataFrame, count: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with so many redrawn categories, others in each."""
+    names = _categories(context)
+    redrawn = rng.permuted(np.tile(np.arange(len(names)) < count, (len(frame), 1)), axis=1)
+    donors = rng.integers(len(context.train), size=len(frame))
+    for at, name in enumerate(names):
         values = context.train.frame[name].take(donors).set_axis(frame.index)
-        frame[name] = frame[name].where(redrawn != at, values)
+        frame[name] = frame[name].where(~redrawn[:, at], values)
+    return frame
+
+
+def _categories(context: Context) -> list[str]:
+    return [column.name for column in context.schema if not column.kind.is_continuous]
+
+
+def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with perturbed numbers, moved by one step in time.
+
+    A step is the median distance of two values of the column that orders the rows of a person; none is moved without
+    one.
+    """
+    frame, order = _noisy(context, rows, rng), context.schema.order
+    if order is not None:
+        values = context.train.take(rows).frame[order]
+        known = np.sort(context.train.frame[order].dropna().unique())
+        if len(known) > 1:
+            frame[order] = (values + pd.Series(np.diff(known)).median()).astype(values.dtype)
+    return frame
+
+
+def _rotated(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records whose standardized numbers are rotated.
+
+    All by the same random rotation; categories are as they are. Missing numbers stay missing, and count as the mean for
+    the others.
+    """
+    frame = context.train.take(rows).frame.copy()
+    columns = [column for column in context.schema if column.kind in (Kind.INTEGER, Kind.DECIMAL)]
+    source = context.train.frame[[column.name for column in columns]].astype("float64")
+    center, spread = source.mean(), source.std().replace(0, 1).fillna(1)
+    rotation, triangle = np.linalg.qr(rng.normal(size=(len(columns), len(columns))))
+    points = ((source.take(rows) - center) / spread).fillna(0).to_numpy() @ (rotation * np.sign(np.diag(triangle)))
+    for at, column in enumerate(columns):
+        values = pd.Series(points[:, at] * spread.iloc[at] + center.iloc[at], index=frame.index)
+        values = values.where(frame[column.name].notna())
+        frame[column.name] = _on_grid(column, values).astype(frame[column.name].dtype)
+    return frame
+
+
+def _recoded(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records with exchanged categories, in all records alike."""
+    frame = context.train.take(rows).frame.copy()
+    for name in _categories(context):
+        values = pd.Index(context.train.frame[name].dropna().unique())
+        exchanged = dict(zip(values, values[rng.permutation(len(values))], strict=True))
+        frame[name] = frame[name].astype("object").map(exchanged).astype(frame[name].dtype)
     return frame
 
 
@@ -190,9 +280,35 @@ def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -
         spread = source.std()
         moved = values + pd.to_timedelta(noise * (0.0 if pd.isna(spread) else spread.total_seconds()), unit="s")
         return moved.dt.round("D" if column.kind is Kind.DATE else "s").astype(values.dtype)
-    moved = values.astype("float64") * (1 + noise)
+    return _on_grid(column, values.astype("float64") * (1 + noise)).astype(values.dtype)
+
+
+def _on_grid(column: Column, values: pd.Series) -> pd.Series:
+    """Numbers with as many decimals as the column has."""
     decimals = 0 if column.kind is Kind.INTEGER else column.format.decimals
-    return (moved if decimals is None else moved.round(decimals)).astype(values.dtype)
+    return values if decimals is None else values.round(decimals)
+
+
+def _spliced(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records of which half of the columns are another person's."""
+    return _halves(context.train.take(rows).frame, _drawn(context.train, len(rows), rng), rng)
+
+
+def _half(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
+    """Records of which half of the columns are the table's."""
+    return _halves(context.train.take(rows).frame, _drawn(context.table, len(rows), rng), rng)
+
+
+def _drawn(table: Table, n: int, rng: np.random.Generator) -> pd.DataFrame:
+    return table.take(rng.integers(len(table), size=n)).frame
+
+
+def _halves(frame: pd.DataFrame, others: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Rows with half of the columns of others, at random in each."""
+    n, p = frame.shape
+    own = rng.permuted(np.arange(p) < (p + 1) // 2 * np.ones((n, 1)), axis=1)
+    order = np.where(own, np.arange(n)[:, None], n + np.arange(n)[:, None])
+    return pd.DataFrame({name: _joined(frame[name], others[name], order[:, at]) for at, name in enumerate(frame)})
 
 
 def _known_and_secret(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
@@ -211,28 +327,76 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
     """
     order = np.arange(len(table))
     order[rows] = len(table) + np.arange(len(rows))
-    columns = {}
-    for name, old in table.frame.items():
-        if name not in values:
-            columns[name] = old.reset_index(drop=True)
-        elif isinstance(old.dtype, pd.CategoricalDtype):
-            both = union_categoricals([old, values[name]], sort_categories=True)
-            columns[name] = pd.Series(both.take(order))
-        else:
-            cells = old.array.copy()
-            cells[rows] = values[name].array
-            columns[name] = pd.Series(cells)
+    columns = {
+        name: _joined(old, values[name], order) if name in values else old.reset_index(drop=True)
+        for name, old in table.frame.items()
+    }
     return Table(pd.DataFrame(columns), table.schema)
+
+
+def _linked(context: Context, table: Table, replaced: Array, people: Array) -> Table:
+    """The table with the persons of its rows, if they are known.
+
+    Leaked rows of a person stay together.
+    """
+    if context.table.persons is None:
+        return table
+    persons = context.table.persons.copy()
+    groups = np.arange(len(people)) if context.train.persons is None else person_groups(context.train.persons[people])
+    persons[replaced] = persons.max() + 1 + groups
+    return replace(table, persons=persons)
+
+
+def _joined(first: pd.Series, second: pd.Series, order: Array) -> pd.Series:
+    """Cells of two columns by number, the second after the first."""
+    if isinstance(first.dtype, pd.CategoricalDtype):
+        return pd.Series(union_categoricals([first, second], sort_categories=True).take(order))
+    return pd.concat([first, second], ignore_index=True).take(order).reset_index(drop=True)
 
 
 LEAKS: dict[LeakName, Leak] = {
     leak.name: leak
     for leak in (
-        Leak("copy", _random_people, _exact, COPIES_SEEN_BY),
-        Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY),
-        Leak("exposed", _exposed_people, _near, ("inference_exposed", "membership_exposed", "hitting_rate")),
-        Leak("group", _group, _near, ("membership_subgroups", "inference_subgroups", "hitting_rate")),
-        Leak("secrets", _with_secrets, _known_and_secret, SECRETS_SEEN_BY),
+        Leak("copy", _random_people, _exact, COPIES_SEEN_BY, "{size} copied rows"),
+        Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
+        Leak(
+            "changed", _random_people, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 redrawn values"
+        ),
+        Leak("splice", _random_people, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
+        Leak("half", _random_people, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
+        Leak("rotated", _random_people, _rotated, CHANGED_SEEN_BY, "{size} copied rows with rotated numbers"),
+        Leak("recoded", _random_people, _recoded, CELLS_SEEN_BY, "{size} copied rows with exchanged categories"),
+        Leak(
+            "exposed",
+            _exposed_people,
+            _near,
+            ("inference_exposed", "membership_exposed", "hitting_rate"),
+            "noisy copies of {size} of the most exposed 1 % of the people",
+            of_rows=False,
+        ),
+        Leak(
+            "group",
+            _group,
+            _near,
+            ("membership_subgroups", "inference_subgroups", "hitting_rate"),
+            "noisy copies of everybody in one group",
+            of_rows=False,
+        ),
+        Leak(
+            "histories",
+            _histories,
+            _in_time,
+            ("near_histories", "persons_near"),
+            "all rows of {size} of the people, moved in time and with 5 % noise",
+            of_rows=False,
+        ),
+        Leak(
+            "secrets",
+            _with_secrets,
+            _known_and_secret,
+            SECRETS_SEEN_BY,
+            "{size} rows with the quasi-identifiers and secrets of a person",
+        ),
     )
 }
 """Every kind of leak by its name in ``must_detect``, in the order in which verdicts list them."""

@@ -46,6 +46,8 @@ PRICES = {
     "identifiability": Price(searches=0.5, once=0.5),
     "authenticity": Price(once=0.5),
     "linkability": Price(searches=1.5),
+    "shared_cells": Price(searches=4.0, once=2.0),
+    "near_histories": Price(searches=4.0, once=2.0),
     "joined_rows": Price(searches=0.5),
     "inference": Price(searches=1.0, widest=WIDEST),
     "inference_quasi": Price(searches=0.5, widest=WIDEST),

@@ -6,13 +6,11 @@ import math
 from collections.abc import Iterator
 
 from hybrid.base.findings import Finding
-from hybrid.evaluation.planted_leaks import LeakName
+from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.publication.policy import Policy
 
 LEAST_LEAKED = 10
 """Rows that a leak must have to be told from chance, at least."""
-SHARES: tuple[LeakName, ...] = ("copy", "near", "secrets")
-"""Planted leaks whose size is a share of the rows."""
 
 
 def small_sample(policy: Policy, rows: int) -> Iterator[Finding]:
@@ -20,7 +18,7 @@ def small_sample(policy: Policy, rows: int) -> Iterator[Finding]:
 
     Of ``rows`` rows, fewer than :data:`LEAST_LEAKED` would be leaked: chance copies as many.
     """
-    sizes = [size for kind, size in policy.must_detect.items() if kind in SHARES and size * rows < LEAST_LEAKED]
+    sizes = [size for kind, size in policy.must_detect.items() if LEAKS[kind].of_rows and size * rows < LEAST_LEAKED]
     if sizes and policy.power.skip is None:
         yield Finding(
             "note",

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 
 from hybrid.base.options import Options
 from hybrid.evaluation.engine.intervals import share_interval
-from hybrid.evaluation.planted_leaks import LeakName
+from hybrid.evaluation.planted_leaks import LEAKS, LeakName
 from hybrid.publication.verdict import Check
 
 if TYPE_CHECKING:
@@ -26,13 +26,6 @@ NOT_MEASURED = "no leaks were planted into this table"
 BLOCKED = "the table is blocked as it is"
 """Reason against planting leaks into a table that a rule about people never seen blocks anyway."""
 _HINT = "give more control records (split.control) or a larger table, or accept by name"
-_WORDS: dict[LeakName, str] = {
-    "copy": "{size} copied rows",
-    "near": "{size} copied rows with {noise} noise",
-    "exposed": "noisy copies of {size} of the most exposed 1 % of the people",
-    "group": "noisy copies of everybody in one group",
-    "secrets": "{size} rows with the quasi-identifiers and secrets of a person",
-}
 
 
 def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
@@ -90,7 +83,7 @@ class LeakTrials:
     @property
     def words(self) -> str:
         """The leak in plain words."""
-        return _WORDS[self.kind].format(size=f"{100 * self.size:.3g} %", noise="5 %")
+        return LEAKS[self.kind].words.format(size=f"{100 * self.size:.3g} %")
 
 
 @dataclass(frozen=True)

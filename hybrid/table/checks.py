@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
@@ -14,6 +15,11 @@ from hybrid.table.schema import Column, Kind, Table
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FEW = 20
 """In tables with fewer rows every column may be unique by chance."""
+_SCREENED = 1_000
+"""Rows on which most pairs of columns show that neither tells the other."""
+_CONFIRMED = 5
+"""People who must confirm that a column tells another: beyond one for each of its values, and without those who have
+the most frequent of the told values."""
 
 
 def never_repeats(column: Column, values: pd.Series) -> bool:
@@ -100,10 +106,50 @@ def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tup
         (teller, told)
         for teller in tellers
         for told in of
-        if teller != told
-        and 1 < size[told] <= size[teller]
-        and int(pair_numbers(codes[teller], codes[told]).max()) + 1 == size[teller]
+        if teller != told and 1 < size[told] <= size[teller] and _tells(codes[teller], codes[told])
     ]
+
+
+def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[str, str]:
+    """Columns that cannot be secrets, each with the reason.
+
+    Nothing is left to learn of a column with one value, or of one that a known column tells
+    (:func:`giveaways`; of columns that tell one another the first stays). Rows of a person count once. Nor does a value
+    tell by chance what few people have: at least five must confirm it.
+
+    Parameters
+    ----------
+    table : Table
+        The records.
+    of : sequence of str
+        Columns that might be secrets.
+    known : sequence of str
+        Columns that an attacker may know.
+    """
+    people = table
+    if table.persons is not None:
+        people = table.take(np.sort(np.unique(table.persons, return_index=True)[1]))
+    found = {name: "constant" for name in of if table.frame[name].nunique(dropna=False) < 2}
+    for teller, told in giveaways(people, [name for name in of if name not in found], known):
+        codes = [(_codes(part.frame[teller]), _codes(part.frame[told])) for part in (people, table)]
+        if told in found or teller in found or not _is_confirmed(*codes[0]) or not _tells(*codes[1]):
+            continue
+        found[told] = f"each value of {teller} goes with one of its values"
+    return found
+
+
+def _tells(teller: Array, told: Array) -> bool:
+    """True if equal codes of the first have equal second ones."""
+    return all(
+        int(pair_numbers(teller[rows], told[rows]).max()) + 1 == len(np.unique(teller[rows]))
+        for rows in (slice(_SCREENED), slice(None))
+    )
+
+
+def _is_confirmed(teller: Array, told: Array) -> bool:
+    """True if enough rows repeat a pair of values."""
+    unusual = told != np.bincount(told).argmax()
+    return int(unusual.sum()) - len(np.unique(teller[unusual])) >= _CONFIRMED
 
 
 def _codes(values: pd.Series) -> Array:

@@ -8,15 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation import EvaluateOptions, Measure
+from hybrid.evaluation import EvaluateOptions, Measure, NotComputable
 from hybrid.evaluation.attacks.anonymity import _counts, _distance
 from hybrid.evaluation.attacks.attribution import gtcap, hitting_rate
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.intervals import failure_ratio
 from hybrid.evaluation.engine.space import TIE, Columns
-from hybrid.table import Table
+from hybrid.table import Kind, Table
+from hybrid.table import Role as ColumnRole
 from tests.evaluation.simulated_people import make_people
+from tests.evaluation.small_tables import small
 
 
 def records(rng: np.random.Generator, n: int, categories: int, numbers: int) -> Columns:
@@ -135,3 +137,25 @@ def test_the_ordered_distance_is_the_sum_over_all_ranks(seed: int) -> None:
     shares, whole = matrix / matrix.sum(axis=1, keepdims=True), matrix.sum(axis=0) / matrix.sum()
     expected = np.abs(np.cumsum(shares - whole, axis=1)).sum(axis=1).max() / (matrix.shape[1] - 1)
     assert _distance(table, "height", ordered=True) == pytest.approx(expected, rel=1e-12)
+
+
+def keyed(keys: list[object], secret: list[str]) -> Table:
+    columns = (("key", Kind.CATEGORICAL, ColumnRole.QUASI_IDENTIFIER), ("ill", Kind.CATEGORICAL, ColumnRole.SENSITIVE))
+    return small(list(zip(map(str, keys), secret, strict=True)), *columns)
+
+
+@pytest.mark.parametrize(("matched", "lacks"), [(0, "matches"), (5, "matches"), (6, None)])
+def test_gtcap_without_rows_that_match_control(matched: int, lacks: str | None) -> None:
+    """With no key of control in the table, five rows with a training person's key are chance (.5^5), six are not."""
+    ill = ["yes", "no"] * 10
+    train, control = keyed([*range(20)], ill), keyed([*range(100, 120)], ill)
+    table = keyed([*range(matched), *range(200, 220 - matched)], ill)
+    found = gtcap(Context(train, control, table, EvaluateOptions()), "ill")
+    assert isinstance(found, NotComputable) and found.lacks == lacks
+    assert found.state == ("too_few" if lacks is None else "not_applicable")
+
+
+def test_gtcap_where_control_is_told_right_every_time() -> None:
+    train, control = keyed([0, 1] * 10, ["yes", "no"] * 10), keyed([0, 1] * 10, ["yes", "no"] * 10)
+    found = gtcap(Context(train, control, train, EvaluateOptions()), "ill")
+    assert isinstance(found, NotComputable) and found.lacks == "headroom"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -147,7 +149,7 @@ def test_secrets_that_nobody_named_are_not_leaked() -> None:
 
 @pytest.mark.parametrize("name", list(LEAKS))
 def test_the_same_generator_plants_the_same_leak(name: LeakName) -> None:
-    tables = context()
+    tables = of_persons(3) if name == "histories" else context()
     first, _ = planted(name, 0.5, tables)
     again, _ = planted(name, 0.5, tables)
     assert first.frame.equals(again.frame)
@@ -188,3 +190,98 @@ def test_more_leaked_rows_than_people_are_as_many_as_there_are_people() -> None:
     tables = of_persons(20, people=30)
     leaked = LEAKS["copy"].people(tables, 0.5, np.random.default_rng(1))
     assert not isinstance(leaked, NotComputable) and len(leaked) == 30
+
+
+def owners(made: Table, changed: np.ndarray, tables: Context) -> np.ndarray:
+    """For each changed row, how many of its columns have a value that only training people have."""
+    mine = tables.train.frame.astype(object).apply(set)
+    others = tables.table.frame.astype(object).apply(set)
+    cells = made.frame[changed].astype(object)
+    return sum(cells[name].isin(mine[name] - others[name]).to_numpy() for name in ("age", "town", "illness"))
+
+
+def test_spliced_rows_have_half_of_their_columns_from_one_person_and_half_from_another() -> None:
+    tables = context(5000)
+    made, changed = planted("splice", 0.2, tables)
+    assert changed.sum() == 200
+    assert (owners(made, changed, tables) == 3).all(), "all cells are those of training people"
+    pairs = tables.train.frame[["age", "pay"]].astype(float).apply(tuple, axis=1)
+    kept = made.frame[changed][["age", "pay"]].astype(float).apply(tuple, axis=1).isin(set(pairs))
+    # Two given columns are of the same person with probability 2 (3/6)(2/5): both in one half, or both in the other.
+    assert 0.25 < kept.mean() < 0.55
+
+
+def test_half_a_record_has_half_of_its_columns_from_the_table() -> None:
+    tables = context(5000)
+    made, changed = planted("half", 0.2, tables)
+    assert changed.sum() == 200
+    assert owners(made, changed, tables).mean() == pytest.approx(1.5, abs=0.25)
+
+
+def test_three_categories_are_redrawn() -> None:
+    tables = context()
+    for name, most in (("near", 1), ("changed", 3)):
+        rows = np.arange(500)
+        values = LEAKS[name].values(tables, rows, np.random.default_rng(1))  # type: ignore[index]
+        source = tables.train.frame.iloc[:500]
+        differing = sum((source[each] != values[each]).to_numpy() for each in ("town", "illness", "sick"))
+        assert differing.max() == most and differing.mean() == pytest.approx(most / 2, abs=0.1)
+
+
+def test_rotated_numbers_keep_their_distances_and_categories_their_values() -> None:
+    tables = context()
+    rows = np.arange(300)
+    source, values = tables.train.frame.iloc[:300], LEAKS["rotated"].values(tables, rows, np.random.default_rng(1))
+    names, others = ["age", "pay"], ["town", "illness", "sick", "born"]
+    assert values[others].equals(source[others].set_axis(values.index))
+    assert (values["age"] != source["age"].to_numpy()).mean() > 0.9 and values.dtypes.equals(source.dtypes)
+    spread = tables.train.frame[names].astype(float).std()
+    before, after = (((part[names].astype(float)) / spread).to_numpy() for part in (source, values))
+    lengths = [np.linalg.norm(part[1:] - part[:-1], axis=1) for part in (before, after)]
+    assert lengths[0] == pytest.approx(lengths[1], abs=0.05)
+
+
+def test_recoded_categories_are_exchanged_alike_everywhere() -> None:
+    tables = context()
+    rows = np.arange(300)
+    source, values = tables.train.frame.iloc[:300], LEAKS["recoded"].values(tables, rows, np.random.default_rng(3))
+    assert values[["age", "pay", "born"]].equals(source[["age", "pay", "born"]].set_axis(values.index))
+    for name in ("town", "illness"):
+        pairs = pd.DataFrame({"was": source[name].to_numpy(), "is": values[name].to_numpy()}).drop_duplicates()
+        assert len(pairs) == 2 and pairs["is"].nunique() == 2
+    assert values.dtypes.equals(source.dtypes)
+
+
+def test_histories_enter_with_all_rows_and_stay_one_person() -> None:
+    tables = of_persons(4, people=100)
+    linked = Table(tables.table.frame, SCHEMA, np.arange(1000) // 4)
+    found = LEAKS["histories"].plant(Context(tables.train, None, linked, tables.options), 0.1, np.random.default_rng(1))
+    assert not isinstance(found, NotComputable) and found.table.persons is not None
+    assert len(found.rows) == 40
+    new = found.table.persons[found.rows]
+    assert (np.unique(new, return_counts=True)[1] == 4).all() and new.min() > 249
+    assert (found.table.persons == linked.persons).sum() == 960
+    ages = found.table.frame["age"].iloc[found.rows].astype(float)
+    assert ages.min() >= 950
+
+
+def test_histories_move_by_one_step_of_the_order() -> None:
+    tables = of_persons(4, people=100)
+    columns = tuple(replace(column, order=column.name == "born") for column in SCHEMA)
+    ordered = Table(tables.train.frame, Schema(columns), tables.train.persons)
+    table = Table(tables.table.frame, Schema(columns))
+    rows = np.arange(8)
+    moved = LEAKS["histories"].values(Context(ordered, None, table, tables.options), rows, np.random.default_rng(1))
+    steps = moved["born"].to_numpy() - ordered.frame["born"].iloc[:8].to_numpy()
+    known = np.sort(ordered.frame["born"].unique())
+    assert (
+        steps == np.median(np.diff(known).astype("timedelta64[us]").astype(np.int64)).astype("timedelta64[us]")
+    ).all()
+
+
+@pytest.mark.parametrize(("persons", "lacks"), [(None, "persons"), (np.arange(2000), "several_rows")])
+def test_histories_need_persons_with_several_rows(persons: np.ndarray | None, lacks: str) -> None:
+    tables = context()
+    train = Table(tables.train.frame, SCHEMA, persons)
+    found = LEAKS["histories"].plant(Context(train, None, tables.table, tables.options), 0.5, np.random.default_rng(1))
+    assert isinstance(found, NotComputable) and found.lacks == lacks

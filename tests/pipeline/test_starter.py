@@ -329,3 +329,14 @@ def test_the_order_of_a_persons_rows_is_the_first_full_date_that_changes(tmp_pat
     alone = frame.assign(patient_id=[f"P{i:05d}" for i in range(rows)])
     alone.to_csv(tmp_path / "alone.csv", index=False)
     assert guess_config(tmp_path / "alone.csv").order is None
+
+
+def test_a_secret_that_a_quasi_identifier_tells_is_none(tmp_path: Path) -> None:
+    """Each age has one salary; another table with one exception keeps the secret."""
+    data = tmp_path / "data.csv"
+    rows = [f"{20 + i % 12},{1000 * (i % 4)}" for i in range(240)]
+    for lines, role in ((rows, Role.QUASI_IDENTIFIER), ([*rows, "20,7"], Role.SENSITIVE)):
+        data.write_text("age,salary\n" + "".join(f"{line}\n" for line in lines))
+        (column,) = (c for c in guess_config(data).columns if c.column.name == "salary")
+        assert column.role.role is role, column.role.reason
+        assert ("each value of age" in column.role.reason) == (role is Role.QUASI_IDENTIFIER)

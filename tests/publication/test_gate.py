@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.engine.intervals import quantile
-from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Outcome, Subject
+from hybrid.evaluation.measure import (
+    NOTHING_TO_LEAK,
+    Evaluation,
+    Measure,
+    MetricResult,
+    NotComputable,
+    Outcome,
+    Subject,
+)
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.publication.criteria import QUESTIONS
 from hybrid.publication.gate import confidence_of_each, judge, strictness
@@ -212,11 +220,14 @@ def test_only_the_condition_that_the_policy_names_excuses_a_missing_number() -> 
     assert check_of(rule, metric(NotComputable("no secret column", lacks="secret"))).decision == "review"
 
 
-def test_a_secret_that_other_columns_tell_has_a_hint_of_its_own() -> None:
-    told = NotComputable("no headroom", lacks="headroom")
-    about_secret = check_of(policy(block=1), metric(told, column="a"))
-    assert about_secret.status == "not judged" and "of columns that tell one another keep one" in about_secret.hint
-    assert check_of(policy(block=1), metric(told)).hint == "train less"
+@pytest.mark.parametrize("lacks", sorted(NOTHING_TO_LEAK))
+@pytest.mark.parametrize("demand", ["review", "block"])
+def test_what_nothing_can_leak_from_is_not_unknown(lacks: Any, demand: str) -> None:
+    """Whatever a rule demands of missing numbers: there is known to be no excess."""
+    rule = policy(block=1, if_not_computable=demand)
+    check = check_of(rule, metric(NotComputable("people never seen are guessed right every time", lacks=lacks)))
+    assert (check.status, check.applies, check.decision) == ("not judged", False, "pass")
+    assert "cannot tell more of people in the data than of others" in check.message
 
 
 def test_without_any_check_nothing_was_judged() -> None:

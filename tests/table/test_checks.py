@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pandas as pd
 import pytest
 
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
-from hybrid.table.checks import formulas, giveaways, never_repeats, unique_share
+from hybrid.table.checks import formulas, giveaways, never_repeats, no_secrets, unique_share
 
 
 def table_of(**columns: list[object]) -> Table:
@@ -52,6 +55,39 @@ def test_a_dependency_needs_five_rows_of_each_value_on_average() -> None:
     assert giveaways(five, ["b"], ["a"]) == [("a", "b")]
     fewer = table_of(a=(["p", "q"] * 5)[:9], b=(["1", "2"] * 5)[:9])
     assert giveaways(fewer, ["b"], ["a"]) == []
+
+
+def test_a_constant_and_what_another_column_tells_are_no_secrets() -> None:
+    years, school = ["9", "13", "10"] * 10, ["low", "high", "low"] * 10
+    table = table_of(years=years, school=school, again=years, same=["s"] * 30, free=["a", "b", "b", "a", "a"] * 6)
+    names = table.schema.names
+    reasons = {"same": "constant", "school": "each value of years goes with one of its values"}
+    assert no_secrets(table, names, names) == reasons | {"again": "each value of years goes with one of its values"}
+    assert no_secrets(table, names, ["free"]) == {"same": "constant"}
+    assert no_secrets(table, ["years", "free"], names) == {"years": "each value of again goes with one of its values"}
+
+
+def test_what_one_person_has_is_told_by_chance() -> None:
+    """A rare illness: the place of the only ill person has no other inhabitant, or others who are well."""
+    place = [str(at) for at in range(10)] * 10
+    ill = ["no"] * 100 + ["yes"]
+    table = table_of(place=[*place, "far away"], ill=ill)
+    assert giveaways(table, ["ill"], ["place"]) == [("place", "ill")]
+    assert no_secrets(table, ["ill"], ["place"]) == {}
+    confirmed = table_of(place=[*place, *["far away"] * 6], ill=["no"] * 100 + ["yes"] * 6)
+    assert list(no_secrets(confirmed, ["ill"], ["place"])) == ["ill"]
+
+
+def test_rows_of_a_person_confirm_nothing() -> None:
+    """Each height is one person's, in all of six rows: it tells the sex of nobody else."""
+    persons = np.repeat(np.arange(40), 6)
+    table = table_of(height=[str(at) for at in persons], sex=[str(at % 2) for at in persons])
+    assert giveaways(table, ["sex"], ["height"]) == [("height", "sex")]
+    assert no_secrets(table, ["sex"], ["height"]) == {"sex": "each value of height goes with one of its values"}
+    assert no_secrets(replace(table, persons=persons), ["sex"], ["height"]) == {}
+    again = np.tile(np.arange(8), 30)  # five persons of each height confirm one another
+    tall = table_of(height=[str(at) for at in again], sex=[str(at % 2) for at in again])
+    assert list(no_secrets(replace(tall, persons=np.arange(240)), ["sex"], ["height"])) == ["sex"]
 
 
 def test_values_that_a_spreadsheet_runs_are_counted() -> None:

@@ -12,6 +12,7 @@ from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.intervals import (
     Rate,
+    exact_share_interval,
     failure_ratio,
     independent_attempts,
     quantile,
@@ -75,6 +76,15 @@ def _average(parts: list[Attribution]) -> Attribution:
     return Attribution(Rate(mean, error), float(np.mean([part.coverage for part in parts])), made[0].matched)
 
 
+def _is_chance(matched: int, confidence: float) -> bool:
+    """True if so many rows match training records by chance.
+
+    And none a control record: a match is then one of either with the same probability (exact bounds of Clopper and
+    Pearson).
+    """
+    return exact_share_interval(matched, matched, confidence)[0] <= 1 / 2
+
+
 def keys_of(context: Context, secret: str) -> Array:
     """Positions of the quasi-identifiers but the secret.
 
@@ -109,11 +119,13 @@ def gtcap(context: Context, column: str) -> Outcome:
         )
         for i in range(2)
     )
-    if not train.matched or not control.matched:
-        return NotComputable("no row of the table matches a record on the keys", "too_few")
+    if not train.matched or (not control.matched and _is_chance(train.matched, context.options.confidence)):
+        return NotComputable("no more rows match a training record on the keys than chance explains", lacks="matches")
+    if not control.matched:
+        return NotComputable("no row of the table matches a record of people never seen on the keys", "too_few")
     excess = risk(train.rate, control.rate)
     if excess is None:
-        return NotComputable("no headroom: people never seen are attributed correctly every time", lacks="headroom")
+        return NotComputable("people never seen are attributed correctly every time", lacks="headroom")
     people = min(len(pairs[0][0].rows), len(pairs[0][1].rows))
     counts = [min(side.matched, people) for side in (train, control)]
     least, most = failure_ratio(

@@ -10,7 +10,7 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer
 from hybrid.evaluation.engine.space import gower
-from hybrid.evaluation.measure import NotComputable, Outcome
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
 
@@ -180,7 +180,10 @@ def inference_worst(context: Context) -> Outcome:
     if not context.secrets:
         return NotComputable("no secret column is declared", lacks="secret")
     attacks = {secret: attack(context, secret) for secret in context.secrets}
-    return worst(attacks, "secret", context.options.confidence, context.options.paper)
+    found = worst(attacks, "secret", context.options.confidence, context.options.paper)
+    if isinstance(found, Measure) and not context.schema.sensitive and context.options.secrets is None:
+        found.details["no_secrets"] = context.no_secrets
+    return found
 
 
 METRICS = (

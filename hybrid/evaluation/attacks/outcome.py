@@ -101,7 +101,7 @@ def attacked(
     """
     rate = wilson(control, n_control, confidence).value
     if rate > 1 - 1e-9 or control >= n_control:
-        return NotComputable("no headroom: the attack always succeeds on people never seen", lacks="headroom")
+        return NotComputable("the attack always succeeds on people never seen", lacks="headroom")
     if reach < 1 and reach - rate < LEAST_HEADROOM:
         return NotComputable("the control set is too small beside the training table for this attack", "too_few")
     return Attack(float(train), float(control), n_train, n_control, confidence, reach, independent)

@@ -118,8 +118,11 @@ def share_interval(share: float, n: float, confidence: float) -> tuple[float, fl
     return min(max(rate.value - rate.error, 0.0), share), max(min(rate.value + rate.error, 1.0), share)
 
 
-def exact_share_interval(successes: int, n: int, confidence: float) -> tuple[float, float]:
-    """Exact bounds of a share (Clopper and Pearson 1934) of ``n`` records."""
+def exact_share_interval(successes: float, n: float, confidence: float) -> tuple[float, float]:
+    """Exact bounds of a share (Clopper and Pearson 1934) of ``n`` records.
+
+    Numbers may be fractional, as of the independent records that others are worth.
+    """
     from scipy.stats import beta
 
     tail = (1 - confidence) / 2

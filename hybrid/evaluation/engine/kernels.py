@@ -242,3 +242,61 @@ def nearest_by_power(q: Any, r: Any, own: Array, power: float, start: int, stop:
                     best[i, place] = best[i, place - 1]
                     place -= 1
                 best[i, place] = total
+
+
+@compiled
+def most_shared(codes: Array, weights: Array, references: Array, start: int, stop: int, out: Array) -> None:
+    """Largest weight of the codes that each query shares with one reference.
+
+    For queries start..stop-1. ``codes`` (q, n) int32, ``weights`` (q, n) float32, ``references`` (q, m) int32.
+    """
+    q, m = references.shape
+    sums = np.empty(BLOCK, dtype=np.float32)
+    nothing = np.float32(0)
+    for i in range(start, stop):
+        most = nothing
+        for first in range(0, m, BLOCK):
+            part = sums[: min(BLOCK, m - first)]
+            part[:] = nothing
+            for c in range(q):
+                mine, worth, its = codes[c, i], weights[c, i], references[c, first : first + len(part)]
+                if worth > nothing:
+                    for j in range(len(part)):
+                        part[j] += worth if its[j] == mine else nothing
+            most = max(most, part.max())
+        out[i] = most
+
+
+@compiled
+def nearest_history(people: Any, starts: Array, others: Any, weights: Array, start: int, stop: int, out: Array) -> None:
+    """Smallest mean distance of each person's rows to those of one owner.
+
+    For persons start..stop-1, whose rows are ``starts[i]..starts[i + 1] - 1`` of ``people``. Both have ``points`` (p,
+    n) float32 and ``places`` (n,); ``owners`` (m,) of the others are numbered from 0. Each row counts with the nearest
+    of the owner's rows whose place is at most one away: the sum over columns of weight min(|x - y|, 1) without its
+    largest term. Where there is no such row, as if all columns differed.
+    """
+    p, m = others.points.shape
+    far = weights.sum() - weights.max() if p else np.float32(0)
+    sums, near = np.empty(others.owners.max() + 1), np.empty(others.owners.max() + 1, dtype=np.float32)
+    total, largest = np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
+    one = np.float32(1)
+    for i in range(start, stop):
+        sums[:] = 0.0
+        for row in range(starts[i], starts[i + 1]):
+            near[:] = far
+            for first in range(0, m, BLOCK):
+                n = min(BLOCK, m - first)
+                total[:n], largest[:n] = np.float32(0), np.float32(0)
+                for c in range(p):
+                    mine, weight, its = people.points[c, row], weights[c], others.points[c, first : first + n]
+                    for j in range(n):
+                        gap = weight * min(abs(mine - its[j]), one)
+                        total[j] += gap
+                        largest[j] = max(largest[j], gap)
+                for j in range(n):
+                    if abs(others.places[first + j] - people.places[row]) <= 1:
+                        owner = others.owners[first + j]
+                        near[owner] = min(near[owner], total[j] - largest[j])
+            sums += near
+        out[i] = sums.min() / (starts[i + 1] - starts[i])

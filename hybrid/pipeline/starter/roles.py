@@ -16,7 +16,7 @@ from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_
 from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers
 from hybrid.pipeline.starter.value_patterns import DATE_LIKE
 from hybrid.table import Column, Kind, Role, Table
-from hybrid.table.checks import giveaways, unique_share
+from hybrid.table.checks import giveaways, no_secrets, unique_share
 from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
 
@@ -60,7 +60,7 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
 
     Identifiers by name (however often values repeat), by the form of values and by uniqueness; texts and numbers of
     which neither is certain are undecided; sensitive columns, quasi-identifiers and targets by name, and columns that
-    give a quasi-identifier away.
+    give a quasi-identifier away. A secret that a quasi-identifier gives away is a quasi-identifier, too.
     """
     roles = {column.name: _guess(column, table.frame[column.name]) for column in table.schema}
     roles |= _numbers_of_persons(table, roles)
@@ -68,6 +68,9 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     others = [name for name, guessed in roles.items() if guessed.role is Role.INSENSITIVE and not guessed.target]
     for teller, told in giveaways(table, known, others):
         roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"each of its values goes with one of {told}")
+    secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
+    for told, reason in no_secrets(table, secret, known).items():
+        roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
     return _with_uniqueness(table, roles)
 
 

@@ -18,10 +18,6 @@ from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited,
 from hybrid.publication.verdict import Check
 
 _NO_TRUST = "measure a table like this one in a laboratory (hybrid lab) and name its league, or judge by another metric"
-_NO_HEADROOM = (
-    "what the attacker knows tells this secret of anybody: of columns that tell one another keep one, or name a secret "
-    "that they do not tell (evaluate.secrets)"
-)
 if TYPE_CHECKING:
     Compare = str
 else:
@@ -95,8 +91,6 @@ class MetricRules(RuleKind[MetricRule]):
             found, subject = _compared(rule, metric, facts), _subject(rule, metric.column, metric.table)
             lacks = metric.outcome.lacks if isinstance(metric.outcome, NotComputable) else None
             check = missing(rule, found, lacks, subject) if isinstance(found, str) else limited(rule, found)
-            if lacks == "headroom" and metric.column is not None:
-                check = replace(check, hint=_NO_HEADROOM)
             check = _with_trust(check, rule, metric.column, facts.league)
             yield _about_release(check, rule, metric.column, metric.table)
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
-from hybrid.evaluation.measure import Direction, Evaluation
+from hybrid.evaluation.measure import NOTHING_TO_LEAK, Direction, Evaluation
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion
@@ -216,6 +216,9 @@ def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = ""
     details : str
         The number by the program's own names.
     """
+    if lacks in NOTHING_TO_LEAK:
+        message = f"Does not apply: {reason}. So it cannot tell more of people in the data than of others."
+        return Check(rule.name, "not judged", message, applies=False, details=details)
     if lacks in rule.applies_if:
         message = f"Does not apply: {reason}. The policy does not ask for it then."
         return Check(rule.name, "not judged", message, applies=False, details=details)

@@ -1,0 +1,173 @@
+"""Rare cells that people share with one row of the table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.accusation import accused
+from hybrid.evaluation.attacks.membership import Fold, folds
+from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.engine.threads import in_chunks
+from hybrid.evaluation.measure import Outcome
+from hybrid.evaluation.metric import Metric
+from hybrid.table.persons import person_groups
+
+PARTS = 20
+"""Parts of about as many reference records each, in which numbers and dates agree."""
+
+
+class Cells(NamedTuple):
+    """Values of records, and the weight of an agreement in each.
+
+    ``codes``, shape (q, n), int32: equal where two records agree; numbers and dates have two rows, their part by size
+    and the exact value. ``weights``, shape (q, n), float32, 0 or more: of the agreement with this value.
+    """
+
+    codes: Array
+    weights: Array
+
+
+def _codes(context: Context, part: Part, reference: Part) -> Array:
+    """Codes of records, shape (q, n), int32; 0 is missing."""
+    ranks, known = (context.encoded(one.role).ranks[one.rows] + 1 for one in (part, reference))
+    rows = []
+    for at, continuous in enumerate(context.encoding.continuous):
+        if continuous:
+            rows.append(np.where(ranks[:, at] > 0, 1 + _part_by_size(ranks[:, at], known[:, at]), 0))
+        rows.append(ranks[:, at])
+    return np.array(rows, dtype=np.int32).reshape(len(rows), len(ranks))
+
+
+def _part_by_size(ranks: Array, reference: Array) -> Array:
+    """Number of the part by size that each value lies in.
+
+    The edges are values of the reference.
+    """
+    ordered = np.sort(reference[reference > 0])
+    edges = np.unique(ordered[np.arange(1, PARTS) * len(ordered) // PARTS]) if len(ordered) else ordered
+    return np.searchsorted(edges, ranks, side="right")
+
+
+def _cells(context: Context, part: Part, reference: Part) -> Cells:
+    """Records with the weights that the reference gives their values."""
+    codes, known = _codes(context, part, reference), _codes(context, reference, reference)
+    weights = np.zeros(codes.shape, dtype=np.float32)
+    at = 0
+    for continuous in context.encoding.continuous:
+        rarity = _rarity(codes[at], known[at])
+        weights[at] = rarity
+        if continuous:  # An exact value adds what it says beyond its part by size.
+            weights[at + 1] = _rarity(codes[at + 1], known[at + 1]) - rarity
+        at += 1 + int(continuous)
+    return Cells(codes, np.maximum(weights, 0))
+
+
+def _rarity(codes: Array, reference: Array) -> Array:
+    """-log of each value's share of the reference, shape (n,).
+
+    The record itself counts, too.
+    """
+    counts = np.bincount(reference, minlength=int(codes.max(initial=0)) + 1)
+    found: Array = np.log(len(reference) + 1) - np.log(counts[codes] + 1)
+    return found
+
+
+def _most_shared(people: Cells, references: Array) -> Array:
+    """Largest weight shared with one of the references, shape (n_people,)."""
+    from hybrid.evaluation.engine import kernels
+
+    found = np.zeros(people.codes.shape[1], dtype=np.float32)
+
+    def work(start: int, stop: int) -> None:
+        kernels.most_shared(people.codes, people.weights, references, start, stop, found)
+
+    in_chunks(work, len(found))
+    return found
+
+
+def _with_reference(context: Context, fold: Fold) -> tuple[Array, Array]:
+    """Largest weights shared with a record of the reference.
+
+    By members, and by people never seen.
+    """
+
+    def compute() -> tuple[Array, Array]:
+        codes = _codes(context, fold.reference, fold.reference)
+        members, others = (
+            _most_shared(_cells(context, part, fold.reference), codes) for part in (fold.members, fold.others)
+        )
+        return members, others
+
+    return context.once_for_all_stages(("shared cells", fold.members.key, fold.reference.key), compute)
+
+
+def scores(context: Context) -> tuple[Array, Array]:
+    """Scores of training people and people never seen.
+
+    Shapes (n_train,) and (n_control,). The largest weight shared with one row of the table, less that shared with one
+    record of the reference; a person with several records scores as the highest of them.
+    """
+    whole = context.whole("table")
+    found: tuple[list[Array], list[Array]] = ([], [])
+    rows: tuple[list[Array], list[Array]] = ([], [])
+    for fold in folds(context):
+        table = _codes(context, whole, fold.reference)
+        for side, part, known in zip((0, 1), (fold.members, fold.others), _with_reference(context, fold), strict=True):
+            found[side].append(_most_shared(_cells(context, part, fold.reference), table) - known)
+            rows[side].append(part.rows)
+    train, control = (np.concatenate(side) for side in found)
+    persons = context.clusters(*(np.concatenate(side) for side in rows))
+    return (train, control) if persons is None else (_highest(train, persons[0]), _highest(control, persons[1]))
+
+
+def _highest(values: Array, persons: Array) -> Array:
+    """Highest value of each person."""
+    groups = person_groups(persons)
+    found = np.full(int(groups.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(found, groups, values)
+    return found
+
+
+def shared_cells(context: Context) -> Outcome:
+    """Risk that one row of the table shares a person's rare cells.
+
+    An agreement in a value v is worth -log((c + 1) / (n + 1)), with c of n reference records that hold v: rare values
+    that two records share make it likely that they are of one person (Newcombe et al. 1959, doi
+    10.1126/science.130.3381.954). Numbers and dates agree by halves if they lie in the same twentieth of the reference,
+    and fully if they are equal; missing is a value. A record scores with the largest sum of weights over the rows of
+    the table, less the largest sum over the reference records: columns that tell one another count twice in both. So a
+    row is found that is made of parts of several people, of whom each has only a few cells in it.
+
+    The reference is half of control, for people of the other half and of half of train; then the other way round, as
+    for :func:`hybrid.evaluation.attacks.membership.membership`. The risk is that of :func:`.accusation.accused`, 0
+    without a leak.
+    """
+    return accused(context, *scores(context))
+
+
+METRICS = (
+    Metric(
+        name="shared_cells",
+        family="privacy",
+        direction="lower",
+        sentence=(
+            "How many training people, beyond chance, share more rare values with one row of the table than with any "
+            "other person."
+        ),
+        low=None,
+        high=1,
+        no_leak=0.0,
+        copy=None,
+        compute=shared_cells,
+        needs=("control",),
+        pillar="attack",
+        risk="singling out",
+        mechanism="uniqueness",
+        access="no_box",
+        knows="a reference sample",
+        unit="risk",
+    ),
+)
