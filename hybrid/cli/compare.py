@@ -129,7 +129,7 @@ def print_reach(expected: Forecast) -> None:
             least = "" if reach.every >= 1 else f" below about {reach.every:.2g}"
             console.line(
                 "note",
-                f"whoever looks for any difference among all {expected.configurations:,} finds none{least}; the "
+                f"a search for any difference among all {expected.configurations:,} finds none{least}; the "
                 "strongest attack varies more",
                 "compare fewer configurations, or decide first which pairs matter",
             )
