@@ -1,4 +1,4 @@
-"""What a level of a hierarchy makes of a column, in a few words."""
+"""Levels of a hierarchy in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEFT_OUT = "left out"
 
 
 def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
-    """Say what a level makes of the values.
+    """Name the groups that a level makes of the values.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class TradeOff:
         return cls(**content | {"points": points, "words": words, "costs": RuleCosts.from_json(content["costs"])})
 
     def across(self, column: str) -> Iterator[str]:
-        """What becomes of a column at other k, and at other limits.
+        """Sentences about a column at other k, and at other limits.
 
         Each sentence lists the points at which it changes; none where nothing changes.
         """

@@ -1,4 +1,4 @@
-"""Words about what a search makes of the quasi-identifiers, and which rule is the cause."""
+"""Words about the levels of quasi-identifiers, and the rules behind them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ class LevelWords:
 
     @classmethod
     def named(cls, hierarchies: Mapping[str, Hierarchy], ages: Collection[str] = ()) -> LevelWords:
-        """Words for the levels of hierarchies, by column; ``ages`` are columns in years."""
+        """Words for the levels of hierarchies.
+
+        ``ages`` are columns in years.
+        """
         return cls(
             {
                 name: tuple(level_words(tree, level, "year" if name in ages else "") for level in range(tree.n_levels))
@@ -44,7 +47,7 @@ class LevelWords:
 
 
 def column_words(costs: RuleCosts, words: LevelWords, column: str) -> str:
-    """What becomes of a column, and why.
+    """Level of a column in words, with its cause.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Findings about what k and the rules beside it cost each column, by the search of a run."""
+"""Findings about the cost of k and other rules, column by column."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ from hybrid.table import Kind, Table
 MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check searches all suppression limits; beyond, the configured one alone."""
 _KEEP = (
-    "a smaller k, a larger anonymize.suppression_limit, coarser hierarchies or fewer quasi-identifiers may keep some of "
-    "it: hybrid trade-off"
+    "a smaller k, a larger anonymize.suppression_limit, coarser hierarchies or fewer quasi-identifiers may keep some "
+    "of it: hybrid trade-off"
 )
 _PATIENCE = 10.0
 """Seconds for each search of more combinations."""
 
 
 def trial_seed(configured: int | None, store: Store | None) -> int | None:
-    """Seed of a search that is no run: the same whenever it is asked for.
+    """Seed of a search before any run.
 
-    The configured one. Without one that which a kept store has for the run; without a store 0.
+    The configured one, the same at every call. Without one that which a kept store has for the run; without a store 0.
     """
     return 0 if configured is None and store is None else configured
 
 
 def level_findings(config: RunConfig, table: Table, store: Store | None = None) -> Iterator[Finding]:
-    """Split, protect and search as a run does, and say what becomes of each column.
+    """Split, protect and search as a run does.
+
+    The findings say what becomes of each column.
 
     Parameters
     ----------
@@ -83,7 +85,7 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
 
 
 def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[Finding]:
-    """One line for each quasi-identifier, one for all rare values, one for each rule that costs much."""
+    """A line for each quasi-identifier, and for each expensive rule."""
     words = LevelWords.named(found.hierarchies, ages_among(found.hierarchies))
     hint = _KEEP
     for name, level in (costs.chosen.levels or {}).items():

@@ -75,7 +75,7 @@ def with_surrogates(
 
 
 def gaps_like(source: Table, name: str, table: Table, owners: Codes | None = None) -> Mask | None:
-    """Rows in which a column is to be empty, as it is in the source.
+    """Mask of the rows without an identifier.
 
     Parameters
     ----------
@@ -130,7 +130,10 @@ def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int
 
 
 def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tuple[int, int]) -> pd.Series:
-    """Surrogates after others; of several columns each takes every so-manieth number, from its own place on."""
+    """Surrogates after those of other tables.
+
+    Of several columns, each takes every so-manieth number from its own place on.
+    """
     place, columns = step
     numbers = range(after * columns + place + 1, (after + n) * columns + place + 1, columns)
     if column.kind is Kind.INTEGER:

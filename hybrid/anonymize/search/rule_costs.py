@@ -1,4 +1,7 @@
-"""Cost of each rule beside k: the least loss with k alone, and with k and that rule."""
+"""Cost of each rule beside k.
+
+The least loss with k and that rule is compared with that of k alone.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class RuleCost:
 
 @dataclass(frozen=True)
 class RuleCosts:
-    """Least loss with all rules, with k alone, and with k and each rule.
+    """Least loss with all rules, and with fewer of them.
 
     Parameters
     ----------
@@ -109,7 +112,9 @@ def rule_costs(
     population: Table | None = None,
     chosen: TradeoffPoint | None = None,
 ) -> RuleCosts:
-    """Search the least loss with all rules, with k alone, and with k and each rule.
+    """Search the least loss with all rules, and with fewer.
+
+    With k alone, and with k and each rule by itself.
 
     Parameters
     ----------

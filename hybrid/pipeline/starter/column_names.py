@@ -166,7 +166,7 @@ def identity_of(name: str) -> Identity | None:
 
 
 def ages_among(names: Iterable[str]) -> frozenset[str]:
-    """Columns that are called after an age, which is a number of years."""
+    """Columns that are called an age, in years."""
     known = vocabulary()
     return frozenset(name for name in names if has_phrase(known.without_fillers(known.split(name)), known.ages))
 

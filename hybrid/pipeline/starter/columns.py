@@ -51,7 +51,10 @@ def guess_columns(table: Table) -> tuple[GuessedColumn, ...]:
 
 
 def learned_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
-    """Columns that enter a run with the kind they are read with, dates of events among them."""
+    """Columns that enter a run with the kind they are read with.
+
+    Dates of events are among them, which do once they are decided.
+    """
     return [
         guessed.column.name
         for guessed in columns

@@ -85,7 +85,7 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
 
 
 def _is_counter(column: Column, values: pd.Series) -> bool:
-    """True for numbers that count the rows of somebody: the first, the second and the third visit.
+    """True for numbers that count visits: 1, 2, 3.
 
     Not for numbers of people: few patients of many rows may be numbered so.
     """

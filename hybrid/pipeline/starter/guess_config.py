@@ -83,7 +83,10 @@ def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
 
 
 def _numbers_people(name: str) -> bool:
-    """True for a column that is called a number of people, such as employee_number, and not of staff."""
+    """True for names of numbers of people, such as employee_number.
+
+    Not of staff, who serve many people.
+    """
     words, known = set(vocabulary().split(name)), vocabulary()
     return identity_of(name) == "number" and bool(words & known.people) and not words & known.staff
 

@@ -1,4 +1,7 @@
-"""Questions to the person who knows the table: what is predicted, what is secret, which dates are known outside."""
+"""Questions to the person who knows the table.
+
+They are about targets, secrets, and dates that others know.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def _comes_first(teller: str, told: str, names: Sequence[str], table: Table) -> 
 def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path | None) -> list[str]:
     """Columns that might be predicted though their name does not say so.
 
-    The one that is called as the file, and the last one, of few values or numbers that nobody outside knows.
+    The one that is called as the file, and the last one, of few values or numbers that few others know.
     """
     known = vocabulary()
     file = set() if data is None else set(known.split(data.stem))
@@ -62,8 +65,8 @@ def questions(table: Table, columns: Sequence[GuessedColumn], data: Path | None)
         possible = possible_targets(table, columns, data)
         perhaps = f", perhaps {' or '.join(possible)}" if possible else ""
         yield (
-            f"what will users predict? no column is marked{perhaps}: write target: true beside it; without one nobody "
-            "measures whether models learn the same from the release"
+            f"what will users predict? no column is marked{perhaps}: write target: true beside it; without one no "
+            "metric shows whether models learn the same from the release"
         )
     secrets = secrets_of(table, columns)
     if secrets:

@@ -216,7 +216,7 @@ _CODE = re.compile(
 
 
 def is_place_code(name: str) -> bool:
-    """True if a column of numbers has the name of a code of places.
+    """True for names of codes of places, such as zip.
 
     The digits of such a code go from large places to small ones.
     """
@@ -224,7 +224,7 @@ def is_place_code(name: str) -> bool:
 
 
 def is_code(name: str) -> bool:
-    """True if a column of numbers has the name of a code: of a place, a diagnosis, a product.
+    """True for names of codes: of places, diagnoses, products.
 
     A code is no quantity: the number beside it means something else.
     """

@@ -61,7 +61,7 @@ class GuessedRole:
 
     @property
     def is_event(self) -> bool:
-        """True for the date of an event, which is undecided until somebody says whether others know it."""
+        """True for the date of an event, which a person must decide."""
         return self.role is Role.UNDECIDED and self.reason.endswith(EVENT)
 
 
@@ -82,7 +82,7 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
 
 
 def _without_told_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Targets that another column tells are none: whoever predicts them reads them off."""
+    """Roles without targets that another column determines."""
     targets = [name for name, guessed in roles.items() if guessed.target]
     among = [name for name, guessed in roles.items() if guessed.role not in (Role.IDENTIFIER, Role.UNDECIDED)]
     told: dict[str, str] = {}
@@ -155,7 +155,7 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
 
 
 def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | None:
-    """Role of a date: of birth or death, or of an event, whatever the language of its name.
+    """Role of a date of birth, of death, or of an event.
 
     None for other columns, and dates of what is secret.
     """

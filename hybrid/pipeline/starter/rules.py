@@ -45,7 +45,9 @@ class GuessedRule:
 
 
 def guess_rules(table: Table, columns: Sequence[GuessedColumn]) -> tuple[GuessedRule, ...]:
-    """Distinct 2-diversity of the first sensitive column that has it for little, and those tried before.
+    """Guess a rule of distinct 2-diversity.
+
+    It is about the first sensitive column that has it for little; those tried before are named.
 
     Parameters
     ----------

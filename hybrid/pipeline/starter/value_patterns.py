@@ -127,10 +127,10 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
 
 
 def holds_births(column: Column, values: pd.Series) -> bool:
-    """True for numbers that begin with a date of birth, as national numbers of some countries do.
+    """True for numbers that begin with a date of birth.
 
-    Six digits for year, month and day are followed by nothing or by up to five more; 50 or 20 may be added to the month
-    (Czech, Slovak and Bulgarian numbers), or 40 to the day (Swedish and Italian ones).
+    Six digits for year, month and day are followed by up to five more, as in national numbers of some countries; 50 or
+    20 may be added to the month (Czech, Slovak and Bulgarian numbers), or 40 to the day (Swedish and Italian ones).
     """
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
         return False

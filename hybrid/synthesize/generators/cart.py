@@ -88,7 +88,10 @@ def leaf_size(options: CartOptions, people: int) -> int:
 
 
 def n_people(persons: Array | None, n_records: int) -> int:
-    """Number of different persons with a key; that of records where each is another person."""
+    """Number of different persons with a key.
+
+    That of records, where each is another person.
+    """
     return n_records if persons is None else len(np.unique(persons[persons >= 0]))
 
 
