@@ -12,7 +12,7 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import file_stamp, fingerprint
 from hybrid.base.progress import Progress, silent
-from hybrid.base.source_code import code_behind
+from hybrid.base.source_code import Roots, code_behind
 from hybrid.linked.config import LinkedConfig
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
@@ -27,8 +27,11 @@ KS = (2, 3, 5, 10, 20, 50)
 """Class sizes that are compared, beside the configured one."""
 LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Suppression limits that are compared, beside the configured one: shares of the records, 0..1."""
-_STAGES = READ, PROTECT, SAMPLE, TRADEOFF
-"""Whose code decides the points."""
+_CODE = (
+    *(stage.roots for stage in (READ, PROTECT, SAMPLE, TRADEOFF)),
+    Roots(("hybrid.anonymize.search.rule_costs", "hybrid.hierarchy.level_words")),
+)
+"""Code that decides the points, the costs of rules, and the words."""
 WHY = {
     "private": Problem(
         "a differentially private table has no trade-off between k and suppression: noise protects, and no record is "
@@ -181,7 +184,7 @@ def basis(config: RunConfig | LinkedConfig) -> str:
 
     Of what is searched (:func:`searched`), and of the code of the search.
     """
-    return fingerprint(searched(config), [code_behind(one.roots) for one in _STAGES])
+    return fingerprint(searched(config), [code_behind(one) for one in _CODE])
 
 
 def searched(config: RunConfig | LinkedConfig) -> str:
