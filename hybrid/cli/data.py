@@ -9,7 +9,7 @@ import typer
 
 from hybrid.cli import console
 from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Settings, overrides
+from hybrid.cli.options import ConfigPath, Settings, StorePath, overrides
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_column import DraftColumn
+    from hybrid.store import Store
     from hybrid.table import Column, Table
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
@@ -207,10 +208,11 @@ def check(
     config: ConfigPath,
     set_: Settings = None,
     show: Annotated[bool, typer.Option("--show", help="Print the config with every default.")] = False,
+    store: StorePath = None,
 ) -> None:
     """Check everything that can be checked without running.
 
-    List all problems at once.
+    List all problems at once, and what becomes of each column.
     """
     from hybrid.linked.config import LinkedConfig, load_any
 
@@ -221,7 +223,7 @@ def check(
     from hybrid.linked.check import diagnose_linked
     from hybrid.pipeline.check import diagnose
 
-    _report(diagnose_linked(loaded) if isinstance(loaded, LinkedConfig) else diagnose(loaded))
+    _report(diagnose_linked(loaded) if isinstance(loaded, LinkedConfig) else diagnose(loaded, store=_opened(store)))
 
 
 def trade_off(
@@ -232,8 +234,9 @@ def trade_off(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write the points as JSON.")] = None,
     set_: Settings = None,
+    store: StorePath = None,
 ) -> None:
-    """Show what k and the suppression limit cost.
+    """Show what k, the suppression limit and each rule cost every column.
 
     The least loss at each pair, by the exact search.
     """
@@ -242,20 +245,35 @@ def trade_off(
     from hybrid.base.atomic import write_json
     from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of
     from hybrid.linked.config import load_any
+    from hybrid.pipeline.level_costs import column_words, rule_sentences
 
     with console.progress() as progress:
-        found = trade_off_of(load_any(config, overrides(set_)), k or KS, limit or LIMITS, progress)
+        loaded = load_any(config, overrides(set_))
+        found = trade_off_of(loaded, k or KS, limit or LIMITS, progress, _opened(store))
     if out is not None:
         write_json(out, found.to_json(), private=True)
+    names = list(found.words.of)
     grid = Grid("k", "suppression limit", found.loss, "suppressed", "classes", "levels")
     for point in found.points:
         here = " (configured)" if (point.k, point.suppression_limit) == (found.k, found.limit) else ""
-        levels = "  ".join(f"{name} {level}" for name, level in (point.levels or {}).items())
+        levels = "" if point.levels is None else "; ".join(f"{name}: {found.words.at(point, name)}" for name in names)
         loss = "not possible" if point.loss is None else f"{point.loss:.4f}"
         share = "-" if point.suppressed is None else f"{point.suppressed / found.records:.2%}"
         classes = "-" if point.classes is None else f"{point.classes:,}"
         grid.add_row(f"{point.k}{here}", f"{point.suppression_limit:.1%}", loss, share, classes, levels)
     console.out.print(grid)
+    for name in names:
+        changes = found.across(name)
+        console.line("note", ". ".join([f"{name}: {column_words(found.costs, found.words, name)}", *changes]))
+    for sentence in rule_sentences(found.costs, found.words, found.loss):
+        console.line("note", sentence)
+
+
+def _opened(place: str | None) -> Store | None:
+    """The store at a place; None where none is named."""
+    from hybrid.store import StorePlace
+
+    return None if place is None else StorePlace(place).open()
 
 
 for _action in (hierarchy_show, hierarchy_check, hierarchy_set, hierarchy_extend):

@@ -121,7 +121,7 @@ def _content(found: TradeOff, config: RunConfig | LinkedConfig, request: Request
         "table": [[_cell(found, point, chosen, here) for point in found.points if point.k == one] for one in ks],
         "chosen": _cell(found, chosen, chosen, here),
         "here": _cell(found, here, chosen, here),
-        "levels": sorted((chosen.levels or {}).items()),
+        "levels": [(name, found.words.at(chosen, name)) for name in found.words.of],
         "more": _more(found, chosen, here),
         "in_points": bool(_scale(found)),
     }

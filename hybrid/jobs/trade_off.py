@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from hybrid.anonymize.search.rule_costs import RuleCosts, rule_costs
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import file_stamp, fingerprint
 from hybrid.base.progress import Progress, silent
-from hybrid.base.source_code import code_behind
+from hybrid.base.source_code import Roots, code_behind
 from hybrid.linked.config import LinkedConfig
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.level_costs import LevelWords
+from hybrid.pipeline.level_findings import trial_seed
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import PROTECT, READ, SAMPLE, TRADEOFF
+from hybrid.pipeline.starter.column_names import ages_among
+from hybrid.store import Store
 
 KS = (2, 3, 5, 10, 20, 50)
 """Class sizes that are compared, beside the configured one."""
 LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Suppression limits that are compared, beside the configured one: shares of the records, 0..1."""
-_STAGES = READ, PROTECT, SAMPLE, TRADEOFF
-"""Whose code decides the points."""
+_CODE = (
+    *(stage.roots for stage in (READ, PROTECT, SAMPLE, TRADEOFF)),
+    Roots(("hybrid.anonymize.search.rule_costs", "hybrid.hierarchy.level_words")),
+)
+"""Code that decides the points, the costs of rules, and the words."""
 WHY = {
     "private": Problem(
         "a differentially private table has no trade-off between k and suppression: noise protects, and no record is "
@@ -55,6 +62,10 @@ class TradeOff:
         Training records that the search was about.
     points : tuple of TradeoffPoint
         By k, then by limit, ascending.
+    words : LevelWords
+        The levels of each quasi-identifier in words.
+    costs : RuleCosts
+        At the configured k and limit: with all rules, with k alone, and with k and each rule.
     """
 
     of: str
@@ -63,6 +74,8 @@ class TradeOff:
     limit: float
     records: int
     points: tuple[TradeoffPoint, ...]
+    words: LevelWords
+    costs: RuleCosts
 
     def at(self, k: int, limit: float) -> TradeoffPoint:
         """Nearest searched point that is at least as strict.
@@ -77,14 +90,30 @@ class TradeOff:
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types; no cell value."""
-        points = [one.to_json() | {"gap": one.gap if math.isfinite(one.gap) else None} for one in self.points]
-        return asdict(self) | {"points": points}
+        of = {"of": self.of, "loss": self.loss, "k": self.k, "limit": self.limit, "records": self.records}
+        points = [one.to_json() for one in self.points]
+        return of | {"points": points, "words": self.words.of, "costs": self.costs.to_json()}
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> TradeOff:
         """Read what :meth:`to_json` wrote."""
-        known = [one | {"gap": math.inf if one["gap"] is None else one["gap"]} for one in content["points"]]
-        return cls(**content | {"points": tuple(TradeoffPoint(**one) for one in known)})
+        points = tuple(TradeoffPoint.from_json(one) for one in content["points"])
+        words = LevelWords({name: tuple(levels) for name, levels in content["words"].items()})
+        return cls(**content | {"points": points, "words": words, "costs": RuleCosts.from_json(content["costs"])})
+
+    def across(self, column: str) -> Iterator[str]:
+        """Sentences about a column at other k, and at other limits.
+
+        Each sentence lists the points at which it changes; none where nothing changes.
+        """
+        for what, points in (
+            ("k", [(str(one.k), one) for one in self.points if one.suppression_limit == self.limit]),
+            ("limit", [(f"{one.suppression_limit:.0%}", one) for one in self.points if one.k == self.k]),
+        ):
+            said = [(name, self.words.at(one, column)) for name, one in points]
+            changes = [pair for at, pair in enumerate(said) if at == 0 or pair[1] != said[at - 1][1]]
+            if len(changes) > 1:
+                yield f"from {what} = " + ", ".join(f"{name}: {words}" for name, words in changes)
 
 
 def trade_off_of(
@@ -92,6 +121,7 @@ def trade_off_of(
     ks: Sequence[int] = KS,
     limits: Sequence[float] = LIMITS,
     progress: Progress = silent,
+    store: Store | None = None,
 ) -> TradeOff:
     """Search the least loss at every pair of k and suppression limit.
 
@@ -106,6 +136,8 @@ def trade_off_of(
         Shares of records that may be left out, 0..1; the configured one is added.
     progress : Progress
         Called by the search.
+    store : Store, optional
+        Where runs keep their stages: the protected records are taken from there.
 
     Raises
     ------
@@ -117,18 +149,19 @@ def trade_off_of(
     reason = no_curve(config)
     if reason is not None:
         raise ConfigError(WHY[reason])
-    pipeline = (
-        LinkedRun(config, progress=progress).person
-        if isinstance(config, LinkedConfig)
-        else Pipeline(config, progress=progress)
-    )
+    person = config.person if isinstance(config, LinkedConfig) else config
+    how = trial_seed(person.seed, store), store, progress
+    pipeline = LinkedRun(config, *how).person if isinstance(config, LinkedConfig) else Pipeline(config, *how)
     stages = pipeline.anonymization
     assert stages is not None
-    options, train = stages.options, stages.coarsened
+    options, known = stages.options, (stages.coarsened, stages.hierarchies, stages.options)
     asked = sorted({*ks, options.k}), sorted({*limits, options.suppression_limit})
-    points = tradeoff(train, stages.hierarchies, options, *asked, progress, stages.population)
+    points = tradeoff(*known, *asked, progress, stages.population)
     here = options.k, options.suppression_limit
-    return TradeOff(basis(config), options.loss.name, *here, len(train), tuple(points))
+    chosen = next(one for one in points if (one.k, one.suppression_limit) == here)
+    costs = rule_costs(*known, stages.population, chosen)
+    words = LevelWords.named(stages.hierarchies, ages_among(stages.hierarchies))
+    return TradeOff(basis(config), options.loss.name, *here, len(known[0]), tuple(points), words, costs)
 
 
 def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] | None:
@@ -151,7 +184,7 @@ def basis(config: RunConfig | LinkedConfig) -> str:
 
     Of what is searched (:func:`searched`), and of the code of the search.
     """
-    return fingerprint(searched(config), [code_behind(one.roots) for one in _STAGES])
+    return fingerprint(searched(config), [code_behind(one) for one in _CODE])
 
 
 def searched(config: RunConfig | LinkedConfig) -> str:

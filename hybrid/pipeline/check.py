@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from math import prod
 from typing import TypeVar
 
 import numpy as np
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.findings import Finding
 from hybrid.base.manifest import Recorder
@@ -20,7 +17,6 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation.attacks.contrastive import TORCH_HINT
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.run_metrics import check_options, metrics_of
-from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import SYNTHETIC, check_targets
 from hybrid.pipeline.column_findings import column_findings
@@ -30,6 +26,7 @@ from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
+from hybrid.pipeline.level_findings import level_findings
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
 from hybrid.pipeline.small_sample import small_sample
@@ -41,6 +38,7 @@ from hybrid.protect import text_problems
 from hybrid.publication.approvers import unproven_problem
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
+from hybrid.store import Store
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
@@ -51,13 +49,11 @@ from hybrid.table.split import split
 from hybrid.table.text import as_text
 
 T = TypeVar("T")
-MOST_SEARCHED = 200_000
-"""Combinations of levels up to which a check looks for the best one."""
 _EXAMPLES = 5
 _LONGEST_EXAMPLE = 60
 
 
-def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
+def diagnose(config: RunConfig, table: Table | None = None, store: Store | None = None) -> list[Finding]:
     """Check everything that can be checked without running.
 
     Gives all problems, not only the first.
@@ -68,6 +64,8 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
         As :func:`hybrid.pipeline.config.load_config` gives it.
     table : Table, optional
         The table, where it was read already.
+    store : Store, optional
+        Where runs keep their stages: what a run will protect and search is taken from there, or left there for it.
 
     Returns
     -------
@@ -87,7 +85,7 @@ def diagnose(config: RunConfig, table: Table | None = None) -> list[Finding]:
     if whole is not None:
         table = whole.without_undecided()
         findings = [_size(whole), *findings]
-        findings += _stages(config, table, whole, elsewhere=there is not None)
+        findings += _stages(config, table, whole, store, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
         findings += _roles(config, whole)
         if config.privacy is None:
@@ -239,8 +237,14 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
     if static:
         yield Finding("note", f"the same in all rows of every person: {', '.join(static)}")
     if config.draws_persons:
-        order = config.data.order or "the file"
+        order = table.schema.order or "the file"
         yield Finding("ok", f"{config.synthesize.generator} draws persons with all their rows, in the order of {order}")
+        if config.data.order is not None and table.schema.order is None:
+            yield Finding(
+                "note",
+                f"data.order: {config.data.order} is undecided, so that nothing orders the rows of a person",
+                f"set data.columns.{config.data.order}.role: {CHOICES}",
+            )
     elif config.data.several_rows and not config.synthesize.is_off:
         yield Finding(
             "note",
@@ -255,7 +259,7 @@ def _examples(table: Table, name: str) -> str:
     return ", ".join(as_text(distinct, table.schema[name]).str.strip().str.slice(0, _LONGEST_EXAMPLE))
 
 
-def _stages(config: RunConfig, table: Table, whole: Table, *, elsewhere: bool) -> list[Finding]:
+def _stages(config: RunConfig, table: Table, whole: Table, store: Store | None, *, elsewhere: bool) -> list[Finding]:
     """Findings about the ability of each stage to run on this table.
 
     Not of anonymization that was decided elsewhere.
@@ -289,7 +293,7 @@ def _stages(config: RunConfig, table: Table, whole: Table, *, elsewhere: bool) -
         steps = _attempt(findings, lambda: technique_findings(options, train.schema.without_identifiers()))
         return findings + (steps or [])
     if hierarchies is not None and not any(finding.level == "error" for finding in findings):
-        findings += _prepared(options, train, hierarchies)
+        findings += _attempt(findings, lambda: list(level_findings(config, table, store))) or []
     return findings
 
 
@@ -337,43 +341,6 @@ def _protection(config: RunConfig, people: Table) -> list[Finding]:
         *map(Finding.error, text_problems(people, options, config.k, row_holders(people), generalized=generalized)),
         *([note] if kept else []),
     ]
-
-
-def _prepared(options: AnonymizeOptions, train: Table, hierarchies: Mapping[str, Hierarchy]) -> list[Finding]:
-    findings: list[Finding] = []
-    if options.population is not None:
-        return findings
-    people = train.without_identifiers()
-    task = _attempt(findings, lambda: prepare(people, hierarchies, options, None))
-    nodes = prod(hierarchies[name].n_levels for name in train.schema.quasi_identifiers)
-    findings.append(Finding("ok", f"{nodes:,} combinations of levels to choose from"))
-    if task is not None and nodes <= MOST_SEARCHED and options.engine == "exact" and options.recoding == "global":
-        findings += _attempt(findings, lambda: [_price(options, people, hierarchies)]) or []
-    return findings
-
-
-def _price(options: AnonymizeOptions, people: Table, hierarchies: Mapping[str, Hierarchy]) -> Finding:
-    """Cost of privacy at the configured suppression limit and at others.
-
-    It comes from the real search.
-    """
-    limits = sorted({0.0, 0.02, 0.1, options.suppression_limit})
-    points = tradeoff(people, hierarchies, options, (options.k,), limits)
-    here = next(point for point in points if point.suppression_limit == options.suppression_limit)
-    if here.loss is None:
-        return Finding(
-            "error",
-            f"no combination of levels holds the privacy models with {100 * options.suppression_limit:g} % suppression",
-            "raise anonymize.suppression_limit, or use a smaller k or weaker models",
-        )
-    unit = f"{options.loss.name} of " if options.loss.name != "loss" else ""
-    costs = [
-        f"{100 * point.suppression_limit:g} % suppression costs {unit}"
-        + (f"{100 * point.loss:.0f} % information" if options.loss.name == "loss" else f"{point.loss:.4g}")
-        for point in points
-        if point.loss is not None
-    ]
-    return Finding("note", f"k={options.k}: {', '.join(costs)}")
 
 
 def _unknown_columns(config: RunConfig, table: Table) -> Iterator[Problem]:

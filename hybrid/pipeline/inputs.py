@@ -35,10 +35,12 @@ class Inputs:
         Gets the seconds and the memory of reading.
     progress : Progress
         Called when reading begins.
+    read : Table, optional
+        The table, where it was read already.
     """
 
-    def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress) -> None:
-        self.config, self.recorder, self.progress = config, recorder, progress
+    def __init__(self, config: RunConfig, recorder: Recorder, progress: Progress, read: Table | None = None) -> None:
+        self.config, self.recorder, self.progress, self._read = config, recorder, progress, read
 
     @property
     def whole(self) -> WholeTable | None:
@@ -51,6 +53,8 @@ class Inputs:
     @cached_property
     def table(self) -> Table:
         """The whole input table."""
+        if self._read is not None:
+            return self._read
         self.progress(READ.name, 0, 1)
         with self.recorder.stage(READ.name):
             table = self.config.load_table()

@@ -51,7 +51,8 @@ class PersonOptions(Options):
     and the risk that one of them is recognized is reported. null: there are none."""
     order: str | None = Field(default=None, min_length=1)
     """The date, time or number by which the rows of a person are ordered. Synthetic persons have their rows in this
-    order; the generator must be one that learns persons. null: the order of the file."""
+    order; the generator must be one that learns persons. null, and as long as the column is undecided: the order of the
+    file."""
 
     @field_validator("person", "household")
     @classmethod

@@ -52,13 +52,13 @@ def with_order(table: Table, name: str | None) -> Table:
     table : Table, n rows
         With the column.
     name : str or None
-        A date, a time or a number; rows without a value come last, rows with equal values keep their order. None: the
-        table stays as it is.
+        A date, a time or a number; rows without a value come last, rows with equal values keep their order. None, or an
+        undecided column, which enters no run: the table stays as it is.
 
     Raises
     ------
     ConfigError
-        The column does not exist, is undecided, or has no order.
+        The column does not exist, or has no order.
     """
     if name is None:
         return table
@@ -69,9 +69,7 @@ def with_order(table: Table, name: str | None) -> Table:
         )
     column = table.schema[name]
     if column.role is Role.UNDECIDED:
-        raise ConfigError(
-            f"data.order: the column {name!r} is undecided, so it enters no run", hint=f"set data.columns.{name}.role"
-        )
+        return table
     if not column.kind.is_continuous:
         raise ConfigError(
             f"data.order: {name!r} is a {column.kind} column, which has no order",

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
+from hybrid.base.arrays import Codes, Mask
 from hybrid.table.persons import constant_within
 from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
 
 SURROGATES = "^SY*[0-9]+$"
 """Regular expression of texts that surrogates may equal."""
+_FEW = 5
+"""Gaps, or values, up to which an identifier is filled, or empty, throughout: fewer would tell of few people."""
+MOST_TELLING = 20
+"""Values of a column up to which each of them may tell whether an identifier is empty."""
 
 
 def with_surrogates(
@@ -22,6 +28,10 @@ def with_surrogates(
     after: tuple[int, int] = (0, 0),
 ) -> Table:
     """Add the missing identifier columns of ``schema``, filled with surrogates.
+
+    An identifier is empty where the source has none: in the rows that a column of the table tells, if each of its
+    values (or its gaps) always goes with a gap or never, and else in as many rows as in the source. The surrogates of a
+    row differ from column to column.
 
     Parameters
     ----------
@@ -44,23 +54,64 @@ def with_surrogates(
     -------
     Table
         n rows; integers are numbered above the source's longest identifier, texts are "S" and a number with
-        another letter where the source uses that form; dates, decimals and booleans are left missing.
+        another letter where the source uses that form; dates, decimals and booleans are left missing. Columns that
+        number persons (``person``) have no gaps.
     """
     owners = None if table.persons is None else pd.factorize(table.persons)[0]
     of_person = {*person, *constant_within(source, schema.identifiers)}
-    known = {
-        column.name: _known(column, source, elsewhere or {}) for column in schema if column.name not in table.schema
-    }
-    frame = {}
-    for column in schema:
-        if column.name in table.schema:
-            frame[column.name] = table.frame[column.name]
-        elif owners is not None and column.name in of_person:
-            numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, known[column.name], after[1])
-            frame[column.name] = numbers.take(owners).reset_index(drop=True)
+    absent = [column for column in schema if column.name not in table.schema]
+    frame = {name: table.frame[name] for name in table.schema.names}
+    for place, column in enumerate(absent):
+        known, step = _known(column, source, elsewhere or {}), (place, len(absent))
+        if owners is not None and column.name in of_person:
+            numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, known, after[1], step)
+            found = numbers.take(owners).reset_index(drop=True)
         else:
-            frame[column.name] = _surrogates(column, len(table), known[column.name], after[0])
-    return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(table))), schema, table.persons)
+            found = _surrogates(column, len(table), known, after[0], step)
+        gaps = None if column.name in person else gaps_like(source, column.name, table, owners)
+        frame[column.name] = found if gaps is None else found.mask(gaps)
+    ordered = pd.DataFrame(frame, index=pd.RangeIndex(len(table)), columns=pd.Index(schema.names))
+    return Table(ordered, schema, table.persons)
+
+
+def gaps_like(source: Table, name: str, table: Table, owners: Codes | None = None) -> Mask | None:
+    """Mask of the rows without an identifier.
+
+    Parameters
+    ----------
+    source : Table
+        With the column.
+    name : str
+        The column.
+    table : Table, n rows
+        Rows that get it, with other columns of the source.
+    owners : numpy.ndarray, shape (n,), int, optional
+        Number of the person of each row: where no column tells the gaps, all rows of a person have them or none.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), bool, or None
+        None where fewer than five rows are empty; all of them where fewer than five are not.
+    """
+    empty = source.frame[name].isna().to_numpy()
+    if empty.sum() < _FEW:
+        return None
+    if (~empty).sum() < _FEW:
+        return np.ones(len(table), dtype=bool)
+    for column in table.schema:
+        if column.name in source.schema:
+            values, own = source.frame[column.name], table.frame[column.name]
+            if values.nunique() > MOST_TELLING:
+                values, own = values.isna(), own.isna()
+            both = pd.concat([values.astype(object), own.astype(object)], ignore_index=True)
+            codes = pd.factorize(both, use_na_sentinel=False)[0]
+            with_gap, without = codes[: len(empty)][empty], codes[: len(empty)][~empty]
+            if not np.isin(with_gap, without).any():
+                return np.isin(codes[len(empty) :], with_gap)
+    places = np.arange(len(table)) if owners is None else owners
+    share = float(empty.mean())
+    spread: Mask = np.floor((places + 1) * share) > np.floor(places * share)
+    return spread
 
 
 def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int]]) -> pd.Series:
@@ -78,16 +129,22 @@ def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int
     return values
 
 
-def _surrogates(column: Column, n: int, source: pd.Series, after: int = 0) -> pd.Series:
+def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tuple[int, int]) -> pd.Series:
+    """Surrogates after those of other tables.
+
+    Of several columns, each takes every so-manieth number from its own place on.
+    """
+    place, columns = step
+    numbers = range(after * columns + place + 1, (after + n) * columns + place + 1, columns)
     if column.kind is Kind.INTEGER:
         longest = int(source.dropna().abs().astype(str).str.len().max()) if source.notna().any() else 1
-        first = 10 ** min(longest, 17) + after
-        return pd.Series(range(first + 1, first + n + 1), dtype="Int64")
+        first = 10 ** min(longest, 17)
+        return pd.Series([first + number for number in numbers], dtype="Int64")
     if column.kind is Kind.CATEGORICAL:
         taken = set(source.dropna().astype(str))
-        width = max(6, len(str(after + n)))
+        width = max(6, len(str((after + n) * columns)))
         prefix = "S"
         while any(text.startswith(prefix) and text[len(prefix) :].isdigit() for text in taken):
             prefix += "Y"
-        return pd.Series([f"{prefix}{i:0{width}d}" for i in range(after + 1, after + n + 1)], dtype="category")
+        return pd.Series([f"{prefix}{number:0{width}d}" for number in numbers], dtype="category")
     return pd.Series([None] * n, dtype=DTYPES[column.kind])

@@ -42,6 +42,10 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.to_csv(folder / "visits.csv", index=False)
     draft = Draft.read(_initialized(folder, "visits.csv"))
     draft.columns["town"].role = "insensitive"
+    (folder / "hierarchies" / "admission_date.yaml").write_text("type: dates\nlevels: [month, quarter, year]\n")
+    draft.columns["admission_date"].role = "quasi_identifier"
+    draft.columns["admission_date"].hierarchy = "hierarchies/admission_date.yaml"
+    draft.columns["left"].role = "insensitive"
     draft.write(folder / "config.yaml", force=True)
     return folder
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hybrid.anonymize.search.rule_costs import RuleCost, RuleCosts
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
@@ -17,12 +19,16 @@ from hybrid.jobs.trade_off import TradeOff, basis, no_curve, trade_off_of
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.level_costs import LevelWords
 from tests.desk.open_desk import OpenDesk, Visitor, opened
 
 Own = tuple[Visitor, OpenDesk, Path]
+POINT = TradeoffPoint(5, 0.02, 0.1, {"age": 1}, 0, 1, float("inf"))
 GRID = TradeOff(
     "x", "loss", 5, 0.02, 100,
-    tuple(TradeoffPoint(k, limit, 0.1, {}, 0, 1, float("inf")) for k in (2, 5, 10) for limit in (0.0, 0.02, 0.1)),
+    tuple(replace(POINT, k=k, suppression_limit=limit) for k in (2, 5, 10) for limit in (0.0, 0.02, 0.1)),
+    LevelWords({"age": ("kept as it is", "5-year groups", "left out")}),
+    RuleCosts(POINT, POINT, (RuleCost("l-diversity of illness", POINT),)),
 )  # fmt: skip
 
 

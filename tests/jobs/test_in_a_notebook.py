@@ -29,6 +29,7 @@ def draft(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Draf
     path = tmp_path_factory.mktemp("policy") / "policy.yaml"
     path.write_text(yaml.safe_dump(POLICY))
     draft = hybrid.guess(frame)
+    draft.columns["admission_date"].role = "insensitive"
     draft["seed"] = 1
     draft["protect"] = {"columns": {"diagnosis": "sample"}}
     draft["evaluate.metrics"] = ["identical_match", "total_variation", "k_reached"]

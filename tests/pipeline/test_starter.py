@@ -45,14 +45,15 @@ def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
     assert roles["patient_id"] == "identifier"
     assert roles["diagnosis"] == "sensitive"
     assert {name for name, role in roles.items() if role == "quasi_identifier"} == {
-        *("age", "sex", "postcode", "nationality", "occupation", "admission_date")
+        *("age", "sex", "postcode", "nationality", "occupation")
     }
+    assert roles["admission_date"] == "undecided", "do others know it? somebody has to say"
     assert config.data.columns["readmitted"].target
     assert config.data.path == f"../demo/admissions.{format}"
     pipeline = Pipeline(config, seed=1)
     assert pipeline.anonymized is not None
     assert pipeline.anonymized.result.min_class_size >= 5
-    assert pipeline.synthetic.schema.names == read_table(data, config.data).schema.names
+    assert pipeline.synthetic.schema.names == read_table(data, config.data).without_undecided().schema.names
 
 
 def test_adult_runs_from_a_guess(census: Path, tmp_path: Path) -> None:
@@ -206,7 +207,20 @@ def test_one_row(tmp_path: Path) -> None:
         ("bookpageID", [f"B{i // 2}" for i in range(60)], Role.UNDECIDED),
         ("raceethnicity", ["Black", "White", "Other"] * 10, Role.QUASI_IDENTIFIER),
         ("tract_ce", [f"{100 * (i % 9)}" for i in range(30)], Role.QUASI_IDENTIFIER),
-        ("DateofHire", [f"2020-01-{i % 28 + 1:02}" for i in range(30)], Role.QUASI_IDENTIFIER),
+        ("DateofHire", [f"2020-01-{i % 28 + 1:02}" for i in range(30)], Role.UNDECIDED),
+        ("Aufnahmedatum", [f"{i % 28 + 1:02}.01.2020" for i in range(30)], Role.UNDECIDED),
+        ("admitted", [f"2020-01-{i % 28 + 1:02}" for i in range(30)], Role.UNDECIDED),
+        ("date_sortie", [f"2020-01-{i % 28 + 1:02}" for i in range(30)], Role.UNDECIDED),
+        ("todesdatum", [f"2020-01-{i % 28 + 1:02}" for i in range(30)], Role.QUASI_IDENTIFIER),
+        ("agea", [f"{i % 60 + 15}" for i in range(90)], Role.QUASI_IDENTIFIER),
+        ("eduyrs", [f"{i % 20}" for i in range(90)], Role.QUASI_IDENTIFIER),
+        ("JobSatisfaction", [f"{i % 4 + 1}" for i in range(30)], Role.INSENSITIVE),
+        ("Arbeitszufriedenheit (Zufriedenheit)", [f"{i % 7 + 1}" for i in range(30)], Role.INSENSITIVE),
+        ("quality of family relationships", [f"{i % 5 + 1}" for i in range(30)], Role.INSENSITIVE),
+        ("pan_day", [f"{i % 104 + 4}" for i in range(400)], Role.INSENSITIVE),
+        ("visit_no", [f"{i % 3 + 1}" for i in range(90)], Role.INSENSITIVE),
+        ("visit_no", [f"{i // 2 + 1}" for i in range(90)], Role.IDENTIFIER),
+        ("patient_no", [f"{i % 3 + 1}" for i in range(90)], Role.IDENTIFIER),
         ("Annual Salary", [f'"{40 + i},448.00"' for i in range(30)], Role.UNDECIDED),
         ("Kosten", [f"{i}50 €" for i in range(30)], Role.UNDECIDED),
         ("stage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
@@ -234,7 +248,7 @@ def test_the_person_of_several_rows_is_the_patient_and_not_the_physician(tmp_pat
     assert guessed.person == "patient_id"
     roles = {column.column.name: column.role.role for column in guessed.columns}
     assert roles["physician_id"] is Role.IDENTIFIER
-    assert roles["date_of_admission"] is Role.QUASI_IDENTIFIER
+    assert roles["date_of_admission"] is Role.UNDECIDED
 
 
 def test_of_repeated_names_the_one_that_tells_most_persons_apart_is_the_person(tmp_path: Path) -> None:
@@ -252,6 +266,94 @@ def test_hierarchies_are_for_their_owner_alone(tmp_path: Path) -> None:
     *hierarchies, _ = guess_config(data).write(tmp_path / "config.yaml")
     assert "d" in (tmp_path / "hierarchies" / "sex.csv").read_text()
     assert {stat.S_IMODE(path.stat().st_mode) for path in hierarchies} == {0o600}
+
+
+def _patients(rows: int = 600) -> pd.DataFrame:
+    """Age decides about disease; ``text`` tells the class of the score, ``same`` is constant."""
+    rng = np.random.default_rng(5)
+    age = rng.integers(1, 90, rows)
+    score = rng.integers(1, 9, rows)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "sex": rng.choice(["f", "m"], rows),
+            "disease": ((age > 60) & (rng.random(rows) < 0.2)).astype(int),
+            "diagnosis_group": np.where(age < 40, "none", rng.choice(["a", "b", "c"], rows)),
+            "score": score,
+            "score_text": np.where(score > 6, "high", "low"),
+            "salary": 1,
+            "stroke": (rng.random(rows) < 0.1).astype(int),
+        }
+    )
+
+
+def _written(frame: pd.DataFrame, folder: Path, name: str = "patients") -> tuple[GuessedConfig, str]:
+    frame.to_csv(folder / f"{name}.csv", index=False)
+    guessed = guess_config(folder / f"{name}.csv")
+    return guessed, guessed.to_yaml(folder)
+
+
+def test_no_rule_is_proposed_whose_rare_value_it_would_spread_over_everybody(tmp_path: Path) -> None:
+    """Nobody below 60 is ill: with two values in every class age was left out, and nothing said so."""
+    frame = _patients()[["age", "sex", "disease"]]
+    guessed, text = _written(frame, tmp_path)
+    (rule,) = guessed.rules
+    assert rule.against and any(rule.against in note and "l-diversity of disease" in note for note in guessed.notes)
+    guessed.write(tmp_path / "config.yaml")
+    assert load_config(tmp_path / "config.yaml").anonymize is not None
+    assert load_config(tmp_path / "config.yaml").anonymize.models == ()  # type: ignore[union-attr]
+    assert "  # models: [{model: l_diversity, kind: distinct, l: 2, attribute: disease}]" in text
+
+
+def test_a_rule_is_proposed_where_it_costs_little_and_not_where_it_costs_a_column(tmp_path: Path) -> None:
+    """Half of the people have no diagnosis, all of them young: the share alone would let the rule pass."""
+    dear, _ = _written(_patients()[["age", "sex", "diagnosis_group"]], tmp_path)
+    assert dear.rules[-1].against.startswith("because of l-diversity of diagnosis_group, age would be ")
+    rng = np.random.default_rng(1)
+    cheap, text = _written(_patients()[["age", "sex"]].assign(diagnosis=rng.choice(["a", "b", "c"], 600)), tmp_path)
+    assert [rule.against for rule in cheap.rules] == [""]
+    assert "\n  models: [{model: l_diversity, kind: distinct, l: 2, attribute: diagnosis}]   # review\n" in text
+
+
+def test_target_and_secrets_are_asked_and_never_constants_or_told_by_others(tmp_path: Path) -> None:
+    guessed, text = _written(_patients().drop(columns="diagnosis_group"), tmp_path, "stroke")
+    asked = [note for note in guessed.notes if note.startswith("what ")]
+    assert any("what will users predict? no column is marked, perhaps stroke:" in note for note in asked)
+    assert any("what do attackers want to learn? disease, score is a guess" in note for note in asked)
+    assert "evaluate: {secrets: [disease, score]}" in text and all(f"# review: {note}" in text for note in asked)
+    frame = _patients().assign(churned=lambda one: one["stroke"], churn_code=lambda one: one["stroke"] + 5)
+    targets = [one.column.name for one in _written(frame, tmp_path)[0].columns if one.role.target]
+    assert targets == [], "each is told by another column"
+    frame = _patients().drop(columns="stroke").assign(churn=lambda one: (one["age"] % 7 == 0).astype(int))
+    targets = [one.column.name for one in _written(frame.drop(columns="age"), tmp_path)[0].columns if one.role.target]
+    assert targets == ["churn"]
+
+
+def test_numbers_of_codes_are_categories(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {name: rng.choice([162864005, 44054006, 59621000], 90) for name in ("CODE", "REASONCODE", "icd")}
+    )
+    guessed, _ = _written(frame.assign(count=range(90), episodes=rng.integers(1, 9, 90)), tmp_path)
+    kinds = {one.column.name: one.column.kind for one in guessed.columns}
+    assert {name for name, kind in kinds.items() if kind is Kind.CATEGORICAL} == {"CODE", "REASONCODE", "icd"}
+
+
+def test_numbers_that_hold_a_birth_are_offered_to_be_split(tmp_path: Path) -> None:
+    rng, rows = np.random.default_rng(3), 300
+    days = rng.integers(20, 99, rows) * 10_000 + rng.integers(1, 13, rows) * 100 + rng.integers(1, 29, rows)
+    births = days + 5_000 * rng.integers(0, 2, rows)
+    guessed, _ = _written(
+        pd.DataFrame({"birth_number": births, "card_number": rng.integers(10**5, 10**6, rows)}), tmp_path
+    )
+    reasons = {one.column.name: one.role.reason for one in guessed.columns}
+    assert "holds dates of birth, and more: write them into a column of their own" in reasons["birth_number"]
+    assert "dates of birth" not in reasons["card_number"]
+
+
+def test_a_constant_column_is_never_asked_whose_a_row_is(tmp_path: Path) -> None:
+    guessed, _ = _written(pd.DataFrame({"name": ["ESS9"] * 60, "agea": range(60)}), tmp_path)
+    assert not any("whose is a row?" in note for note in guessed.notes)
 
 
 def test_nothing_is_overwritten_unless_told(tmp_path: Path) -> None:

@@ -18,7 +18,10 @@ from tests.synthesize.visits import STATIC, visits
 RECORDS: dict[str, dict[str, Any]] = {
     "cart": {"generator": "cart", "options": {"min_leaf": 20}},
     "cart_shallow": {"generator": "cart", "options": {"min_leaf": 10, "max_depth": 2, "smoothing": 20}},
-    "cart_methods": {"generator": "cart", "options": {"methods": {"cost": "linear", "ill": "logistic"}}},
+    "cart_methods": {
+        "generator": "cart",
+        "options": {"min_leaf": 50, "methods": {"cost": "linear", "ill": "logistic"}},
+    },
     "baynet": {"generator": "baynet"},
     "privbayes": {"generator": "privbayes", "options": {"epsilon": 5.0}},
 }

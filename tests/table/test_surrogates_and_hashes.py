@@ -54,8 +54,55 @@ def test_rows_of_a_synthetic_person_share_the_surrogates_of_a_person() -> None:
     source = replace(source, persons=np.array([0, 0, 1]))
     drawn = replace(source.only(["x"]), persons=np.array([4, 9, 4]))
     found = with_surrogates(drawn, source.schema, source, ["patient"]).frame
-    assert found["visit"].tolist() == [11, 12, 13]
-    assert found["patient"].tolist() == found["name"].tolist() == ["S000001", "S000002", "S000001"]
+    assert found["visit"].tolist() == [11, 14, 17]
+    assert found["patient"].tolist() == ["S000003", "S000006", "S000003"]
+    assert found["name"].tolist() == ["S000002", "S000005", "S000002"]
+
+
+def test_surrogates_of_a_row_differ_and_are_never_given_again() -> None:
+    """Name, first name and case number of a person once read the same."""
+    values: list[object] = [f"N{at}" for at in range(12)]
+    names = ("name", "first", "case")
+    source = table_of(
+        *((name, Role.IDENTIFIER, Kind.CATEGORICAL, values) for name in names),
+        ("x", Role.INSENSITIVE, Kind.INTEGER, [1] * 12),
+    )
+    first = with_surrogates(source.only(["x"]), source.schema, source).frame
+    later = with_surrogates(source.only(["x"]).take(np.arange(5)), source.schema, source, after=(12, 12)).frame
+    together = pd.concat([first, later])
+    assert all(len(set(row)) == 3 for row in together[list(names)].to_numpy())
+    assert all(together[name].is_unique for name in names)
+
+
+@pytest.mark.parametrize("told_by", ["value", "number", "gap", "nothing", "few"])
+def test_an_identifier_stays_empty_where_the_source_has_none(told_by: str) -> None:
+    """A case number was once made for the half of the rows that have no case."""
+    rows, rng = 400, np.random.default_rng(1)
+    again = rng.random(rows) < (0.005 if told_by == "few" else 0.5)
+    cases: list[object] = [f"C{at}" if one else None for at, one in enumerate(again)]
+    cases = [None if one is not None else f"C{at}" for at, one in enumerate(cases)] if told_by == "few" else cases
+    charge = [f"F{at % 30}" if one or told_by != "gap" else None for at, one in enumerate(again)]
+    flag = [bool(one) if told_by == "value" else bool(at % 2) for at, one in enumerate(again)]
+    source = table_of(
+        ("case", Role.IDENTIFIER, Kind.CATEGORICAL, cases),
+        ("flag", Role.INSENSITIVE, Kind.BOOLEAN, list(flag)),
+        ("charge", Role.INSENSITIVE, Kind.CATEGORICAL, list(charge)),
+        ("prior", Role.INSENSITIVE, Kind.INTEGER, [1 if one or told_by != "number" else None for one in again]),
+    )
+    drawn = source.only(["flag", "charge", "prior"]).take(rng.permutation(rows)[:300])
+    found = with_surrogates(drawn, source.schema, source).frame
+    empty = found["case"].isna().to_numpy()
+    match told_by:
+        case "value":
+            assert (empty == ~found["flag"].astype(bool)).all()
+        case "number":
+            assert (empty == found["prior"].isna()).all() and empty.any()
+        case "gap":
+            assert (empty == found["charge"].isna()).all() and empty.any()
+        case "nothing":
+            assert abs(empty.mean() - source.frame["case"].isna().mean()) < 0.01
+        case _:
+            assert not empty.any(), "a gap of two people is theirs alone"
 
 
 @pytest.mark.parametrize("kind", [Kind.DATE, Kind.DECIMAL, Kind.BOOLEAN])

@@ -7,6 +7,7 @@ All searches share the distinct rows and the tables that they are grouped from
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -38,8 +39,13 @@ class TradeoffPoint:
     """Proven bound on how much smaller a loss could be; 0 when optimal."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
-        return asdict(self)
+        """As a dictionary of JSON types; an unknown gap is null."""
+        return asdict(self) | {"gap": self.gap if math.isfinite(self.gap) else None}
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> TradeoffPoint:
+        """Read what :meth:`to_json` wrote."""
+        return cls(**content | {"gap": math.inf if content["gap"] is None else content["gap"]})
 
 
 def tradeoff(

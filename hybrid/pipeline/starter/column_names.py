@@ -36,9 +36,11 @@ class Vocabulary:
         Phrases that identify a person wherever they occur in a name.
     alone : mapping
         Words that do so if there is no other.
-    known_outside, secrets, targets, sampling_weights, lasting, personal, code_words : frozenset of tuple of str
-        Phrases for quasi-identifiers, sensitive columns, prediction targets, sampling weights, traits that a person
-        keeps, traits of persons, and codes.
+    ages, known_outside, secrets, targets, sampling_weights, lasting, personal, code_words : frozenset of tuple of str
+        Phrases for ages in years, quasi-identifiers (ages among them), sensitive columns, prediction targets, sampling
+        weights, traits that a person keeps, traits of persons, and codes.
+    targets_alone, opinions, deaths : frozenset of tuple of str
+        Whole names of prediction targets; phrases for what people think or are marked with; for dates of death.
     """
 
     fillers: frozenset[str]
@@ -52,10 +54,14 @@ class Vocabulary:
     name_qualifiers: frozenset[str]
     identifiers: Mapping[Identity, frozenset[Phrase]]
     alone: Mapping[Identity, frozenset[str]]
+    ages: frozenset[Phrase]
     known_outside: frozenset[Phrase]
     secrets: frozenset[Phrase]
     targets: frozenset[Phrase]
+    targets_alone: frozenset[Phrase]
     sampling_weights: frozenset[Phrase]
+    opinions: frozenset[Phrase]
+    deaths: frozenset[Phrase]
     lasting: frozenset[Phrase]
     personal: frozenset[Phrase]
     code_words: frozenset[Phrase]
@@ -117,9 +123,13 @@ def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> P
 def vocabulary() -> Vocabulary:
     """Read the packaged vocabulary, once."""
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
-    phrased = ("known_outside", "secrets", "targets", "sampling_weights", "lasting", "personal", "code_words")
+    phrased = (
+        *("ages", "known_outside", "secrets", "targets", "targets_alone", "sampling_weights", "opinions", "deaths"),
+        *("lasting", "personal", "code_words"),
+    )
     parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
     parsed |= {key: _phrases(content[key]) for key in phrased}
+    parsed["known_outside"] |= parsed["ages"]
     parsed["identifiers"] = {kind: _phrases(phrases) for kind, phrases in content["identifiers"].items()}
     parsed["alone"] = {kind: frozenset(words) for kind, words in content["alone"].items()}
     return Vocabulary(**parsed)
@@ -153,6 +163,12 @@ def identity_of(name: str) -> Identity | None:
         if has_phrase(words, phrases):
             return kind
     return _number_or_name(words, known)
+
+
+def ages_among(names: Iterable[str]) -> frozenset[str]:
+    """Columns that are called an age, in years."""
+    known = vocabulary()
+    return frozenset(name for name in names if has_phrase(known.without_fillers(known.split(name)), known.ages))
 
 
 def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:

@@ -51,11 +51,14 @@ def guess_columns(table: Table) -> tuple[GuessedColumn, ...]:
 
 
 def learned_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
-    """Columns that enter a run with the kind they are read with."""
+    """Columns that enter a run with the kind they are read with.
+
+    Dates of events are among them, which do once they are decided.
+    """
     return [
         guessed.column.name
         for guessed in columns
-        if guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED)
+        if (guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED) or guessed.role.is_event)
         and guessed.column.kind is table.schema[guessed.column.name].kind
     ]
 
@@ -73,7 +76,8 @@ def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
         Of the table.
     """
     roles = (Role.IDENTIFIER, Role.UNDECIDED)
-    dates = [g.column.name for g in columns if g.column.kind.is_temporal and g.role.role not in roles]
+    dated = [one for one in columns if one.column.kind.is_temporal]
+    dates = [one.column.name for one in dated if one.role.role not in roles or one.role.is_event]
     fixed = constant_within(table, dates)
     gaps = {name: int(table.frame[name].isna().sum()) for name in dates if name not in fixed}
     return min(gaps, key=gaps.__getitem__, default=None)

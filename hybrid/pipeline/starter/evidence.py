@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from hybrid.pipeline.starter.column_names import Identity, identity_of, vocabulary
-from hybrid.pipeline.starter.person_numbers import FEWEST_NUMBERED
+from hybrid.pipeline.starter.person_numbers import FEWEST_NUMBERED, FEWEST_PERSONS
 from hybrid.pipeline.starter.value_patterns import NAMES, pattern_of
 from hybrid.table import Column, Kind
 from hybrid.table.checks import never_repeats
@@ -67,6 +67,8 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
     if identity == "number" and pattern is not None and pattern.what == NAMES:
         # A column "patient" may hold numbers or names.
         identity = "name"
+    if identity == "number" and _is_counter(column, values):
+        identity = None
     if identity is not None:
         return Evidence(f"its name says: {_MEANING[identity]}", identity)
     if pattern is not None and not pattern.inside:
@@ -80,6 +82,21 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
     if ends_in_number(column.name) and distinct > known / 2 and known > 1:
         return Evidence("its name says: a number, and most values occur once", strong=False)
     return None if pattern is None else Evidence(f"some of its values hold {pattern.what}", partial=True)
+
+
+def _is_counter(column: Column, values: pd.Series) -> bool:
+    """True for numbers that count visits: 1, 2, 3.
+
+    Not for numbers of people: few patients of many rows may be numbered so.
+    """
+    if column.kind is not Kind.INTEGER or vocabulary().people & set(vocabulary().split(column.name)):
+        return False
+    known = values.dropna()
+    distinct = int(known.nunique())
+    if not 1 < distinct <= FEWEST_PERSONS or len(known) < FEWEST_PERSONS * distinct:
+        return False
+    first, last = int(known.min()), int(known.max())
+    return first in (0, 1) and last - first + 1 == distinct
 
 
 def ends_in_number(name: str) -> bool:

@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
+from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.columns import guess_columns, learned_as_read
 from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.starter.person_numbers import people_again
+from hybrid.pipeline.starter.questions import questions
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.roles import GuessedRole, person_key
+from hybrid.pipeline.starter.rules import guess_rules
 from hybrid.pipeline.starter.second_people import second_people
 from hybrid.pipeline.starter.write import GuessedConfig
 from hybrid.table import Role, Table
-from hybrid.table.checks import unique_share
+from hybrid.table.checks import never_repeats, unique_share
 from hybrid.table.infer import ambiguous_dates
 from hybrid.table.options import DataOptions
 from hybrid.table.persons import with_persons
@@ -72,8 +75,20 @@ def guess_frame(frame: Frame) -> GuessedConfig:
 
 def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
     """Identifiers that repeat, or else traits that recur together."""
-    shared = [name for name in roles if roles[name].role is Role.IDENTIFIER and repeats(table.frame[name])]
+    own = [name for name, guessed in roles.items() if guessed.role is Role.IDENTIFIER]
+    if any(_numbers_people(name) and never_repeats(table.schema[name], table.frame[name]) for name in own):
+        return ()
+    shared = [name for name in own if repeats(table.frame[name]) and table.frame[name].nunique() > 1]
     return shared or people_again(table)
+
+
+def _numbers_people(name: str) -> bool:
+    """True for names of numbers of people, such as employee_number.
+
+    Not of staff, who serve many people.
+    """
+    words, known = set(vocabulary().split(name)), vocabulary()
+    return identity_of(name) == "number" and bool(words & known.people) and not words & known.staff
 
 
 def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedConfig:
@@ -90,9 +105,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
         notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
     if len(names) > MANY_COMBINATIONS:
         notes.append(f"{len(names)} quasi-identifiers are many: every one that nobody outside knows costs utility")
-    if not any(guessed.role is Role.SENSITIVE for guessed in roles.values()):
-        notes.append("no column looks sensitive: give that role to what an attacker wants to learn")
-    undecided = [name for name, guessed in roles.items() if guessed.role is Role.UNDECIDED]
+    undecided = [name for name, guessed in roles.items() if guessed.role is Role.UNDECIDED and not guessed.is_event]
     if undecided:
         notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
     if person is not None:
@@ -105,6 +118,9 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             f"whose is a row? {', '.join(shared)} repeats, but does not name one person each time: set data.person to "
             "the column that does, or to none if each row is another person"
         )
+    notes += questions(table, columns, path)
+    rules = guess_rules(with_persons(table, [] if person is None else [person]), columns)
+    notes += [f"no l-diversity of {one.model['attribute']} is proposed: {one.against}" for one in rules if one.against]
     notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
     for column in table.schema:
         if column.kind.is_temporal and column.format.arrow_type is None:
@@ -117,4 +133,4 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
         notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
     if constraints:
         notes.append(f"{len(constraints)} constraints between columns hold in all rows: decide which must be kept")
-    return GuessedConfig(path, options, table, columns, tuple(notes), person, tuple(constraints))
+    return GuessedConfig(path, options, table, columns, tuple(notes), person, tuple(constraints), rules)

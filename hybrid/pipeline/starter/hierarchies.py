@@ -9,7 +9,7 @@ import pandas as pd
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
 from hybrid.hierarchy.spec import GroupsSpec, HierarchySpec
 from hybrid.hierarchy.values import distinct_values, texts_of
-from hybrid.pipeline.starter.reading import is_code
+from hybrid.pipeline.starter.reading import is_place_code
 from hybrid.table import Column, Kind
 
 _CODE = re.compile(r"[A-Z]?[0-9][0-9A-Z.-]*\Z")
@@ -35,7 +35,7 @@ def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
         return calendar(values)
     texts = texts_of(distinct_values(values, column), column)
     codes = all(_CODE.match(text) and len(text) <= _LONGEST_CODE for text in texts)
-    if column.kind is Kind.CATEGORICAL and len(texts) > _FEW and (codes or is_code(column.name)):
+    if column.kind is Kind.CATEGORICAL and len(texts) > _FEW and (codes or is_place_code(column.name)):
         return prefixes(column, values)
     if len(texts) <= _FEW:
         return GroupsSpec(levels=({text: (text,) for text in texts},))

@@ -199,7 +199,7 @@ def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedCol
 
 def _of_event(guessed: GuessedColumn) -> GuessedColumn:
     """A column below the person table, where nothing is generalized."""
-    if guessed.role.role is not Role.QUASI_IDENTIFIER:
+    if guessed.role.role is not Role.QUASI_IDENTIFIER and not guessed.role.is_event:
         return guessed
     reason = f"{guessed.role.reason}; only the person table is generalized: drop it, or let the attacks judge it"
     return GuessedColumn(guessed.column, GuessedRole(Role.INSENSITIVE, False, reason), None)

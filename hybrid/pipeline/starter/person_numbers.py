@@ -94,8 +94,9 @@ def people_again(table: Table) -> tuple[str, ...]:
     tuple of str
         Empty where nothing says so, or there is too little to tell people apart: no whole name and one trait only.
     """
-    names = _names(table)
-    others = [name for name in _lasting(table) if name not in names]
+    varying = {name for name in table.schema.names if table.frame[name].nunique() > 1}
+    names = [name for name in _names(table) if name in varying]
+    others = [name for name in _lasting(table) if name in varying and name not in names]
     groups = _groups(table, names, others)
     whole = len(names) > 1 or any(not _is_lasting(name) for name in names)
     if not groups or (len(groups) == 1 and not whole):

@@ -209,15 +209,26 @@ def _stands_in(marker: str, column: Column, table: Table) -> bool:
     return bool(rest) and parse(rest, mark=column.format.decimal_mark).kind is not Kind.CATEGORICAL
 
 
-_CODE_NAME = re.compile(r"(^|[^a-z])(zip|zip_?code|post_?code|postal(_?code)?|plz|fips)([^a-z]|$)")
+_PLACE_CODE = re.compile(r"(^|[^a-z])(zip|zip_?code|post_?code|postal(_?code)?|plz|fips)([^a-z]|$)")
+_CODE = re.compile(
+    r"codes?([^a-z]|$)|(^|[^a-z])(icd|snomed|loinc|ndc|atc|cpt|hcpcs|drg|ops|codigo|codice|cod|kode|schluessel|schlussel)([^a-z]|$)"
+)
+
+
+def is_place_code(name: str) -> bool:
+    """True for names of codes of places, such as zip.
+
+    The digits of such a code go from large places to small ones.
+    """
+    return _PLACE_CODE.search(name.lower()) is not None
 
 
 def is_code(name: str) -> bool:
-    """True if a column of numbers has the name of a code.
+    """True for names of codes: of places, diagnoses, products.
 
-    The digits of a code are a place and not a quantity.
+    A code is no quantity: the number beside it means something else.
     """
-    return _CODE_NAME.search(name.lower()) is not None
+    return is_place_code(name) or _CODE.search(name.lower()) is not None
 
 
 def _kinds(table: Table) -> dict[str, ColumnOptions]:

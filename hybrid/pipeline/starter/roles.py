@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
 from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers
-from hybrid.pipeline.starter.value_patterns import DATE_LIKE
+from hybrid.pipeline.starter.value_patterns import DATE_LIKE, holds_births
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.checks import giveaways, no_secrets, unique_share
 from hybrid.table.persons import with_persons
@@ -42,6 +42,12 @@ _ROWS_OF_A_GROUP = 5
 """Rows of a value below which a number names few people, such as a couple."""
 _LIFETIME = 30.0
 """Years from which dates are taken for dates of birth."""
+EVENT = "a date of an event: do others know it? then quasi_identifier, else insensitive"
+"""Question about a date that is neither of birth nor of death."""
+_DATE_AND_SEX = (
+    "holds dates of birth, and more: write them into a column of their own before (and what else the number says, "
+    "such as 50 added to the months of women), or age and sex of everybody are lost with it"
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,11 @@ class GuessedRole:
     reason: str
     evidence: Evidence | None = None
     """Why the column is taken for an identifier; None for other roles."""
+
+    @property
+    def is_event(self) -> bool:
+        """True for the date of an event, which a person must decide."""
+        return self.role is Role.UNDECIDED and self.reason.endswith(EVENT)
 
 
 def guess_roles(table: Table) -> dict[str, GuessedRole]:
@@ -71,7 +82,23 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
         roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
-    return _with_uniqueness(table, roles)
+    return _with_uniqueness(table, _without_told_targets(table, roles))
+
+
+def _without_told_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
+    """Roles without targets that another column determines."""
+    targets = [name for name, guessed in roles.items() if guessed.target]
+    among = [name for name, guessed in roles.items() if guessed.role not in (Role.IDENTIFIER, Role.UNDECIDED)]
+    told: dict[str, str] = {}
+    for teller, name in giveaways(table, targets, among):
+        if told.get(teller) != name:
+            told.setdefault(name, teller)
+    return roles | {
+        name: GuessedRole(
+            roles[name].role, False, f"{roles[name].reason}; but {teller} tells it: is one of them made of the other?"
+        )
+        for name, teller in told.items()
+    }
 
 
 def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
@@ -120,14 +147,31 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
     if unsure and distinct > MOST_CLASSES and _are_unreadable_numbers(column, values):
         return GuessedRole(Role.UNDECIDED, False, f"{count}; {_UNREADABLE_NUMBERS}")
     if evidence is not None and not evidence.partial:
-        return GuessedRole(Role.IDENTIFIER, False, f"{count}; {evidence.reason}", evidence)
+        more = f"; {_DATE_AND_SEX}" if holds_births(column, values) else ""
+        return GuessedRole(Role.IDENTIFIER, False, f"{count}; {evidence.reason}{more}", evidence)
     if evidence is not None:
         return GuessedRole(Role.UNDECIDED, False, f"{count}; {evidence.reason}")
     if distinct < 2:
         return GuessedRole(Role.INSENSITIVE, False, "no two different values" if distinct else "no values at all")
     if _is_free_text(column, values, distinct):
         return GuessedRole(Role.UNDECIDED, False, f"{count}; free text, which may name persons")
-    return role_by_name(column, distinct) or _by_values(column, values, distinct)
+    return _of_date(column, values, count) or role_by_name(column, distinct) or _by_values(column, values, distinct)
+
+
+def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | None:
+    """Role of a date of birth, of death, or of an event.
+
+    None for other columns, and dates of what is secret.
+    """
+    known = vocabulary()
+    words = known.without_fillers(known.split(column.name))
+    if not column.kind.is_temporal or has_phrase(words, known.secrets):
+        return None
+    if has_phrase(words, known.lasting | known.deaths):
+        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, looks like others know it")
+    if column.kind is Kind.DATE and _years(values) >= _LIFETIME:
+        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count} over many years, as dates of birth are")
+    return GuessedRole(Role.UNDECIDED, False, f"{count}; {EVENT}")
 
 
 def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
@@ -148,7 +192,9 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     """Role of a column by its name; None where that says nothing."""
     known, count = vocabulary(), f"{distinct:,} different values"
     words = known.without_fillers(known.split(column.name)) or [""]
-    if has_phrase(words, known.targets) and distinct <= MOST_CLASSES:
+    if has_phrase(words, known.opinions):
+        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion or a mark, which few others know")
+    if (has_phrase(words, known.targets) or tuple(words) in known.targets_alone) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}, looks like what a model would predict")
     if column.kind in (Kind.INTEGER, Kind.DECIMAL) and has_phrase(words, known.sampling_weights):
         return GuessedRole(Role.INSENSITIVE, False, f"{count}; is it a sampling weight? then its role is weight")
@@ -172,8 +218,6 @@ def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
     coded = has_phrase(vocabulary().split(column.name), vocabulary().code_words)
     if column.kind is Kind.INTEGER and coded and 2 < distinct <= _MOST_CODES:
         count += "; codes or quantities? for codes: kind: categorical"
-    if column.kind is Kind.DATE and _years(values) >= _LIFETIME:
-        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count} over many years, as dates of birth are")
     if column.kind is Kind.DECIMAL and _are_amounts(column, values, distinct):
         return GuessedRole(Role.SENSITIVE, False, f"{count}, its values look like amounts of money")
     return GuessedRole(Role.INSENSITIVE, False, count)

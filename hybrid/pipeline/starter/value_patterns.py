@@ -27,6 +27,7 @@ from hybrid.table.text import as_text
 NAMES = "names of persons"
 MOST_EXAMINED = 2000
 """Distinct values of a column that are examined: the most frequent ones and as many of the others."""
+_MONTHS = 12
 _FEWEST = 10
 """Distinct values from which a share of them says something."""
 _MOST = 0.9
@@ -149,6 +150,26 @@ def _contact(written: pa.Array) -> str | None:
     texts = pc.replace_substring_regex(written, _DATE_INSIDE, " ")
     texts = texts.filter(pc.match_substring_regex(texts, _WORDS))
     return next((what for what, form in _CONTACTS.items() if _count(texts, form)), None)
+
+
+def holds_births(column: Column, values: pd.Series) -> bool:
+    """True for numbers that begin with a date of birth.
+
+    Six digits for year, month and day are followed by up to five more, as in national numbers of some countries; 50 or
+    20 may be added to the month (Czech, Slovak and Bulgarian numbers), or 40 to the day (Swedish and Italian ones).
+    """
+    if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
+        return False
+    distinct = values.dropna().drop_duplicates()
+    texts = as_text(distinct.iloc[:: max(1, len(distinct) // MOST_EXAMINED)], column).str.strip()
+    parts = texts.str.extract(r"\A([0-9]{2})([0-9]{2})([0-9]{2})[/-]?[0-9]{0,5}\Z").dropna().astype(int)
+    if len(texts) < _FEWEST or len(parts) < _CHECKED * len(texts):
+        return False
+    month, day = parts[1], parts[2]
+    months = month.between(1, 12) | month.between(21, 32) | month.between(51, 62)
+    possible = months & (day.between(1, 31) | day.between(41, 71))
+    # Year and month alone (202403) have at most twelve different days.
+    return float(possible.mean()) >= _CHECKED and day.nunique() > _MONTHS
 
 
 def _checked(texts: Sequence[str]) -> Pattern | None:

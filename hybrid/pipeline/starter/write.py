@@ -26,6 +26,8 @@ from hybrid.pipeline.starter.config_text import (
     scalar,
     split_lines,
 )
+from hybrid.pipeline.starter.questions import questions, secrets_of, targets_of
+from hybrid.pipeline.starter.rules import SUPPRESSION_LIMIT, GuessedRule, K
 from hybrid.table import Role, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.persons import with_persons
@@ -53,6 +55,8 @@ class GuessedConfig:
         The identifier of persons with several rows; None where no identifier repeats.
     constraints : tuple of Constraint
         Constraints that no row breaks, for review.
+    rules : tuple of GuessedRule
+        Privacy models beside k: at most one that is proposed, and those that cost too much.
     """
 
     data: Path | None
@@ -62,6 +66,7 @@ class GuessedConfig:
     notes: tuple[str, ...]
     person: str | None = None
     constraints: tuple[Constraint, ...] = ()
+    rules: tuple[GuessedRule, ...] = ()
 
     @property
     def order(self) -> str | None:
@@ -137,15 +142,16 @@ class GuessedConfig:
         yield f"#     {scalar(self.columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
 
     def _evaluate_lines(self) -> Iterator[str]:
-        targets = [guessed.column.name for guessed in self.columns if guessed.role.target]
-        secrets = [guessed.column.name for guessed in self.columns if guessed.role.role is Role.SENSITIVE]
-        named = {key: names for key, names in (("targets", targets), ("secrets", secrets)) if names}
+        named = {"targets": targets_of(self.columns), "secrets": secrets_of(self.table, self.columns)}
         few = len(self.table) <= COMPARED_ROWS
         if not few:
             yield "# Only comparisons need a measured original and a second model: half of the time of a large table."
-        chosen = named if few else named | {"original": False, "baseline": False}
+        chosen: dict[str, list[str] | bool] = {key: names for key, names in named.items() if names}
+        chosen |= {} if few else {"original": False, "baseline": False}
+        for question in questions(self.table, self.columns, self.data):
+            yield f"# review: {question}"
         if chosen:
-            yield f"evaluate: {scalar(chosen)}   # review: what users predict, what attackers want to learn"
+            yield f"evaluate: {scalar(chosen)}"
 
     def _data_lines(self, folder: Path) -> Iterator[str]:
         options = self.options
@@ -161,21 +167,23 @@ class GuessedConfig:
             yield f"  person: {scalar(self.person)}"
         order = self.order
         if order is not None:
-            yield f"  order: {scalar(order)}   # review: the rows of a person are ordered by it"
+            until = ", once it is decided" if self._is_undecided(order) else ""
+            yield f"  order: {scalar(order)}   # review: the rows of a person are ordered by it{until}"
         yield "  columns:"
         written = {name: path.relative_to(folder).as_posix() for name, path in self._paths(folder).items()}
         yield from (f"    {line}" for line in column_lines(self.columns, written))
 
+    def _is_undecided(self, name: str) -> bool:
+        return any(one.column.name == name and one.role.role is Role.UNDECIDED for one in self.columns)
+
     def _anonymize_lines(self) -> Iterator[str]:
         yield "anonymize:"
-        yield "  k: 5                      # every combination of labels is shared by at least 5 people"
-        sensitive = next((guessed.column.name for guessed in self.columns if self._can_be_diverse(guessed)), None)
-        if sensitive is not None:
-            model = {"model": "l_diversity", "kind": "distinct", "l": 2, "attribute": sensitive}
-            yield f"  models: [{scalar(model)}]   # review"
-        yield "  suppression_limit: 0.05   # review: share of records that may be left out to get there"
+        yield f"  k: {K}                      # every combination of labels is shared by at least {K} people"
+        for rule in self.rules:
+            text = f"models: [{scalar(rule.model)}]"
+            if rule.against:
+                yield f"  # review: not proposed, since {rule.against}:"
+            yield f"  # {text}" if rule.against else f"  {text}   # review"
+        yield f"  suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
         yield ""
         yield "transition: {method: tree, order: pre}"
-
-    def _can_be_diverse(self, guessed: GuessedColumn) -> bool:
-        return guessed.role.role is Role.SENSITIVE and self.table.frame[guessed.column.name].nunique() >= 2

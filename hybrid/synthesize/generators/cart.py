@@ -35,6 +35,8 @@ from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel
 from hybrid.table.persons import person_groups
 
 K = TypeVar("K")
+LEAST_LEAF, LARGEST_LEAF, SHARE = 10, 50, 100
+"""Smallest and largest leaf where none is configured; between them a leaf holds one of so many people."""
 MOST_CLASSES = 30
 """Targets with more states are predicted through a projection of their indicators instead of one by one."""
 N_PROJECTED = 16
@@ -47,9 +49,9 @@ _SECONDS_PER_WORK = 1.6e-8
 class CartOptions(Options):
     """Options of ``cart``."""
 
-    min_leaf: int = Field(default=50, ge=1)
+    min_leaf: int | None = Field(default=None, ge=1)
     """Training records that every leaf holds at least, or persons with `data.person`; larger: smoother, fewer copies,
-    less detail."""
+    less detail. null: a hundredth of the training records or persons, but 10 at least and 50 at most."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int = Field(default=5, ge=0)
@@ -63,6 +65,34 @@ class CartOptions(Options):
     """How single columns are drawn given those drawn before them: tree (all that are not named), linear (numbers and
     dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
     no interactions. Not for persons with several rows."""
+
+
+def leaf_size(options: CartOptions, people: int) -> int:
+    """Least number of people in a leaf.
+
+    Parameters
+    ----------
+    options : CartOptions
+        A configured ``min_leaf`` holds.
+    people : int
+        Training people: persons, or records where each is another person.
+
+    Returns
+    -------
+    int
+        A hundredth of the people, but 10 at least and 50 at most: of 350 people leaves of 50 would hold every seventh,
+        and few relations between columns would be left.
+    """
+    least = min(max(people // SHARE, LEAST_LEAF), LARGEST_LEAF)
+    return least if options.min_leaf is None else options.min_leaf
+
+
+def n_people(persons: Array | None, n_records: int) -> int:
+    """Number of different persons with a key.
+
+    That of records, where each is another person.
+    """
+    return n_records if persons is None else len(np.unique(persons[persons >= 0]))
 
 
 @dataclass(frozen=True)
@@ -169,6 +199,7 @@ class Cart:
     ) -> CartModel:
         """Grow one tree, or fit one regression, per column; see :class:`CartOptions`."""
         refuse_methods(data.features, options.methods)
+        least = leaf_size(options, n_people(data.persons, len(data)))
         order = drawing_order(data.features, options.visit_order)
         rng = rng_for(seed, "cart fit")
         weights = person_weights(data.persons)
@@ -176,9 +207,9 @@ class Cart:
         for position, target in enumerate(order):
             before, method = order[:position], options.methods.get(data.features[target].name, "tree")
             steps.append(
-                _grow(data, target, before, options, rng, weights)
+                _grow(data, target, before, options, least, rng, weights)
                 if method == "tree"
-                else fit_regression(data, target, before, method, options.min_leaf, weights)
+                else fit_regression(data, target, before, method, least, weights)
             )
             progress("fit cart", position + 1, len(order))
         smoothers = {
@@ -253,17 +284,18 @@ def _grow(
     target: int,
     before: list[int],
     options: CartOptions,
+    least: int,
     rng: np.random.Generator,
     weights: Array | None,
 ) -> _Step:
     values = data.columns[target]
-    if not before or (weights is not None and weights.sum() < 2 * options.min_leaf):
+    if not before or (weights is not None and weights.sum() < 2 * least):
         return _Step(target, None, {}, values, np.empty(0, dtype=np.int64))
     outcome = outcome_of(values, data.features[target], rng)
     known, features = {at: data.columns[at] for at in before}, {at: data.features[at] for at in before}
-    predictors = fit_predictors(known, features, outcome, options.min_leaf, weights)
+    predictors = fit_predictors(known, features, outcome, least, weights)
     matrix = matrix_of(predictors, known)
-    tree = new_tree(outcome, options, int(rng.integers(2**31)), weights)
+    tree = new_tree(outcome, options.max_depth, least, int(rng.integers(2**31)), weights)
     tree.fit(matrix, outcome, sample_weight=weights)
     leaves = tree.apply(matrix)
     starts = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=tree.tree_.node_count))])
@@ -295,18 +327,18 @@ def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Arr
     return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
 
 
-def new_tree(outcome: Array, options: CartOptions, seed: int, weights: Array | None) -> Any:
+def new_tree(outcome: Array, max_depth: int | None, least: int, seed: int, weights: Array | None) -> Any:
     """Tree that is not grown yet.
 
-    A leaf whose records weigh ``min_leaf`` in persons holds as many persons at least, since none weighs more than 1.
+    A leaf whose records weigh ``least`` in persons holds as many persons at least, since none weighs more than 1.
     """
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    limits = {"max_depth": options.max_depth, "random_state": seed}
+    limits = {"max_depth": max_depth, "random_state": seed}
     if weights is None:
-        limits["min_samples_leaf"] = options.min_leaf
+        limits["min_samples_leaf"] = least
     else:
-        limits["min_weight_fraction_leaf"] = options.min_leaf / weights.sum()
+        limits["min_weight_fraction_leaf"] = least / weights.sum()
     if outcome.ndim == 1:
         return DecisionTreeClassifier(criterion="entropy", **limits)
     return DecisionTreeRegressor(**limits)

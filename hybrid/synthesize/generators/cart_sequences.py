@@ -25,7 +25,9 @@ from hybrid.synthesize.generators.cart import (
     Smoother,
     drawing_order,
     fit_predictors,
+    leaf_size,
     matrix_of,
+    n_people,
     new_tree,
     outcome_of,
     person_weights,
@@ -154,17 +156,19 @@ def load_sequences(folder: Path) -> CartSequenceModel:
 def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: Progress) -> CartSequenceModel:
     """Grow the trees of the person table and of the rows.
 
-    Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows.
+    Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows;
+    where it is not configured, it follows the number of persons, for the person table and the rows alike.
     """
+    least = leaf_size(options, n_people(data.persons.persons, len(data.counts)))
     table = person_table(data)
     plan, features, order = RowPlan.of(data, table), data.rows.features, data.order
     static = {feature.name for feature in data.persons.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
-    own = options.model_copy(update={"visit_order": first[0]})
+    own = options.model_copy(update={"visit_order": first[0], "min_leaf": least})
     people, ends = _learn_people(table, data.counts, own, seed, progress)
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
     targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(features, first[1])]))
-    steps, repeats = _grow_all(rows, targets, order, options, rng, progress)
+    steps, repeats = _grow_all(rows, targets, order, (least, options.max_depth), rng, progress)
     smoothers = {}
     for at, feature in enumerate(features):
         if at == order or not feature.is_discrete:
@@ -195,7 +199,7 @@ def _grow_all(
     rows: TrainingRows,
     targets: Sequence[int],
     order: int | None,
-    options: CartOptions,
+    limits: tuple[int, int | None],
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[list[_Step], dict[int, _Step]]:
@@ -211,9 +215,9 @@ def _grow_all(
         if len(same):
             flag = Feature("repeats", 2, ordered=False, missing=False)
             flags = np.isin(everything, same).astype(np.int32)
-            repeats[target] = _grow(rows, (target, flag, flags), drawn, rows.later, options, rng)
+            repeats[target] = _grow(rows, (target, flag, flags), drawn, rows.later, limits, rng)
         used = rows.later if target == order else np.setdiff1d(everything, same)
-        steps.append(_grow(rows, (target, rows.kind(target), rows.targets[target]), drawn, used, options, rng))
+        steps.append(_grow(rows, (target, rows.kind(target), rows.targets[target]), drawn, used, limits, rng))
         drawn.append(TIME if target == order else f"{ROW}{target}")
         progress("fit rows of persons", number + 1, len(targets))
     return steps, repeats
@@ -224,19 +228,24 @@ def _grow(
     column: tuple[int, Feature, Array],
     names: Sequence[str],
     used: Array,
-    options: CartOptions,
+    limits: tuple[int, int | None],
     rng: np.random.Generator,
 ) -> _Step:
+    """Tree of one column from some rows.
+
+    ``limits``: least persons of a leaf, and most splits from root to leaf.
+    """
+    least, max_depth = limits
     target, feature, values = column[0], column[1], column[2][used]
     outcome, persons = outcome_of(values, feature, rng), rows.persons[used]
     known = {name: rows.known[name][used] for name in names}
-    predictors = fit_predictors(known, rows.features, outcome, options.min_leaf, person_weights(persons))
+    predictors = fit_predictors(known, rows.features, outcome, least, person_weights(persons))
     matrix = matrix_of(predictors, known)
-    tree = new_tree(outcome, options, int(rng.integers(2**31)), None)
+    tree = new_tree(outcome, max_depth, least, int(rng.integers(2**31)), None)
     tree.fit(matrix, outcome)
     leaves = tree.apply(matrix)
     by_leaf = np.argsort(leaves, kind="stable")
-    first, n_donors = _donors(tree.tree_, leaves[by_leaf], persons[by_leaf], options.min_leaf)
+    first, n_donors = _donors(tree.tree_, leaves[by_leaf], persons[by_leaf], least)
     return _Step(target, tree, predictors, values[by_leaf], first, n_donors)
 
 
@@ -264,12 +273,7 @@ def _donors(tree: Any, leaves: Array, persons: Array, least: int) -> tuple[Array
     lacking = np.bincount(pairs, minlength=n_nodes) < least
     for leaf in np.flatnonzero(lacking & (tree.children_left < 0)):
         node = leaf
-        while parent[node] >= 0 and _n_known(persons[starts[node] : starts[end[node]]]) < least:
+        while parent[node] >= 0 and n_people(persons[starts[node] : starts[end[node]]], 0) < least:
             node = parent[node]
         home[leaf] = node
     return starts[home], starts[end[home]] - starts[home]
-
-
-def _n_known(persons: Array) -> int:
-    """Number of different persons with a key."""
-    return len(np.unique(persons[persons >= 0]))

@@ -1,0 +1,154 @@
+"""Findings about the cost of k and other rules, column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.rule_costs import RuleCosts, rule_costs
+from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
+from hybrid.base.findings import Finding
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import silent
+from hybrid.pipeline.anonymization import Anonymization
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
+from hybrid.pipeline.people_tables import PeopleTables
+from hybrid.pipeline.starter.column_names import ages_among
+from hybrid.protect import Protection
+from hybrid.protect.result import BELOW_LABELS
+from hybrid.store import Store
+from hybrid.table import Kind, Table
+
+MOST_SEARCHED = 200_000
+"""Combinations of levels up to which a check searches all suppression limits; beyond, the configured one alone."""
+_KEEP = (
+    "a smaller k, a larger anonymize.suppression_limit, coarser hierarchies or fewer quasi-identifiers may keep some "
+    "of it: hybrid trade-off"
+)
+_PATIENCE = 10.0
+"""Seconds for each search of more combinations."""
+
+
+def trial_seed(configured: int | None, store: Store | None) -> int | None:
+    """Seed of a search before any run.
+
+    The configured one, the same at every call. Without one that which a kept store has for the run; without a store 0.
+    """
+    return 0 if configured is None and store is None else configured
+
+
+def level_findings(config: RunConfig, table: Table, store: Store | None = None) -> Iterator[Finding]:
+    """Split, protect and search as a run does.
+
+    The findings say what becomes of each column.
+
+    Parameters
+    ----------
+    config : RunConfig
+        One that generalizes quasi-identifiers (``anonymize``).
+    table : Table
+        The whole table, without undecided columns.
+    store : Store, optional
+        Where a run keeps its stages: they are taken from there, and left there for the run. Without one the split is
+        that of the configuration's seed, or of seed 0.
+
+    Raises
+    ------
+    HybridError
+        Of any of the stages.
+    """
+    inputs = Inputs(config, Recorder(), silent, table)
+    tables = PeopleTables(config, trial_seed(config.seed, store), store, inputs=inputs, judge_power=False)
+    found = tables.anonymization
+    assert found is not None
+    options, train = found.options, found.coarsened
+    prepare(train, found.hierarchies, options, found.population)
+    nodes = prod(found.hierarchies[name].n_levels for name in train.schema.quasi_identifiers)
+    yield Finding("ok", f"{nodes:,} combinations of levels to choose from")
+    if not config.has_tradeoff:
+        return
+    if nodes <= MOST_SEARCHED:
+        points = found.trade_off
+    else:
+        options = options.model_copy(update={"time_limit": min(options.time_limit, _PATIENCE)})
+        known = train, found.hierarchies, options, (options.k,), (options.suppression_limit,)
+        points = tradeoff(*known, population=found.population)
+    yield _price(options, points)
+    here = next(point for point in points if point.suppression_limit == options.suppression_limit)
+    if here.loss is None:
+        return
+    costs = rule_costs(train, found.hierarchies, options, found.population, here)
+    yield from _columns(tables.train, found, costs)
+
+
+def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[Finding]:
+    """A line for each quasi-identifier, and for each expensive rule."""
+    words = LevelWords.named(found.hierarchies, ages_among(found.hierarchies))
+    hint = _KEEP
+    for name, level in (costs.chosen.levels or {}).items():
+        before = int(people.frame[name].nunique())
+        nodes = found.hierarchies[name].node_at(found.coarsened.frame[name].dropna(), level)
+        after, said = len(set(nodes.tolist())), column_words(costs, words, name)
+        counted = (level == 0 and after == before) or said.startswith(f"{after:,} group")
+        lost = level == words.roots[name] and not costs.causes(name)
+        counts = f"{before:,} values" if counted else f"{before:,} values, {after:,} after"
+        yield Finding("note", f"{name}: {counts}; {said}", hint if lost else "")
+        hint = "" if lost else hint
+    if costs.chosen.gap > 0:
+        yield Finding(
+            "note", f"these levels were found in {_PATIENCE:g} s; a run searches longer, and may find better ones"
+        )
+    if found.protection is not None:
+        yield from _rare(people, found.protection)
+    for sentence in rule_sentences(costs, words, found.options.loss.name):
+        yield Finding("note", sentence, "leave this rule out of anonymize.models, or put it on another column")
+
+
+def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
+    """Columns of categories that lose values to protection, before anything learns or below their labels."""
+    schema, least = people.schema, protection.min_count
+    rare = [
+        one for one in protection.columns if one.rare and schema[one.column].kind in (Kind.CATEGORICAL, Kind.BOOLEAN)
+    ]
+    for below, where, hint in (
+        (
+            False,
+            "replaced before anything learns",
+            "group rare values in the file, or say under protect.columns what takes their place",
+        ),
+        (
+            True,
+            "restored as others of the same group",
+            "list all values of the column in its hierarchy file, where a public list can be had",
+        ),
+    ):
+        lost = [
+            f"{one.column} ({one.rare:,} of {one.values:,} values)"
+            for one in rare
+            if (one.method == BELOW_LABELS) is below
+        ]
+        if lost:
+            yield Finding("note", f"values that fewer than {least} people have are {where}: {', '.join(lost)}", hint)
+
+
+def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:
+    """Cost of privacy at the configured suppression limit and at others."""
+    here = next(point for point in points if point.suppression_limit == options.suppression_limit)
+    if here.loss is None:
+        return Finding(
+            "error",
+            f"no combination of levels holds the privacy models with {100 * options.suppression_limit:g} % suppression",
+            "raise anonymize.suppression_limit, or use a smaller k or weaker models",
+        )
+    unit = f"{options.loss.name} of " if options.loss.name != "loss" else ""
+    costs = [
+        f"{100 * point.suppression_limit:g} % suppression costs {unit}"
+        + (f"{100 * point.loss:.0f} % information" if options.loss.name == "loss" else f"{point.loss:.4g}")
+        for point in points
+        if point.loss is not None
+    ]
+    return Finding("note", f"k={options.k}: {', '.join(costs)}")

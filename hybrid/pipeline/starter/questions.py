@@ -1,0 +1,80 @@
+"""Questions to the person who knows the table.
+
+They are about targets, secrets, and dates that others know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from hybrid.pipeline.starter.column_names import vocabulary
+from hybrid.pipeline.starter.columns import GuessedColumn
+from hybrid.pipeline.starter.roles import MOST_CLASSES
+from hybrid.table import Kind, Role, Table
+from hybrid.table.checks import giveaways
+
+
+def targets_of(columns: Sequence[GuessedColumn]) -> list[str]:
+    """Columns whose name says that a model predicts them."""
+    return [one.column.name for one in columns if one.role.target]
+
+
+def secrets_of(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
+    """Sensitive columns, without constants and without those that an earlier one determines."""
+    names = [
+        one.column.name
+        for one in columns
+        if one.role.role is Role.SENSITIVE and table.frame[one.column.name].nunique() > 1
+    ]
+    told = {told for teller, told in giveaways(table, names, names) if _comes_first(teller, told, names, table)}
+    return [name for name in names if name not in told]
+
+
+def _comes_first(teller: str, told: str, names: Sequence[str], table: Table) -> bool:
+    """False for the first of two columns that determine each other."""
+    equal = table.frame[teller].nunique(dropna=False) == table.frame[told].nunique(dropna=False)
+    return not equal or names.index(teller) < names.index(told)
+
+
+def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path | None) -> list[str]:
+    """Columns that might be predicted though their name does not say so.
+
+    The one that is called as the file, and the last one, of few values or numbers that few others know.
+    """
+    known = vocabulary()
+    file = set() if data is None else set(known.split(data.stem))
+    open_ = [
+        one
+        for one in columns
+        if one.role.role in (Role.SENSITIVE, Role.INSENSITIVE)
+        and not one.column.kind.is_temporal
+        and table.frame[one.column.name].nunique() > 1
+        and (one.column.kind is not Kind.CATEGORICAL or table.frame[one.column.name].nunique() <= MOST_CLASSES)
+    ]
+    named = [one.column.name for one in open_ if set(known.split(one.column.name)) & file]
+    last = [one.column.name for one in open_ if one is columns[-1]]
+    return list(dict.fromkeys([*named, *last]))
+
+
+def questions(table: Table, columns: Sequence[GuessedColumn], data: Path | None) -> Iterator[str]:
+    """Questions about a guessed table; no cell values."""
+    if targets := targets_of(columns):
+        yield f"what will users predict? {', '.join(targets)} is a guess by its name (target: true)"
+    else:
+        possible = possible_targets(table, columns, data)
+        perhaps = f", perhaps {' or '.join(possible)}" if possible else ""
+        yield (
+            f"what will users predict? no column is marked{perhaps}: write target: true beside it; without one no "
+            "metric shows whether models learn the same from the release"
+        )
+    secrets = secrets_of(table, columns)
+    if secrets:
+        yield f"what do attackers want to learn? {', '.join(secrets)} is a guess (role sensitive, evaluate.secrets)"
+    else:
+        yield "what do attackers want to learn? no column looks sensitive: give that role to those"
+    if dates := [one.column.name for one in columns if one.role.is_event]:
+        yield (
+            f"do others know {', '.join(dates)} of a person? then quasi_identifier (generalized, and counted by k), "
+            "else insensitive; until you say, these dates are undecided and left out"
+        )
