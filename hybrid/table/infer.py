@@ -123,7 +123,11 @@ def _fit(texts: list[str]) -> Array:
 
 
 def _are_decimal(texts: list[str], mark: str) -> Array:
-    return _written(texts, _DECIMAL.replace("MARK", re.escape(mark)))
+    """True for numbers, if they are not beyond every float64 ("2e999"); shape (n_texts,), bool."""
+    found = _written(texts, _DECIMAL.replace("MARK", re.escape(mark)))
+    numbers = [text.replace(mark, ".") for text, ok in zip(texts, found, strict=True) if ok]
+    found[found] = np.isfinite(np.array(numbers, dtype=np.float64))
+    return found
 
 
 def _categories(texts: list[str]) -> Parsed:

@@ -20,7 +20,7 @@ from pyarrow.fs import FileType
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
 from hybrid.base.memory import available_bytes
-from hybrid.table.arrow import is_text, kind_of, recast, typed_values
+from hybrid.table.arrow import is_text, kind_of, recast, typed_values, unstorable
 from hybrid.table.files import File, unreachable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
@@ -385,13 +385,11 @@ def _convert_typed(
             )
         )
         return empty
-    try:
-        values = typed_values(raw, kind)
-    except pa.ArrowInvalid:
-        problems.append(
-            Problem(f"{source}: column {name!r} holds integers beyond 64 signed bits", "store it as text, or drop it")
-        )
+    if what := unstorable(raw, kind):
+        hint = "correct these values or make them missing, store the column as text, or drop it"
+        problems.append(Problem(f"{source}: column {name!r} holds {what}", hint))
         return empty
+    values = typed_values(raw, kind)
     if wanted.kind is not None and wanted.kind is not kind:
         changed = recast(values, kind, wanted.kind)
         if changed is None:
