@@ -19,12 +19,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-from hybrid.base.errors import ApprovalNeeded, ConfigError, DriftError, GateRefused, HybridError, Problem
+from hybrid.base.errors import ApprovalNeeded, ConfigError, DriftError, GateRefused, HybridError, OutputError, Problem
 from hybrid.jobs.release import Candidate, Places, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
 from hybrid.jobs.source_statistics import keep_source_statistics, source_statistics
 from hybrid.jobs.start import AnyConfig, AnyRun
-from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, check_targets, deliver, recall
+from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, NotDelivered, check_targets, deliver, recall
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
@@ -91,6 +91,8 @@ class Night:
         """Folder of the run behind a new release, once it is written."""
         self.refusal: GateRefused | None = None
         """What the gate said to the run of this night, if it held it back."""
+        self.published: str | None = None
+        """Name of the release that is out, once the night has published or kept one."""
         self.ledger = Ledger(places.work)
 
     def run(self, accept_drift: bool = False) -> Notice:
@@ -195,7 +197,8 @@ class Night:
             with opened(self.places.releases):
                 catch_up_latest(self.places.releases / decision.release)
             self.ledger.note(self.name, "kept", f"{decision.release} ({decision})")
-            return self._deliver(decision, "kept", self.places.releases / decision.release)
+            with self._out(decision.release):
+                return self._deliver(decision, "kept", self.places.releases / decision.release)
         if decision.action == "refuse" and decision.held is not None:
             self.ledger.note(self.name, "refused", decision.reason)
             return self._tell(Notice(self.name, "refused", decision.reason, run=decision.held.folder.name))
@@ -205,9 +208,24 @@ class Night:
             release = candidate.publish()
         except GateRefused as refusal:
             return self._hold_back(candidate, refusal, decision.held)
-        forget_held_run(self.places.work, self.name)
-        stays = before is not None and before.path.name == release.name
-        return self._deliver(decision, "kept" if stays else "released", release)
+        with self._out(release.name):
+            forget_held_run(self.places.work, self.name)
+            stays = before is not None and before.path.name == release.name
+            return self._deliver(decision, "kept" if stays else "released", release)
+
+    @contextmanager
+    def _out(self, release: str) -> Iterator[None]:
+        """What fails in the block does not take back that a release is out, and says so."""
+        self.published = release
+        try:
+            yield
+        except NotDelivered:
+            raise
+        except HybridError as error:
+            after = f"release {release} is published; after that: "
+            raise OutputError(
+                Problem(f"{after}{one.message}", one.hint, one.values) for one in error.problems
+            ) from None
 
     def seconds_before(self) -> Mapping[str, float]:
         """Seconds of each stage for the latest release; empty if unknown."""
@@ -303,11 +321,12 @@ class Night:
             self._end("stopped" if stopped else "failed", _first(error))
         else:
             # The text of a stray error may hold a record.
-            self._end("failed", type(error).__name__)
+            after = "" if self.published is None else f"release {self.published} is published; after that: "
+            self._end("failed", f"{after}{type(error).__name__}")
 
     def _end(self, outcome: Outcome, message: str) -> None:
         self.ledger.note(self.name, outcome, message)
-        self._tell(Notice(self.name, outcome, message))
+        self._tell(Notice(self.name, outcome, message, self.published))
 
     def _tell(self, notice: Notice) -> Notice:
         about = {"data_set": notice.data_set, "outcome": notice.outcome, "release": notice.release, "run": notice.run}

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 _CONNECT_SECONDS = 10
+_DRIVERS = dict.fromkeys(("postgres", "postgresql"), "postgresql+psycopg")
+"""Driver of an address that names none: the one of warehouses, which the extras install."""
 _SQLITE_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _SQLITE_PRAGMAS = {"database_list", "foreign_key_list", "index_info", "index_list", "table_info", "table_xinfo"}
 """Pragmas that describe a table and change nothing."""
@@ -119,15 +121,16 @@ def url_of(url_env: str) -> sa.URL:
         )
     try:
         url: sa.URL = library.make_url(text)
+        url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
         url.get_dialect()
     except library.exc.NoSuchModuleError:
         raise ConfigError(
-            f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql+psycopg://..."
+            f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql://..."
         ) from None
     except library.exc.ArgumentError:
         raise ConfigError(
             f"the environment variable {url_env} holds no URL of a database",
-            hint="write it like postgresql+psycopg://user:password@host/database",
+            hint="write it like postgresql://user:password@host/database",
         ) from None
     return url
 

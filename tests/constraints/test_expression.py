@@ -117,7 +117,7 @@ def test_numbers_as_numpy_computes_them(pairs: list[tuple[int, int]]) -> None:
     assert list(found) == list((2 * a - b <= np.maximum(a, b) + 1) & ~(a == b))
 
 
-NUMBERS = ["1/0", "0/0", "(1 < 2)", "1e308*10", "2", "-3", "true", "abs(-1)", "age/0", "min(1, 2)", "(1 in [2])"]
+NUMBERS = ["1/0", "0/0", "(1 < 2)", "1e308*10", "true", "age/0", "(1 in [2])"]
 
 
 @pytest.mark.parametrize("sign", ["<", "==", "*", "/", "and", "or", "not in", "> 1 and age >"])

@@ -51,7 +51,7 @@ class SqlOptions(Options):
 
     url_env: str
     """The environment variable that holds the database's URL, such as
-    postgresql+psycopg://user:password@host/database."""
+    postgresql://user:password@host/database."""
     table: str | None = None
     """The table or view, with its schema if it is not the default one: "clinic.admissions"."""
     query: str | None = None
