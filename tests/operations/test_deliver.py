@@ -129,7 +129,7 @@ def test_delivery_into_the_source_is_refused_before_anything_is_brought(
     assert "the source reads people" in " ".join(finding.message for finding in diagnose(config))
     with pytest.raises(ConfigError, match="delivery would replace"):
         check_targets(config.nightly.deliver, data, tmp_path)
-    with pytest.raises(NotDelivered, match="is published and not delivered: .*delivery would replace"):
+    with pytest.raises(NotDelivered, match=r"is published and not delivered: .*delivery would replace"):
         deliver(release, config.nightly.deliver, data, tmp_path, tmp_path / "work")
     assert not (tmp_path / "copies").exists()
     assert len(pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))) == 1
