@@ -21,11 +21,11 @@ _GET_DUMPABLE, _SET_DUMPABLE = 3, 4
 def available_bytes() -> int:
     """Memory in bytes that is free or can be freed without swapping.
 
-    Within a container, of its share.
+    Within a container, of its share; under a limit of address space (``ulimit -v``), of that.
     """
     import psutil  # not in every managed environment, whose workers measure their peak with this module
 
-    return min(int(psutil.virtual_memory().available), *_left_to_container())
+    return min(int(psutil.virtual_memory().available), _left_to_process(), *_left_to_container())
 
 
 def peak_bytes() -> int:
@@ -87,6 +87,12 @@ def children_peak_bytes() -> int:
 
 def _maxrss(who: int) -> int:
     return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _left_to_process() -> int:
+    most, pages = resource.getrlimit(resource.RLIMIT_AS)[0], _text("/proc/self/statm").split()
+    taken = int(pages[0]) * resource.getpagesize() if pages else 0
+    return sys.maxsize if most == resource.RLIM_INFINITY else max(most - taken, 0)
 
 
 def _left_to_container() -> Iterator[int]:

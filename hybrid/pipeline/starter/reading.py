@@ -13,9 +13,10 @@ from pathlib import Path
 
 from hybrid.base.errors import DataError
 from hybrid.table import Column, Kind, Table
+from hybrid.table.files import File
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
-from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
+from hybrid.table.read_file import PARQUET_SUFFIXES, parquet_metadata, read_table
 from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
 
@@ -116,12 +117,7 @@ def _n_columns(path: Path) -> int:
     if not path.is_file():
         return 0
     if path.suffix.lower() in PARQUET_SUFFIXES:
-        from pyarrow import ArrowInvalid, parquet
-
-        try:
-            return len(parquet.read_schema(path))
-        except ArrowInvalid:
-            return 0
+        return parquet_metadata(File.local(path)).num_columns
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     header = line.decode("utf-16" if line[:2] in UTF_16 else "cp1252", errors="replace")
