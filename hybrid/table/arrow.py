@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.table.schema import DTYPES, Column, ColumnFormat, Kind, Table
+from hybrid.table.schema import DTYPES, LARGEST_DECIMAL, Column, ColumnFormat, Kind, Table
 from hybrid.table.text import encode_texts
 
 _DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>\Z")
@@ -73,14 +74,17 @@ def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
 def unstorable(raw: pa.ChunkedArray, kind: Kind) -> str:
     """What a column that is not text holds and the dtype of its kind cannot; empty if nothing.
 
-    Integers have 64 signed bits, decimals are finite, dates and times lie in the years 1 to 9999.
+    Integers have 64 signed bits, decimals are at most :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie
+    in the years 1 to 9999.
     """
     if pa.types.is_dictionary(raw.type):
         raw = raw.cast(raw.type.value_type)
     if kind is Kind.INTEGER and pa.types.is_uint64(raw.type):
         return "integers beyond 64 signed bits" if _ends(raw)[1] > np.iinfo(np.int64).max else ""
     if pa.types.is_floating(raw.type):
-        return "infinite numbers" if pc.any(pc.is_inf(raw)).as_py() else ""
+        numbers = raw.cast(pa.float64())  # there are few functions of shorter ones
+        low, high = _ends(numbers.filter(pc.invert(pc.is_nan(numbers))))
+        return "" if max(-low, high) <= LARGEST_DECIMAL else f"numbers beyond {LARGEST_DECIMAL:g}"
     if not kind.is_temporal:
         return ""
     unit = "D" if pa.types.is_date32(raw.type) else "ms" if pa.types.is_date64(raw.type) else raw.type.unit
@@ -91,7 +95,7 @@ def unstorable(raw: pa.ChunkedArray, kind: Kind) -> str:
     return "" if inside else "dates or times outside of the years 1 to 9999"
 
 
-def _ends(raw: pa.ChunkedArray) -> tuple[int, int]:
+def _ends(raw: pa.ChunkedArray) -> tuple[Any, Any]:
     """Smallest and largest number; 0 where there is none."""
     ends = pc.min_max(raw).as_py()
     return ends["min"] or 0, ends["max"] or 0

@@ -413,6 +413,9 @@ def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema
     _refuse_too_large(file, metadata, options)
     with readable(file):
         stored = metadata.schema.to_arrow_schema()
+    if len(set(stored.names)) < len(stored):
+        raise DataError(column_problems(str(file), stored.names, options))
+    with readable(file):
         texts = [field.name for field in stored if is_text(field.type)]
         raw = pq.read_table(file.path, filesystem=file.filesystem, read_dictionary=texts)
         raw.validate(full=True)
