@@ -81,7 +81,7 @@ def unstorable(raw: pa.ChunkedArray, kind: Kind) -> str:
         raw = raw.cast(raw.type.value_type)
     if kind is Kind.INTEGER and pa.types.is_uint64(raw.type):
         return "integers beyond 64 signed bits" if _ends(raw)[1] > np.iinfo(np.int64).max else ""
-    if pa.types.is_floating(raw.type):
+    if kind is Kind.DECIMAL:
         numbers = raw.cast(pa.float64())  # there are few functions of shorter ones
         low, high = _ends(numbers.filter(pc.invert(pc.is_nan(numbers))))
         return "" if max(-low, high) <= LARGEST_DECIMAL else f"numbers beyond {LARGEST_DECIMAL:g}"

@@ -24,6 +24,7 @@ from hybrid.base.errors import DataError, Problem
 from hybrid.base.memory import available_bytes
 from hybrid.table.arrow import is_text, kind_of, recast, typed_values, unstorable
 from hybrid.table.files import File, unreachable
+from hybrid.table.other_formats import refuse_other_format
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Kind, Schema, Table
@@ -44,20 +45,15 @@ _MUCH = 0.05
 MOST_COLUMNS = 10_000
 """Columns of a table; ten thousand take half a minute to read."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_BINARY = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet",
-    b"\x1f\x8b": "compressed by gzip",
-    b"PAR1": "Parquet",
-    b"ARROW1": "Arrow",
-    b"SQLite": "an SQLite database",
-}
-"""How files that are taken for CSV by mistake begin."""
 ROW_NUMBER = "row_number"
 """Name of a first column without one: pandas and R write row numbers so."""
 _NAMED = 5
 """Rows of a wrong length that an error names."""
 _TITLE = "remove the lines above the names of the columns: the first line seems to be a title"
+_RENAME = (
+    "give each a name of its own: in the first line of a CSV file, or with AS in a query; pandas numbers them by "
+    "itself: pandas.read_csv(FILE, dtype=str, keep_default_na=False).to_csv(NEW, index=False)"
+)
 _UNCLOSED = "close the quotes: one is left open"
 _MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
 
@@ -89,6 +85,7 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
     if not before.is_file:
         what = "is a folder" if before.type is FileType.Directory else "does not exist"
         raise DataError(f"{file}: the data file {what}", hint="set data.path to a CSV or Parquet file")
+    refuse_other_format(file)
     stored = None
     if file.suffix in PARQUET_SUFFIXES:
         raw, stored = _read_parquet(file, options)
@@ -159,8 +156,9 @@ def column_problems(source: str, names: list[str], options: ReadOptions) -> list
     problems = []
     duplicates = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
     if duplicates:
-        listed = ", ".join(repr(name) for name in duplicates)
-        problems.append(Problem(f"{source}: column names occur more than once: {listed}", "rename the columns"))
+        places = {name: " and ".join(str(at) for at, one in enumerate(names, 1) if one == name) for name in duplicates}
+        listed = ", ".join(f"{name!r} (columns {at})" for name, at in places.items())
+        problems.append(Problem(f"{source}: column names occur more than once: {listed}", _RENAME))
     nameless = [str(at) for at, name in enumerate(names, 1) if not name.strip()]
     if nameless:
         listed = ", ".join(nameless[:_NAMED])
@@ -363,23 +361,22 @@ def _refuse_binary(file: File, encoding: str) -> None:
     Raises
     ------
     DataError
-        It is an archive, a spreadsheet or the like, or full of NUL bytes and other control characters.
+        It is full of NUL bytes and other control characters.
     """
     try:
         with file.open() as data:
             head = data.read(_HEAD)
     except OSError:
         return
-    known = next((what for magic, what in _BINARY.items() if head.startswith(magic)), None)
     # Cells may hold control characters, in any number; only with a NUL byte among them are they not text.
     wide = "16" in encoding or "32" in encoding
     if not wide and b"\0" in head and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataError(f"{file}: the file is text in UTF-16", hint="add to the section data: encoding: utf-16")
     controls = 0 if wide or b"\0" not in head else len(_CONTROL.findall(head))
-    if known is None and (len(head) < _FEW or controls < _MUCH * len(head)):
+    if len(head) < _FEW or controls < _MUCH * len(head):
         return
     raise DataError(
-        f"{file}: the file is not text, as CSV is{f', but {known}' if known else ''}",
+        f"{file}: the file is not text, as CSV is",
         hint="export the table as CSV or Parquet (with the matching suffix), and set data.path to that file",
     )
 

@@ -16,8 +16,8 @@ from hybrid.base.hashing import ABSENT_UNLESS_SET
 PARQUET_SUFFIXES = (".parquet", ".pq")
 """Files that are read and written as Parquet; all others are CSV."""
 
-LARGEST_DECIMAL = 1e38
-"""Decimals beyond are refused: trees and nearest neighbours compute with 32 bits, which hold no more."""
+LARGEST_DECIMAL = 1e30
+"""Decimals beyond are refused: trees and nearest neighbours add them up with 32 bits, which end at 3e38."""
 
 
 class Role(StrEnum):

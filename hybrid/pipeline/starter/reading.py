@@ -16,6 +16,7 @@ from hybrid.table import Column, Kind, Table
 from hybrid.table.files import File
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
+from hybrid.table.other_formats import refuse_other_format
 from hybrid.table.read_file import PARQUET_SUFFIXES, parquet_metadata, read_table
 from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
@@ -59,6 +60,8 @@ def guess_reading(path: Path) -> DataOptions:
     DataError
         The file cannot be read at all, or has more than :data:`MOST_COLUMNS` columns.
     """
+    if path.is_file():
+        refuse_other_format(File.local(path))
     _refuse_too_wide(path)
     options = DataOptions(path=path.name, accept=ALL_ACCEPTED)
     if path.suffix.lower() not in PARQUET_SUFFIXES and path.is_file():
