@@ -68,6 +68,8 @@ def parse_rows(text: str, name: str) -> Rows:
             f"{name}: a field has more than {csv.field_size_limit():,} characters: no separator of fields fits",
             hint="separate the fields by semicolons, and close every quote",
         ) from None
+    if not rows:
+        raise HierarchyError(f"{name}: the file has no values", hint="write one line per value: value, label, ..., *")
     width = max(map(len, rows))
     short = [at for at, row in enumerate(rows, start=1) if len(row) != width]
     if short:
@@ -106,6 +108,8 @@ def _fitness(text: str, separator: str) -> tuple[bool, bool, int]:
     try:
         rows = _split(text, separator)
     except csv.Error:
+        rows = []
+    if not rows:
         return False, False, 0
     one_length = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
     return one_length, one_length and len({row[-1] for row in rows}) == 1, len(rows[0])
