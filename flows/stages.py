@@ -20,6 +20,7 @@ from prefect.cache_policies import NO_CACHE
 
 from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
+from hybrid.base.memory import forbid_dumps
 from hybrid.base.progress import LogProgress, Progress
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.jobs.run import summary
@@ -43,6 +44,7 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 
+forbid_dumps()
 logging.getLogger("hybrid").setLevel("INFO")
 if os.environ.get("HYBRID_LOG_FORMAT") == "json":
     write_json_lines()

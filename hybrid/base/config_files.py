@@ -29,6 +29,8 @@ DEEPEST = 64
 """Mappings and lists within each other, beyond which a file is refused."""
 LARGEST = 1_000_000
 """Values of a file, with aliases expanded, beyond which it is refused."""
+_UNREADABLE = (YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, AssertionError)
+"""What the parser raises on texts that are no YAML, beside its own errors with a line."""
 _LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 
@@ -163,8 +165,9 @@ def parse_yaml(
         raise error(f"{where}: this is not valid YAML: {problem.problem}", hint="correct the line") from None
     except RecursionError:
         raise error(_too_deep(name)) from None
-    except (YAMLError, ValueError):
-        raise error(f"{name}: this is not valid YAML", hint="save it as UTF-8 text") from None
+    except _UNREADABLE:
+        hint = "save it as UTF-8 text, with plain key: value lines and without directives (%)"
+        raise error(f"{name}: this is not valid YAML", hint=hint) from None
     if lines.too_large:
         raise error(_too_deep(name))
     raise error(_given_twice(name, key, first, second, as_text) for key, first, second in lines.twice)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import resource
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _CGROUPS = (
@@ -12,16 +14,18 @@ _CGROUPS = (
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
 """Limit and use of a container, in either version of control groups."""
+_GET_DUMPABLE, _SET_DUMPABLE = 3, 4
+"""Of prctl(2), Linux."""
 
 
 def available_bytes() -> int:
     """Memory in bytes that is free or can be freed without swapping.
 
-    Within a container, of its share.
+    Within a container, of its share; under a limit of address space (``ulimit -v``), of that.
     """
     import psutil  # not in every managed environment, whose workers measure their peak with this module
 
-    return min(int(psutil.virtual_memory().available), *_left_to_container())
+    return min(int(psutil.virtual_memory().available), _left_to_process(), *_left_to_container())
 
 
 def peak_bytes() -> int:
@@ -40,9 +44,40 @@ def peak_bytes() -> int:
 def restart_peak() -> None:
     """Let :func:`peak_bytes` count from now, where the kernel can (Linux)."""
     try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+        with _own_files():
+            Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
         return
+
+
+def forbid_dumps() -> None:
+    """Let no crash write the memory of this process to a disk, since it holds records.
+
+    Core files of it and of the processes that it starts have no size (RLIMIT_CORE, every POSIX system). On Linux,
+    moreover, nothing is handed to a collector of crashes, and no other process of the same user reads the memory
+    (PR_SET_DUMPABLE of prctl(2)); each program that a process starts must ask for that again.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        _prctl(_SET_DUMPABLE, 0)
+
+
+@contextmanager
+def _own_files() -> Iterator[None]:
+    """Let the files below ``/proc/self`` be the user's for the block, which they are not where dumps are forbidden."""
+    before = _prctl(_GET_DUMPABLE) if sys.platform == "linux" else 1
+    if before != 0:
+        yield
+        return
+    _prctl(_SET_DUMPABLE, 1)
+    try:
+        yield
+    finally:
+        _prctl(_SET_DUMPABLE, 0)
+
+
+def _prctl(option: int, value: int = 0) -> int:
+    return int(ctypes.CDLL(None).prctl(option, value, 0, 0, 0))
 
 
 def children_peak_bytes() -> int:
@@ -52,6 +87,12 @@ def children_peak_bytes() -> int:
 
 def _maxrss(who: int) -> int:
     return resource.getrusage(who).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _left_to_process() -> int:
+    most, pages = resource.getrlimit(resource.RLIMIT_AS)[0], _text("/proc/self/statm").split()
+    taken = int(pages[0]) * resource.getpagesize() if pages else 0
+    return sys.maxsize if most == resource.RLIM_INFINITY else max(most - taken, 0)
 
 
 def _left_to_container() -> Iterator[int]:

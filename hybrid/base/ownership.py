@@ -183,3 +183,29 @@ def _check_writable(folder: Path, *places: Path, private: bool = False) -> None:
                     pass
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be written ({error.strerror})", hint="choose another --out") from None
+
+
+def own_path(folder: Path, named: Path | str) -> Path:
+    """Path that a configuration names, for writing.
+
+    A configuration may come from elsewhere: it makes no command write outside of its own folder, links followed.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the configuration.
+    named : Path or str
+        Relative to it, or absolute.
+
+    Raises
+    ------
+    ConfigError
+        It lies outside.
+    """
+    path = folder / named
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ConfigError(
+            f"{path}: the file lies outside of the configuration's folder, and was left as it is",
+            hint="edit it by hand; or copy it beside the configuration, and name the copy there",
+        )
+    return path

@@ -13,6 +13,7 @@ import typer
 
 from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
+from hybrid.base.memory import forbid_dumps
 from hybrid.cli.console import err, print_error, show_warnings
 from hybrid.cli.group import Group
 from hybrid.cli.terminal import styled
@@ -100,6 +101,7 @@ def command() -> None:
 
 def _run(arguments: list[str]) -> int:
     debug = "--debug" in arguments
+    forbid_dumps()
     try:
         result = app([word for word in arguments if word != "--debug"], standalone_mode=False)
     except HybridError as error:

@@ -65,9 +65,11 @@ def hierarchy_extend(
 
     Those the data has and the file lacks, or the given ones.
     """
+    from hybrid.base.ownership import own_path
     from hybrid.hierarchy.doctor import extend, uncovered
 
     path, described, data = _hierarchy(config, column)
+    own_path(config.absolute().parent, path.absolute())
     added = extend(path, described, values or uncovered(path, described, data), like)
     console.line("ok", f"{path}: {added} values added; put them into the right groups")
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 
-from hybrid.base.memory import available_bytes
+from hybrid.base.memory import available_bytes, forbid_dumps
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Ended, Workplace, failed, run_trial
 
@@ -107,18 +107,19 @@ class _Run:
 @contextmanager
 def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
     # Fresh processes: a forked one would inherit the threads of the numerical libraries in any state.
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin)
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _end_with_parent() -> None:
-    """End the worker processes when the comparison is killed.
+def _begin() -> None:
+    """Begin a worker process, which holds records.
 
-    They would wait for work for ever.
+    It ends when the comparison is killed: it would wait for work for ever.
     """
+    forbid_dumps()
     parent = parent_process()
     assert parent is not None
 

@@ -62,6 +62,19 @@ class Constraint(Options, ABC):
         It has no cell value.
         """
 
+    def breach(self, least: int) -> Problem:  # noqa: ARG002 - few kinds are about how many people have a value
+        """What is said of rows that the fitted rule does not allow.
+
+        The message follows a number of rows, the hint says what becomes of them. Without cell values.
+
+        Parameters
+        ----------
+        least : int
+            As for :meth:`fit`.
+        """
+        hint = "no such row is learned from, and none comes out; correct the source, or loosen the constraint"
+        return Problem(f"rows of the source break: {self.sentence}", hint)
+
     def problems(self, schema: Schema) -> Iterator[Problem]:  # noqa: ARG002 - most kinds fit any column
         """Problems with the kinds of its columns.
 
@@ -196,6 +209,12 @@ def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
 def numbers(values: pd.Series) -> Numbers:
     """A column as float64, NaN where it is missing."""
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def whole_numbers(found: Numbers) -> pd.Series:
+    """Whole numbers as a column has them; missing where 64 bits cannot hold one."""
+    held = np.abs(found) < 2.0**63
+    return pd.Series(pd.arrays.IntegerArray(np.where(held, found, 0).astype(np.int64), ~held))
 
 
 def with_column(table: Table, column: Column, values: pd.Series) -> Table:

@@ -6,20 +6,25 @@ Grammar (Python's own, parsed with :mod:`ast`; every other node is refused)::
     column names (in backticks where they are no words), numbers, texts, true and false
 
 A single ``=`` compares like ``==``.
-An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing.
+An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing. So is
+a number that cannot be computed: one divided by zero, or beyond every float64.
 The difference of two dates or times is a number of days; a text beside a date or time is read as one.
 """
 
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from itertools import pairwise
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 
 from hybrid.table import Kind, Schema, Table
@@ -108,8 +113,8 @@ class Expression:
             {name: _cast(table.frame[name], _SORTS[table.schema[name].kind]) for name in self.columns},
             index=pd.RangeIndex(len(table)),
         )
-        found = _Evaluation(self, table.schema, frame).of(self.tree)[1]
-        return pd.Series(found, index=frame.index, dtype="boolean") if not isinstance(found, pd.Series) else found
+        found: pd.Series = _Evaluation(self, table.schema, frame).of(self.tree)[1]
+        return found
 
 
 def parse(text: str) -> Expression:
@@ -123,9 +128,12 @@ def parse(text: str) -> Expression:
     if len(text) > LONGEST:
         raise NotAnExpression(f"an expression has at most {LONGEST} characters")
     names: dict[str, str] = {}
+    prefix = "column_"
+    while prefix in text:
+        prefix += "_"
 
     def placeholder(found: re.Match[str]) -> str:
-        name = f"column_{len(names)}_"
+        name = f"{prefix}{len(names)}_"
         names[name] = found.group(1)
         return name
 
@@ -166,12 +174,21 @@ def _refuse(node: ast.AST) -> None:
         raise NotAnExpression(f"{type(node).__name__.lower()} is not allowed in an expression")
     if isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float | str):
         raise NotAnExpression("a constant is a number, a text, true or false")
+    if isinstance(node, ast.Constant) and not _is_finite(node.value):
+        raise NotAnExpression("a number is beyond 1.8e308, the largest that there is")
     if isinstance(node, ast.Call):
         if not isinstance(node.func, ast.Name) or node.func.id not in _FUNCTIONS or node.keywords:
             raise NotAnExpression(f"an expression may call {', '.join(_FUNCTIONS)}")
         least, most = _FUNCTIONS[node.func.id]
         if not least <= len(node.args) <= most:
             raise NotAnExpression(f"{node.func.id} takes another number of arguments")
+
+
+def _is_finite(value: Any) -> bool:
+    try:
+        return isinstance(value, str) or math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 _FUNCTIONS: Mapping[str, tuple[int, int]] = {"abs": (1, 1), "min": (2, 10), "max": (2, 10), "missing": (1, 1)}
@@ -183,7 +200,7 @@ def _is_column(node: ast.Name) -> bool:
 
 
 Value = tuple[Sort, Any]
-"""Sort, and a Series or a constant."""
+"""Sort, and a Series; of a constant text the text, which may be a time."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +215,8 @@ class _Evaluation:
         match node:
             case ast.Name():
                 return self._name(node)
-            case ast.Constant():
-                return _constant(node.value)
+            case ast.Constant(value=bool() | int() | float() | str() as value):
+                return self._constant(value)
             case ast.BoolOp():
                 return "truth", self._logic(node)
             case ast.UnaryOp():
@@ -214,9 +231,19 @@ class _Evaluation:
 
     def _name(self, node: ast.Name) -> Value:
         if node.id in _TRUTH:
-            return "truth", _TRUTH[node.id]
+            return self._constant(_TRUTH[node.id])
         name = self.expression.names[node.id]
         return _SORTS[self.schema[name].kind], self.frame[name]
+
+    def _constant(self, value: bool | float | str) -> Value:
+        if isinstance(value, str):
+            return "text", value
+        sort: Sort = "truth" if isinstance(value, bool) else "number"
+        return sort, self._column(sort, value if sort == "truth" else float(value))
+
+    def _column(self, sort: Sort, value: Any) -> pd.Series:
+        """A constant in every row; a column as it is."""
+        return value if isinstance(value, pd.Series) else pd.Series(value, index=self.frame.index, dtype=_DTYPES[sort])
 
     def _logic(self, node: ast.BoolOp) -> Any:
         both = operator.and_ if isinstance(node.op, ast.And) else operator.or_
@@ -239,8 +266,7 @@ class _Evaluation:
 
     def _unary(self, node: ast.UnaryOp) -> Value:
         if isinstance(node.op, ast.Not):
-            found = self._truth(node.operand)
-            return "truth", (not found) if isinstance(found, bool) else ~found
+            return "truth", ~self._truth(node.operand)
         value = self._number(node.operand)
         return "number", -value if isinstance(node.op, ast.USub) else value
 
@@ -249,23 +275,22 @@ class _Evaluation:
         if left[0] == right[0] == "time" and isinstance(node.op, ast.Sub):
             days = (left[1] - right[1]).dt.total_seconds() / _SECONDS_OF_DAY
             return "number", days.astype("Float64")
-        return "number", _ARITHMETIC[type(node.op)](self._number(node.left), self._number(node.right))
+        found = _ARITHMETIC[type(node.op)](self._number(node.left), self._number(node.right))
+        return "number", found.where(np.isfinite(found.to_numpy(dtype=np.float64, na_value=np.nan)))
 
     def _comparison(self, node: ast.Compare) -> Any:
-        found: Any = True
-        left = node.left
-        for sign, right in zip(node.ops, node.comparators, strict=True):
-            found = found & self._pair(left, sign, right)
-            left = right
-        return found
+        sides = pairwise([node.left, *node.comparators])
+        return reduce(
+            operator.and_, [self._pair(left, sign, right) for sign, (left, right) in zip(node.ops, sides, strict=True)]
+        )
 
     def _pair(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Any:
         if isinstance(sign, ast.In | ast.NotIn):
             if not isinstance(right, ast.List | ast.Tuple) or not right.elts:
                 raise NotAnExpression("in is followed by a list, such as ward in ['ICU', 'ER']")
-            found: Any = False
-            for element in right.elts:
-                found = found | self._compared(self.of(left), operator.eq, self.of(element))
+            found = reduce(
+                operator.or_, [self._compared(self.of(left), operator.eq, self.of(element)) for element in right.elts]
+            )
             return ~found if isinstance(sign, ast.NotIn) else found
         return self._compared(self.of(left), _COMPARISONS[type(sign)], self.of(right))
 
@@ -275,13 +300,8 @@ class _Evaluation:
             raise NotAnExpression(f"a {left[0]} cannot be compared with a {right[0]}")
         if left[0] == "truth" and compare not in (operator.eq, operator.ne):
             raise NotAnExpression("true and false have no order")
-        sides = [value for _, value in (left, right)]
-        found = compare(*sides)
-        series = [side for side in sides if isinstance(side, pd.Series)]
-        if not series:
-            return bool(found)
-        unknown = pd.concat([side.isna() for side in series], axis=1).any(axis=1)
-        return found.astype("boolean").mask(unknown)
+        first, second = (self._column(*side) for side in (left, right))
+        return compare(first, second).astype("boolean").mask(first.isna() | second.isna())
 
     def _call(self, name: str, arguments: list[ast.expr]) -> Value:
         if name == "missing":
@@ -291,16 +311,9 @@ class _Evaluation:
         values = [self._number(argument) for argument in arguments]
         if name == "abs":
             return "number", abs(values[0])
-        columns = [pd.Series(value, index=self.frame.index, dtype="Float64") for value in values]
-        together = pd.concat(columns, axis=1)
+        together = pd.concat(values, axis=1)
         found = together.min(axis=1, skipna=False) if name == "min" else together.max(axis=1, skipna=False)
         return "number", found.astype("Float64")
-
-
-def _constant(value: Any) -> Value:
-    if isinstance(value, bool):
-        return "truth", value
-    return ("text", value) if isinstance(value, str) else ("number", value)
 
 
 def _as_time(value: Value, beside: Value) -> Value:
@@ -308,9 +321,12 @@ def _as_time(value: Value, beside: Value) -> Value:
     if value[0] != "text" or beside[0] != "time" or not isinstance(value[1], str):
         return value
     try:
-        return "time", pd.Timestamp(datetime.fromisoformat(value[1]))
+        moment = datetime.fromisoformat(value[1])
     except ValueError:
         raise NotAnExpression("a text beside a date is a date, such as '2024-12-31'") from None
+    if moment.tzinfo is not None:
+        raise NotAnExpression("a time is written without its zone, as columns hold it, such as '2024-12-31 14:00'")
+    return "time", np.datetime64(moment, "us")
 
 
 def _cast(values: pd.Series, sort: Sort) -> pd.Series:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Numbers
-from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, with_column
+from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, whole_numbers, with_column
 from hybrid.table import DTYPES, Column, Kind, Table
 from hybrid.table.holders import bounds, row_holders
 from hybrid.table.schema import ColumnFormat
@@ -78,7 +78,8 @@ class Gap(Rule):
         found = np.clip(gaps(original, self.anchor, self.other), self.low, self.high)
         kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
         shape = ColumnFormat(decimals=column.format.decimals if kind is Kind.DECIMAL else None)
-        return with_column(table, replace(column, kind=kind, format=shape), pd.Series(found).astype(DTYPES[kind]))
+        values = whole_numbers(found) if kind is Kind.INTEGER else pd.Series(found)
+        return with_column(table, replace(column, kind=kind, format=shape), values)
 
     def decode(self, table: Table, like: Table) -> Table:
         """Second values from the first and the gaps, within the learned range."""

@@ -278,7 +278,8 @@ def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -
     """Values moved by a relative noise, as the column can write them."""
     if column.kind.is_temporal:
         spread = source.std()
-        moved = values + pd.to_timedelta(noise * (0.0 if pd.isna(spread) else spread.total_seconds()), unit="s")
+        seconds = noise * (0.0 if pd.isna(spread) else spread.total_seconds())
+        moved = values + pd.to_timedelta(seconds, unit="s").as_unit("us")
         return moved.dt.round("D" if column.kind is Kind.DATE else "s").astype(values.dtype)
     return _on_grid(column, values.astype("float64") * (1 + noise)).astype(values.dtype)
 

@@ -8,13 +8,14 @@ something about the data; a differentially private claim needs others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.errors import HierarchyError
+from hybrid.hierarchy.intervals import EXACT_DIGITS
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, Period
 from hybrid.hierarchy.values import distinct_values, texts_of
 from hybrid.table import Column, Kind
@@ -47,18 +48,19 @@ def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: 
     """
     known = values.dropna().to_numpy(dtype=np.float64)
     low, high = np.quantile(known, [0.01, 0.99])
-    span = max(Decimal(repr(float(high))) - Decimal(repr(float(low))), Decimal(0))
-    width = _nice(span / intervals, whole=column.kind is Kind.INTEGER)
-    widths = [width * 2**at for at in range(levels)]
-    widths = [wide for wide in widths if wide == width or wide * 2 <= span]
-    coarsest = widths[-1]
-    bottom = (Decimal(repr(float(low))) / coarsest).to_integral_value(ROUND_FLOOR) * coarsest
-    top = ((Decimal(repr(float(high))) / coarsest).to_integral_value(ROUND_FLOOR) + 1) * coarsest
-    return IntervalsSpec(
-        widths=tuple(widths),
-        bottom=bottom if Decimal(repr(float(known.min()))) < bottom else None,
-        top=top if Decimal(repr(float(known.max()))) >= top else None,
-    )
+    with localcontext(prec=EXACT_DIGITS):
+        span = max(Decimal(repr(float(high))) - Decimal(repr(float(low))), Decimal(0))
+        width = _nice(span / intervals, whole=column.kind is Kind.INTEGER)
+        widths = [width * 2**at for at in range(levels)]
+        widths = [wide for wide in widths if wide == width or wide * 2 <= span]
+        coarsest = widths[-1]
+        bottom = (Decimal(repr(float(low))) / coarsest).to_integral_value(ROUND_FLOOR) * coarsest
+        top = ((Decimal(repr(float(high))) / coarsest).to_integral_value(ROUND_FLOOR) + 1) * coarsest
+        return IntervalsSpec(
+            widths=tuple(widths),
+            bottom=bottom if Decimal(repr(float(known.min()))) < bottom else None,
+            top=top if Decimal(repr(float(known.max()))) >= top else None,
+        )
 
 
 def _nice(width: Decimal, whole: bool) -> Decimal:
@@ -113,8 +115,9 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8,
 
 
 def _rounded(edge: float, digits: int | None) -> Decimal:
-    exact = Decimal(repr(edge))
-    return exact if digits is None else exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+    with localcontext(prec=EXACT_DIGITS):
+        exact = Decimal(repr(edge))
+        return exact if digits is None else exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
 
 
 def calendar(values: pd.Series) -> DatesSpec:

@@ -18,7 +18,7 @@ from hybrid.table import Column, Kind
 MOST_ENUMERATED = 100_000
 """Integer domains up to this size are listed value by value; larger ones are intervals around observed values."""
 _MOST_STEPS = 2**53
-_EXACT_DIGITS = 400
+EXACT_DIGITS = 400
 """Enough for any float64 written out."""
 _INT64 = np.iinfo(np.int64)
 Texts = Callable[[Array], list[str]]
@@ -64,7 +64,7 @@ def build_intervals(
         Integers: every value of the domain is a leaf, from the first to the last interval, if the domain has up
         to :data:`MOST_ENUMERATED` values. Otherwise the leaves are ``values`` and the nodes are intervals.
     """
-    with localcontext(prec=_EXACT_DIGITS):
+    with localcontext(prec=EXACT_DIGITS):
         return _build(spec, column, np.sort(values), texts, missing, source)
 
 

@@ -60,7 +60,16 @@ def parse_rows(text: str, name: str) -> Rows:
     """
     if not text.strip():
         raise HierarchyError(f"{name}: the file is empty", hint="write one line per value: value, label, ..., *")
-    rows = _split(text, _best_separator(text))
+    separator = _best_separator(text)
+    try:
+        rows = _split(text, separator)
+    except csv.Error:
+        raise HierarchyError(
+            f"{name}: a field has more than {csv.field_size_limit():,} characters: no separator of fields fits",
+            hint="separate the fields by semicolons, and close every quote",
+        ) from None
+    if not rows:
+        raise HierarchyError(f"{name}: the file has no values", hint="write one line per value: value, label, ..., *")
     width = max(map(len, rows))
     short = [at for at, row in enumerate(rows, start=1) if len(row) != width]
     if short:
@@ -83,7 +92,7 @@ def separator_of(path: Path) -> str:
 
 
 def _best_separator(text: str) -> str:
-    return max(SEPARATORS, key=lambda separator: _fitness(_split(text, separator)))
+    return max(SEPARATORS, key=lambda separator: _fitness(text, separator))
 
 
 def _split(text: str, separator: str) -> Rows:
@@ -91,11 +100,17 @@ def _split(text: str, separator: str) -> Rows:
     return [tuple(field.strip() for field in line) for line in lines if any(field.strip() for field in line)]
 
 
-def _fitness(rows: Rows) -> tuple[bool, bool, int]:
+def _fitness(text: str, separator: str) -> tuple[bool, bool, int]:
     """Score of a separator for a file.
 
     High for equally long lines, one root, many levels.
     """
+    try:
+        rows = _split(text, separator)
+    except csv.Error:
+        rows = []
+    if not rows:
+        return False, False, 0
     one_length = len({len(row) for row in rows}) == 1 and len(rows[0]) > 1
     return one_length, one_length and len({row[-1] for row in rows}) == 1, len(rows[0])
 

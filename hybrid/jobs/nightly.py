@@ -25,6 +25,7 @@ from hybrid.base.errors import (
     DriftError,
     GateRefused,
     HybridError,
+    OutputError,
     Problem,
     VerificationError,
 )
@@ -33,7 +34,7 @@ from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, 
 from hybrid.jobs.run import keep_private_details
 from hybrid.jobs.source_statistics import keep_source_statistics, source_statistics
 from hybrid.jobs.start import AnyConfig, AnyRun
-from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, check_targets, deliver, recall
+from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, NotDelivered, check_targets, deliver, recall
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
@@ -102,6 +103,8 @@ class Night:
         """What the gate said to the run of this night, if it held it back."""
         self.found: tuple[str, ...] = ()
         """What did not fit in the folder of releases when the night began."""
+        self.published: str | None = None
+        """Name of the release that is out, once the night has published or kept one."""
         self.ledger = Ledger(places.work)
 
     def run(self, accept_drift: bool = False) -> Notice:
@@ -205,7 +208,8 @@ class Night:
         logger.info("%s", decision)
         if decision.release is not None:
             self.ledger.note(self.name, "kept", f"{decision.release} ({decision})")
-            return self._deliver(decision, "kept", self.places.releases / decision.release)
+            with self._out(decision.release):
+                return self._deliver(decision, "kept", self.places.releases / decision.release)
         if decision.action == "refuse" and decision.held is not None:
             self.ledger.note(self.name, "refused", decision.reason)
             return self._tell(Notice(self.name, "refused", decision.reason, run=decision.held.folder.name))
@@ -215,9 +219,24 @@ class Night:
             release = candidate.publish()
         except GateRefused as refusal:
             return self._hold_back(candidate, refusal, decision.held)
-        forget_held_run(self.places.work, self.name)
-        stays = before is not None and before.path.name == release.name
-        return self._deliver(decision, "kept" if stays else "released", release)
+        with self._out(release.name):
+            forget_held_run(self.places.work, self.name)
+            stays = before is not None and before.path.name == release.name
+            return self._deliver(decision, "kept" if stays else "released", release)
+
+    @contextmanager
+    def _out(self, release: str) -> Iterator[None]:
+        """What fails in the block does not take back that a release is out, and says so."""
+        self.published = release
+        try:
+            yield
+        except NotDelivered:
+            raise
+        except HybridError as error:
+            after = f"release {release} is published; after that: "
+            raise OutputError(
+                Problem(f"{after}{one.message}", one.hint, one.values) for one in error.problems
+            ) from None
 
     def seconds_before(self) -> Mapping[str, float]:
         """Seconds of each stage for the latest release; empty if unknown."""
@@ -331,11 +350,12 @@ class Night:
             self._end("stopped" if stopped else "failed", _first(error))
         else:
             # The text of a stray error may hold a record.
-            self._end("failed", type(error).__name__)
+            after = "" if self.published is None else f"release {self.published} is published; after that: "
+            self._end("failed", f"{after}{type(error).__name__}")
 
     def _end(self, outcome: Outcome, message: str) -> None:
         self.ledger.note(self.name, outcome, message)
-        self._tell(Notice(self.name, outcome, message))
+        self._tell(Notice(self.name, outcome, message, self.published))
 
     def _tell(self, notice: Notice) -> Notice:
         notice = replace(notice, found=self.found)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
+from hybrid.constraints.gaps import lengths
 from hybrid.leak.options import RiskOptions
 from hybrid.table import Column, Kind, Table
 
@@ -17,6 +18,10 @@ AMOUNT = 1000
 """Whole numbers that span at least so many units are measured amounts; others are counts."""
 MOST_DECIMALS = 6
 """Decimals beyond which a column has no grid."""
+
+_SECONDS = {Kind.DATE: 86_400, Kind.DATETIME: 1}
+"""Seconds of the unit in which dates, and times, get noise."""
+_EPOCH = np.datetime64(0, "us")
 
 
 def with_noise(train: Table, order: Array, leaked: int, options: RiskOptions, seed: int) -> pd.DataFrame:
@@ -94,15 +99,13 @@ def _as_numbers(column: Column, values: pd.Series) -> Array:
     """Numbers with NaN for missing ones; dates in days, times in seconds."""
     if not column.kind.is_temporal:
         return np.asarray(values.to_numpy("float64", na_value=np.nan))
-    unit = "D" if column.kind is Kind.DATE else "s"
-    return np.asarray((values - pd.Timestamp(0)) / pd.Timedelta(1, unit=unit), dtype=np.float64)
+    return np.asarray((values - _EPOCH).dt.total_seconds() / _SECONDS[column.kind], dtype=np.float64)
 
 
 def _as_values(column: Column, numbers: Array, like: pd.Series) -> pd.Series:
     if not column.kind.is_temporal:
         return pd.Series(numbers).where(like.notna().to_numpy()).astype(like.dtype)
-    unit = "D" if column.kind is Kind.DATE else "s"
-    return (pd.Timestamp(0) + pd.to_timedelta(pd.Series(numbers).round(), unit=unit)).astype(like.dtype)
+    return (lengths(pd.Series(numbers), _SECONDS[column.kind] * 10**6) + _EPOCH).astype(like.dtype)
 
 
 def _decimals(known: Array) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -24,7 +24,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.options import Options
 from hybrid.base.ownership import CERTIFICATE, RELEASES_LOCK
 from hybrid.base.regular_file import open_regular, read_json, read_regular
-from hybrid.operations.sql_table import refuse_source, replace_sql_tables
+from hybrid.operations.sql_table import check_sql_tables, refuse_source, replace_sql_tables
 from hybrid.operations.sql_versions import Rows, check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.folder import LATEST
 from hybrid.publication.ledger import Ledger
@@ -46,6 +46,12 @@ PLACEHOLDER = "{table}"
 _NAME = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9a-f]+\n")
 """Content of the pointer of a folder: the name of a release."""
 _LONGEST_NAME = 100
+
+
+class NotDelivered(OutputError):
+    """A release is published, and not every target has it."""
+
+    page = "guides/nights.md"
 
 
 class SqlTarget(Options):
@@ -117,35 +123,44 @@ def deliver(
 
     Raises
     ------
-    ConfigError
-        As :func:`check_targets`.
-    OutputError
-        Targets that could not be reached or refused; all others have the release, the next call tries again.
+    NotDelivered
+        Targets that could not be reached or refused; all others have the release, the next call tries again. Or what
+        :func:`check_targets` refuses, and then no target has it. The text says that the release is published.
     """
-    check_targets(options, data, folder, release.parent)
-    ledger = Ledger(private_dir)
-    gone = {given.release for given in ledger.withdrawals()}
-    problems: list[Problem] = []
     done = []
-    for target in _targets(release, options, data, folder, gone):
-        state = _state(private_dir, target.name)
-        if _read(state) == target.state:
-            continue
-        try:
-            target.bring()
-        except HybridError as error:
-            problems += error.problems
-            continue
-        _remember(state, target.state)
-        ledger.deliver(release.name, target.name)
-        logger.info("release %s delivered to %s", release.name, target.name)
-        done.append(target.name)
-    if problems:
-        raise OutputError(
-            Problem(f"release {release.name} is published and not delivered: {problem.message}", problem.hint)
-            for problem in problems
-        )
+    with _of_release(release.name):
+        check_targets(options, data, folder, release.parent)
+        ledger = Ledger(private_dir)
+        gone = {given.release for given in ledger.withdrawals()}
+        problems: list[Problem] = []
+        for target in _targets(release, options, data, folder, gone):
+            state = _state(private_dir, target.name)
+            if _read(state) == target.state:
+                continue
+            try:
+                target.bring()
+            except HybridError as error:
+                problems += error.problems
+                continue
+            _remember(state, target.state)
+            ledger.deliver(release.name, target.name)
+            logger.info("release %s delivered to %s", release.name, target.name)
+            done.append(target.name)
+        if problems:
+            raise OutputError(problems)
     return done
+
+
+@contextmanager
+def _of_release(name: str) -> Iterator[None]:
+    """Problems of the block as those of a release that is out all the same."""
+    try:
+        yield
+    except HybridError as error:
+        raise NotDelivered(
+            Problem(f"release {name} is published and not delivered: {one.message}", one.hint, one.values)
+            for one in error.problems
+        ) from None
 
 
 def recall(options: DeliverOptions, names: Iterable[str], data_set: str, private_dir: Path) -> None:
@@ -192,8 +207,10 @@ def check_targets(
     ConfigError
         A table is one that a source reads, also through views, or several tables would go into one; the folder is that
         of the releases or lies in it.
+    OutputError
+        A table is a view.
     HybridError
-        A database cannot be reached.
+        A database cannot be reached, or its driver is not installed.
     """
     if options.folder is not None and not is_url(options.folder):
         target = _local(options.folder, folder).resolve()
@@ -212,6 +229,7 @@ def check_targets(
         if options.sql.versions is not None:
             check_versions(targets, options.sql.url_env)
             return
+        check_sql_tables(targets, options.sql.url_env)
         for table in targets:
             for source in sources:
                 refuse_source(source, options.sql.url_env, table)

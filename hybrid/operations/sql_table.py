@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,6 +73,19 @@ def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) 
         connection.commit()
 
 
+def check_sql_tables(targets: Sequence[str], url_env: str) -> None:
+    """Refuse tables that could not be delivered to, before the work.
+
+    Parameters and errors as of :func:`replace_sql_tables`. An SQLite file that is not there will be made.
+    """
+    dialect, *place = _place(url_of(url_env))
+    if dialect == "sqlite" and not Path(place[0]).exists():
+        return
+    with connected(url_env, ", ".join(targets), read_only=True) as connection:
+        for target in targets:
+            _refuse_view(connection, target)
+
+
 def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
     """Refuse a target that the source reads, also through views.
 
@@ -116,9 +129,7 @@ def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str,
     import sqlalchemy as sa
 
     schema, _, name = target.rpartition(".")
-    inspector = sa.inspect(connection)
-    if name in _views_in(inspector, schema or None):
-        raise OutputError(f"{target}: this is a view, not a table; it was left as it is", hint="choose another table")
+    inspector = _refuse_view(connection, target)
     if not inspector.has_table(name, schema=schema or None):
         columns = [sa.Column(column, of) for column, of in types.items()]
         made = sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
@@ -132,6 +143,16 @@ def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str,
         _refuse_foreign(connection, url_env, target)
         connection.execute(found.delete())
     return found
+
+
+def _refuse_view(connection: sa.Connection, target: str) -> sa.Inspector:
+    import sqlalchemy as sa
+
+    schema, _, name = target.rpartition(".")
+    inspector = sa.inspect(connection)
+    if name in _views_in(inspector, schema or None):
+        raise OutputError(f"{target}: this is a view, not a table; it was left as it is", hint="choose another table")
+    return inspector
 
 
 def _lock(connection: sa.Connection, found: sa.Table) -> None:

@@ -45,7 +45,9 @@ from hybrid.table import Table
 from hybrid.table.holders import row_holders
 from hybrid.table.options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
+from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.split import split
+from hybrid.table.sql_connection import is_superuser
 from hybrid.table.text import as_text
 
 T = TypeVar("T")
@@ -87,6 +89,7 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
         findings = [_size(whole), *findings]
         findings += _stages(config, table, whole, store, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
+        findings += _attempt(findings, lambda: list(_rights(config))) or []
         findings += _roles(config, whole)
         if config.privacy is None:
             found = identifying_problems({"": table}, kept_columns(config))
@@ -97,6 +100,18 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
         findings += _filter(config)
     order = {"ok": 0, "error": 1, "note": 2}
     return sorted(findings, key=lambda finding: order[finding.level])
+
+
+def _rights(config: RunConfig) -> Iterator[Finding]:
+    """A role of the source's database that may do everything there."""
+    place = config.data.place
+    if isinstance(place, SqlOptions) and is_superuser(place.url_env):
+        yield Finding(
+            "note",
+            f"data.sql: the role of {place.url_env} is a superuser: a query or a view may do whatever a superuser may "
+            "within a transaction that reads, such as ending other sessions",
+            "read with a role that may connect, and SELECT from these tables alone",
+        )
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:

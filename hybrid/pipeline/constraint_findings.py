@@ -30,8 +30,9 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Errors where columns do not fit, or where no row keeps all constraints; a note for each that some rows break.
-        Small counts are masked.
+        Errors where columns do not fit, or where no row keeps all constraints; a note for each that some rows break
+        (as :func:`~hybrid.constraints.discover.discover` judges it), or whose rule few people do not fit. Small counts
+        are masked.
     """
     try:
         refuse_misfits(config.constraints, table.schema)
@@ -46,21 +47,9 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
         sentences = "; ".join(rule.constraint.sentence for rule in broken)
         hint = "correct or remove the constraint that the source does not have"
         return [Finding("error", f"constraints: no row of the source keeps all of them: {sentences}", hint)]
-    held = sum(count == 0 for count in broken.values())
-    left_out = "no such row is learned from, and none comes out; correct the source, or loosen the constraint"
-    replaced = {
-        "combinations": f"no such row comes out: values that fewer than {least} hold together are replaced",
-        "tied": f"no such row comes out: a time that fewer than {least} have is replaced by one that more have",
-    }
-    notes = [
-        Finding(
-            "note",
-            f"constraints: {few(count)} rows of the source break: {rule.constraint.sentence}",
-            replaced.get(rule.constraint.key, left_out),
-        )
-        for rule, count in broken.items()
-        if count
-    ]
+    held = sum(not rule.constraint.broken(table).any() for rule in broken)
+    breaches = [(count, rule.constraint.breach(least)) for rule, count in broken.items() if count]
+    notes = [Finding("note", f"constraints: {few(count)} {said.message}", said.hint) for count, said in breaches]
     notes += _extremes(config, table, least)
     unjudged = [rule.constraint.sentence for rule in rules.rules if rule not in broken]
     notes += [Finding("note", f"constraints: cannot be judged on the source: {sentence}") for sentence in unjudged]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError
+from hybrid.base.ownership import own_path
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES
 from hybrid.pipeline.draft_column import DraftColumn
@@ -36,6 +37,17 @@ class HierarchyFile:
     relative: str
     path: Path
     text: str
+
+    @classmethod
+    def of(cls, column: DraftColumn, relative: str, text: str) -> HierarchyFile:
+        """File beside the configuration of a column.
+
+        Raises
+        ------
+        ConfigError
+            The configuration names a file elsewhere (:func:`~hybrid.base.ownership.own_path`).
+        """
+        return cls(relative, own_path(column.draft.folder, relative), text)
 
     def write(self) -> None:
         """Write the file, a new one with mode 0600.
@@ -91,13 +103,15 @@ def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> H
     ------
     HierarchyError
         It is malformed, or does not cover the values.
+    ConfigError
+        As :meth:`HierarchyFile.of`.
     """
     own = column.path[-1]
     load_hierarchy(parse_hierarchy(text, Path(f"hierarchy{suffix}")), table.schema[own], table.frame[own])
     current = column.hierarchy
     is_yaml = suffix in YAML_SUFFIXES
     if current is not None and (Path(current).suffix.lower() in YAML_SUFFIXES) == is_yaml:
-        return HierarchyFile(current, column.draft.folder / current, text)
+        return HierarchyFile.of(column, current, text)
     name = Path(FOLDER) / f"{Path(current).stem if current else 'column'}{suffix}"
     return _free(column, name, text)
 
@@ -107,4 +121,4 @@ def _free(column: DraftColumn, wanted: Path, text: str) -> HierarchyFile:
     path, number = wanted, 2
     while (column.draft.folder / path).exists():
         path, number = wanted.with_stem(f"{wanted.stem}_{number}"), number + 1
-    return HierarchyFile(path.as_posix(), column.draft.folder / path, text)
+    return HierarchyFile.of(column, path.as_posix(), text)

@@ -104,7 +104,8 @@ def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTa
     """
     assert config.anonymize is not None
     memory = config.anonymize.memory_bytes
-    with opened(config.data.place.url_env, memory * ENGINE_SHARE) as warehouse:
+    place = config.data.place
+    with opened(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
         yield TableTask(
             warehouse=warehouse,
             data=config.data,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import DataError, Problem, VerificationError
@@ -17,6 +17,7 @@ from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power
 from hybrid.publication.private_words import is_dp
 
+T = TypeVar("T")
 EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"
 PROTECTION = "protection.json"
@@ -145,7 +146,7 @@ def _read_run(folder: Path) -> FinishedRun:
         draw = manifest.get("draw")
         if draw is not None and draw not in range(1, MOST_DRAWS + 1):
             raise ValueError
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise DataError(f"{folder}: this is not the folder of a finished run", hint="use hybrid run first") from None
     linked = manifest.get("tables") or ()
     synthetic = [name for name in files if Path(name).stem == "synthetic" and "/" not in name]
@@ -163,21 +164,24 @@ def _read_run(folder: Path) -> FinishedRun:
         raise DataError(f"{folder}: the run is not complete: it lacks {lacks}", hint="run it again with hybrid run")
     anonymization = None
     if ANONYMIZATION in files:
-        found = _checked_json(folder, ANONYMIZATION, files)
-        anonymization = AnonymizationResult.from_json(found)
-    evaluated = _checked_json(folder, EVALUATION, files)
-    power = evaluated.get("power")
+        anonymization = _checked(folder, ANONYMIZATION, files, AnonymizationResult.from_json)
+    evaluation, power = _checked(folder, EVALUATION, files, _evaluated)
     return FinishedRun(
         folder,
         manifest,
-        evaluation_from_json(evaluated),
+        evaluation,
         anonymization,
         {name: files[name] for name in (*synthetic, REPORT, *pages)}
         | ({REPORT: files[PUBLIC_REPORT]} if claims else {}),
-        Policy.model_validate(_checked_json(folder, POLICY, files)),
+        _checked(folder, POLICY, files, Policy.model_validate),
         hashlib.sha256(content).hexdigest(),
-        None if power is None else Power.from_json(power),
+        power,
     )
+
+
+def _evaluated(content: Mapping[str, Any]) -> tuple[Evaluation, Power | None]:
+    power = content.get("power")
+    return evaluation_from_json(content), None if power is None else Power.from_json(power)
 
 
 def evaluation_from_json(content: Mapping[str, Any]) -> Evaluation:
@@ -201,6 +205,15 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
     return MetricResult(*about, outcome, entry["column"], entry["seconds"], table=entry.get("table"))
 
 
+def _checked(folder: Path, name: str, files: Mapping[str, str], parse: Callable[[Any], T]) -> T:
+    """Parse a file of a run, whose hashes anybody can renew."""
+    found = _checked_json(folder, name, files)
+    try:
+        return parse(found)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise DataError(f"{folder / name}: this is not what a run writes", hint="run it again") from None
+
+
 def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
     """Read once for check and content, so that nothing changes in between."""
     try:
@@ -209,7 +222,10 @@ def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
         raise DataError(f"{folder / name}: cannot be read ({error.strerror})", hint="run it again") from None
     if hashlib.sha256(content).hexdigest() != files[name]:
         raise changed(folder / name)
-    return parse_json(content)
+    try:
+        return parse_json(content)
+    except (ValueError, RecursionError):
+        raise DataError(f"{folder / name}: this is not what a run writes", hint="run it again") from None
 
 
 def damaged(folder: Path) -> DataError:

@@ -17,7 +17,7 @@ from hybrid.publication.privacy_account import PaidDraws, SpentBudget
 
 _HINTS = {
     "refused": "see the report of the run; the same data, method and policy are not drawn again",
-    "stopped": "see the message; nothing was computed",
+    "stopped": "see the message; nothing was published",
     "failed": "see the log of the night; the next one tries again",
 }
 """What to do about the last night of a data set that ended so."""

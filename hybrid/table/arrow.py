@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.table.schema import DTYPES, Column, ColumnFormat, Kind, Table
+from hybrid.table.schema import DTYPES, LARGEST_DECIMAL, Column, ColumnFormat, Kind, Table
 from hybrid.table.text import encode_texts
 
 _DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>\Z")
+
+_CALENDAR = "0001-01-01", "10000-01-01"
+"""First day that can be written as a date, and the first one after."""
+_A_DAY = {"D": 1, "s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
+"""Units of Arrow's dates and times in a day."""
 
 
 def is_text(arrow_type: pa.DataType) -> bool:
@@ -45,14 +51,9 @@ def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
 
 
 def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
-    """A column in the dtype of its kind.
+    """A column in the dtype of its kind, which can hold it (:func:`unstorable`).
 
     Times in UTC, to the microsecond.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        Integers beyond 64 signed bits.
     """
     target = {
         Kind.BOOLEAN: pa.bool_(),
@@ -68,6 +69,36 @@ def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
     cast = pc.cast(raw, target, safe=kind is Kind.INTEGER)
     mapper = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get
     return cast.to_pandas(types_mapper=mapper).astype(DTYPES[kind]).rename(None)
+
+
+def unstorable(raw: pa.ChunkedArray, kind: Kind) -> str:
+    """What a column that is not text holds and the dtype of its kind cannot; empty if nothing.
+
+    Integers have 64 signed bits, decimals are at most :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie
+    in the years 1 to 9999.
+    """
+    if pa.types.is_dictionary(raw.type):
+        raw = raw.cast(raw.type.value_type)
+    if kind is Kind.INTEGER and pa.types.is_uint64(raw.type):
+        return "integers beyond 64 signed bits" if _ends(raw)[1] > np.iinfo(np.int64).max else ""
+    if kind is Kind.DECIMAL:
+        numbers = raw.cast(pa.float64())  # there are few functions of shorter ones
+        low, high = _ends(numbers.filter(pc.invert(pc.is_nan(numbers))))
+        return "" if max(-low, high) <= LARGEST_DECIMAL else f"numbers beyond {LARGEST_DECIMAL:g}"
+    if not kind.is_temporal:
+        return ""
+    unit = "D" if pa.types.is_date32(raw.type) else "ms" if pa.types.is_date64(raw.type) else raw.type.unit
+    counts = raw.cast(pa.int32()).cast(pa.int64()) if unit == "D" else raw.cast(pa.int64())
+    low, high = _ends(counts)
+    first, last = (int(np.datetime64(day, "D").astype(np.int64)) for day in _CALENDAR)
+    inside = first <= low // _A_DAY[unit] and high // _A_DAY[unit] < last
+    return "" if inside else "dates or times outside of the years 1 to 9999"
+
+
+def _ends(raw: pa.ChunkedArray) -> tuple[Any, Any]:
+    """Smallest and largest number; 0 where there is none."""
+    ends = pc.min_max(raw).as_py()
+    return ends["min"] or 0, ends["max"] or 0
 
 
 def to_arrow(table: Table) -> pa.Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 from urllib.parse import SplitResult, unquote
 
@@ -17,6 +18,9 @@ SPILLED = 3
 """Memories of DuckDB that a sort may take on disk, beside the one that it has."""
 MOST_TEXTS = 10_000
 """Texts of an enumeration; beyond it a dictionary is kept as texts."""
+
+_AGAIN = 0.1
+"""Seconds until what runs is stopped again, once it is time."""
 
 
 class DuckdbWarehouse(Warehouse):
@@ -33,6 +37,24 @@ class DuckdbWarehouse(Warehouse):
         self._memory = memory
         if memory is not None:
             self.sort_bytes = (1 + SPILLED) * memory
+
+    @contextmanager
+    def limited(self, minutes: float) -> Iterator[None]:
+        """Stop whatever runs once the whole block has taken longer."""
+        ended = Event()
+
+        def watch() -> None:
+            ended.wait(60 * minutes)
+            while not ended.wait(_AGAIN):
+                self._backend.con.interrupt()
+
+        watcher = Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
 
     @contextmanager
     def resting(self) -> Iterator[None]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.arrays import Array
-from hybrid.table.schema import ColumnFormat, Kind
+from hybrid.table.schema import LARGEST_DECIMAL, ColumnFormat, Kind
 from hybrid.table.text import decimal_text
 
 _INTEGER = r"\A(0|-?[1-9][0-9]*)\z"
@@ -123,7 +123,11 @@ def _fit(texts: list[str]) -> Array:
 
 
 def _are_decimal(texts: list[str], mark: str) -> Array:
-    return _written(texts, _DECIMAL.replace("MARK", re.escape(mark)))
+    """True for numbers up to :data:`~hybrid.table.schema.LARGEST_DECIMAL`; shape (n_texts,), bool."""
+    found = _written(texts, _DECIMAL.replace("MARK", re.escape(mark)))
+    numbers = [text.replace(mark, ".") for text, ok in zip(texts, found, strict=True) if ok]
+    found[found] = np.abs(np.array(numbers, dtype=np.float64)) <= LARGEST_DECIMAL
+    return found
 
 
 def _categories(texts: list[str]) -> Parsed:

@@ -19,14 +19,13 @@ from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of
 from hybrid.table.files import File
 from hybrid.table.persons import person_codes, unknown_person
-from hybrid.table.read_file import column_problems, typed_table
+from hybrid.table.read_file import column_problems, parquet_metadata, readable, typed_table
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES, Column
 
 _FIRST = 10_000
 _CHUNK = 1 << 22
 _PERSONS = 1 << 20
-_UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
 
 
 def is_parquet(file: File) -> bool:
@@ -79,13 +78,13 @@ class ParquetRows:
         """
         texts = [name for name in numbered if is_text(self.schema.field(name).type)]
         for file in self.files:
-            try:
-                with pq.ParquetFile(file.path, filesystem=file.filesystem, read_dictionary=texts) as reader:
-                    for batch in reader.iter_batches(most, columns=list(names)):
-                        if len(batch):
-                            yield batch.select(list(names))
-            except _UNREADABLE:
-                raise DataError(f"{file}: the file could not be read to its end", hint="write it again") from None
+            with (
+                readable(file, "the file could not be read to its end"),
+                pq.ParquetFile(file.path, filesystem=file.filesystem, read_dictionary=texts) as reader,
+            ):
+                for batch in reader.iter_batches(most, columns=list(names)):
+                    if len(batch):
+                        yield batch.select(list(names))
 
     def state(self) -> list[tuple[int, int]]:
         """Size and time of the last change of each file."""
@@ -123,7 +122,7 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     files = [file] if file.info().is_file else _files(file)
     if not files:
         raise DataError(f"{file}: there is no Parquet file", hint="set data.path to a Parquet file or a folder of them")
-    found = [_metadata(one) for one in files]
+    found = [parquet_metadata(one) for one in files]
     schema = _without_index(found[0].schema.to_arrow_schema())
     problems = column_problems(str(file), schema.names, options)
     for one, metadata in zip(files[1:], found[1:], strict=True):
@@ -151,13 +150,6 @@ def _files(folder: File) -> list[File]:
         for name, info in sorted(inside.items())
         if name.suffix.lower() in PARQUET_SUFFIXES and not any(part[0] in "._" for part in name.parts)
     ]
-
-
-def _metadata(file: File) -> pq.FileMetaData:
-    try:
-        return pq.read_metadata(file.path, filesystem=file.filesystem)
-    except _UNREADABLE:
-        raise DataError(f"{file}: the file could not be read as Parquet") from None
 
 
 def _without_index(schema: pa.Schema) -> pa.Schema:

@@ -7,6 +7,8 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +22,21 @@ from pyarrow.fs import FileType
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
 from hybrid.base.memory import available_bytes
-from hybrid.table.arrow import is_text, kind_of, recast, typed_values
+from hybrid.table.arrow import is_text, kind_of, recast, typed_values, unstorable
 from hybrid.table.files import File, unreachable
+from hybrid.table.other_formats import refuse_other_format
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
 from hybrid.table.schema import Column, Kind, Schema, Table
+from hybrid.table.sql_connection import LARGEST_CELL
 from hybrid.table.suspicious_cells import header_problem, is_last_line, short_last_line, suspicious_cells
 from hybrid.table.text_column import convert_texts
 
 _CELL_BYTES = 20
 """Of memory per cell while a Parquet file is read: 21 measured on eight columns of text and four of numbers."""
+_COPIES = 10
+"""Times that the bytes of texts are in memory while a Parquet file is read: 8 measured on one long cell, 10 on a
+million different texts of a hundred bytes."""
 _HEAD = 4096
 _FEW = 64
 """Bytes: shorter files are judged by their decoding alone."""
@@ -38,20 +45,15 @@ _MUCH = 0.05
 MOST_COLUMNS = 10_000
 """Columns of a table; ten thousand take half a minute to read."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-_BINARY = {
-    b"PK\x03\x04": "a zip archive or a spreadsheet",
-    b"\xd0\xcf\x11\xe0": "an old spreadsheet",
-    b"\x1f\x8b": "compressed by gzip",
-    b"PAR1": "Parquet",
-    b"ARROW1": "Arrow",
-    b"SQLite": "an SQLite database",
-}
-"""How files that are taken for CSV by mistake begin."""
 ROW_NUMBER = "row_number"
 """Name of a first column without one: pandas and R write row numbers so."""
 _NAMED = 5
 """Rows of a wrong length that an error names."""
 _TITLE = "remove the lines above the names of the columns: the first line seems to be a title"
+_RENAME = (
+    "give each a name of its own: in the first line of a CSV file, or with AS in a query; pandas numbers them by "
+    "itself: pandas.read_csv(FILE, dtype=str, keep_default_na=False).to_csv(NEW, index=False)"
+)
 _UNCLOSED = "close the quotes: one is left open"
 _MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
 
@@ -83,16 +85,26 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
     if not before.is_file:
         what = "is a folder" if before.type is FileType.Directory else "does not exist"
         raise DataError(f"{file}: the data file {what}", hint="set data.path to a CSV or Parquet file")
-    is_parquet = file.suffix in PARQUET_SUFFIXES
-    raw = _read_parquet(file) if is_parquet else _read_csv(file, options)
+    refuse_other_format(file)
+    stored = None
+    if file.suffix in PARQUET_SUFFIXES:
+        raw, stored = _read_parquet(file, options)
+    else:
+        raw = _read_csv(file, options)
     after = file.info()
     if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
         raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
-    return typed_table(str(file), raw, options, keep_types=is_parquet)
+    return typed_table(str(file), raw, options, keep_types=stored is not None, stored=stored)
 
 
 def typed_table(
-    source: str, raw: pa.Table, options: ReadOptions, *, keep_types: bool, counts: Array | None = None
+    source: str,
+    raw: pa.Table,
+    options: ReadOptions,
+    *,
+    keep_types: bool,
+    counts: Array | None = None,
+    stored: pa.Schema | None = None,
 ) -> Table:
     """Give every column of an Arrow table its role and kind.
 
@@ -108,6 +120,8 @@ def typed_table(
         Whether what is written later has these Arrow types.
     counts : numpy.ndarray, shape (n_rows,), int, optional
         Records that each row stands for, for messages; 1 if not given.
+    stored : pyarrow.Schema, optional
+        Arrow types of the source, where ``raw`` has texts as dictionaries that it has not.
 
     Raises
     ------
@@ -125,7 +139,8 @@ def typed_table(
         wanted = options.columns.get(name, ColumnOptions())
         column, values = _convert(source, name, raw[name], wanted, options, problems, counts)
         if keep_types:
-            column = replace(column, format=replace(column.format, arrow_type=str(raw[name].type)))
+            kept = (raw.schema if stored is None else stored).field(name).type
+            column = replace(column, format=replace(column.format, arrow_type=str(kept)))
         columns.append(column)
         data[name] = values
     if problems:
@@ -141,8 +156,9 @@ def column_problems(source: str, names: list[str], options: ReadOptions) -> list
     problems = []
     duplicates = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
     if duplicates:
-        listed = ", ".join(repr(name) for name in duplicates)
-        problems.append(Problem(f"{source}: column names occur more than once: {listed}", "rename the columns"))
+        places = {name: " and ".join(str(at) for at, one in enumerate(names, 1) if one == name) for name in duplicates}
+        listed = ", ".join(f"{name!r} (columns {at})" for name, at in places.items())
+        problems.append(Problem(f"{source}: column names occur more than once: {listed}", _RENAME))
     nameless = [str(at) for at, name in enumerate(names, 1) if not name.strip()]
     if nameless:
         listed = ", ".join(nameless[:_NAMED])
@@ -258,7 +274,49 @@ def _wrong_length(file: File, header: list[str], options: ReadOptions, *, is_tit
     )
 
 
-def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:
+def parquet_metadata(file: File) -> pq.FileMetaData:
+    """What a Parquet file says of itself, before any of it is read.
+
+    Raises
+    ------
+    DataError
+        It is no Parquet file, or its rows are too large on average (:data:`LARGEST_CELL`).
+    """
+    with readable(file):
+        metadata = pq.read_metadata(file.path, filesystem=file.filesystem)
+    size = max((group.total_byte_size / max(group.num_rows, 1) for group in _groups(metadata)), default=0.0)
+    if size > LARGEST_CELL:
+        raise DataError(
+            f"{file}: a row holds {size / 10**6:,.0f} million bytes on average; at most {LARGEST_CELL // 10**6:,} "
+            "million are read",
+            hint="drop the column with the large cells, or cut it to what somebody will use",
+        )
+    return metadata
+
+
+def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
+    """Row groups. Of their columns nothing is asked: Arrow ends the process where a broken file has wrong ones."""
+    return [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+
+
+@contextmanager
+def readable(file: File, problem: str = "the file could not be read as Parquet") -> Iterator[None]:
+    """Report whatever Arrow says of a broken file as a problem of the file.
+
+    Raises
+    ------
+    DataError
+        Says so. Arrow's own text may quote what the file holds.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise
+    except (pa.ArrowException, OSError, ValueError):
+        raise DataError(f"{file}: {problem}", hint="write it again") from None
+
+
+def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOptions) -> None:
     """Refuse a table that memory cannot hold while it is read.
 
     Raises
@@ -266,12 +324,16 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData) -> None:
     DataError
         Says how much it takes and how much is free.
     """
-    need, free = metadata.num_rows * metadata.num_columns * _CELL_BYTES, available_bytes()
+    if "more_than_memory" in options.accept:
+        return
+    cells = metadata.num_rows * metadata.num_columns * _CELL_BYTES
+    need, free = cells + _COPIES * sum(group.total_byte_size for group in _groups(metadata)), available_bytes()
     if need > free:
         raise DataError(
             f"{file}: {metadata.num_rows:,} rows x {metadata.num_columns} columns take about {need / 2**30:.1f} GiB of "
             f"memory, and {free / 2**30:.1f} GiB are free",
-            hint="hybrid anonymize streams Parquet files of any size; run everything else on a sample of the rows",
+            hint="hybrid anonymize streams Parquet files of any size; run everything else on a sample of the rows, on "
+            "a larger machine, or with data.accept: [more_than_memory]",
         )
 
 
@@ -299,23 +361,22 @@ def _refuse_binary(file: File, encoding: str) -> None:
     Raises
     ------
     DataError
-        It is an archive, a spreadsheet or the like, or full of NUL bytes and other control characters.
+        It is full of NUL bytes and other control characters.
     """
     try:
         with file.open() as data:
             head = data.read(_HEAD)
     except OSError:
         return
-    known = next((what for magic, what in _BINARY.items() if head.startswith(magic)), None)
     # Cells may hold control characters, in any number; only with a NUL byte among them are they not text.
     wide = "16" in encoding or "32" in encoding
     if not wide and b"\0" in head and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise DataError(f"{file}: the file is text in UTF-16", hint="add to the section data: encoding: utf-16")
     controls = 0 if wide or b"\0" not in head else len(_CONTROL.findall(head))
-    if known is None and (len(head) < _FEW or controls < _MUCH * len(head)):
+    if len(head) < _FEW or controls < _MUCH * len(head):
         return
     raise DataError(
-        f"{file}: the file is not text, as CSV is{f', but {known}' if known else ''}",
+        f"{file}: the file is not text, as CSV is",
         hint="export the table as CSV or Parquet (with the matching suffix), and set data.path to that file",
     )
 
@@ -343,15 +404,21 @@ def _csv_header(file: File, options: ReadOptions) -> list[str]:
     return names if names[0] or len(names) < 2 else [ROW_NUMBER, *names[1:]]
 
 
-def _read_parquet(file: File) -> pa.Table:
-    try:
-        _refuse_too_large(file, pq.read_metadata(file.path, filesystem=file.filesystem))
-        raw = pq.read_table(file.path, filesystem=file.filesystem)
-    except (pa.ArrowInvalid, OSError):
-        raise DataError(f"{file}: the file could not be read as Parquet") from None
+def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema]:
+    """Columns of a Parquet file, texts as dictionaries, and the types that it has."""
+    metadata = parquet_metadata(file)
+    _refuse_too_large(file, metadata, options)
+    with readable(file):
+        stored = metadata.schema.to_arrow_schema()
+    if len(set(stored.names)) < len(stored):
+        raise DataError(column_problems(str(file), stored.names, options))
+    with readable(file):
+        texts = [field.name for field in stored if is_text(field.type)]
+        raw = pq.read_table(file.path, filesystem=file.filesystem, read_dictionary=texts)
+        raw.validate(full=True)
     # pandas stores a row index as a column of its own: a row number, never data.
     index = [name for name in raw.column_names if name.startswith("__index_level_")]
-    return raw.drop_columns(index).replace_schema_metadata(None)
+    return raw.drop_columns(index).replace_schema_metadata(None), stored
 
 
 def _convert(
@@ -385,13 +452,11 @@ def _convert_typed(
             )
         )
         return empty
-    try:
-        values = typed_values(raw, kind)
-    except pa.ArrowInvalid:
-        problems.append(
-            Problem(f"{source}: column {name!r} holds integers beyond 64 signed bits", "store it as text, or drop it")
-        )
+    if what := unstorable(raw, kind):
+        hint = "correct these values or make them missing, store the column as text, or drop it"
+        problems.append(Problem(f"{source}: column {name!r} holds {what}", hint))
         return empty
+    values = typed_values(raw, kind)
     if wanted.kind is not None and wanted.kind is not kind:
         changed = recast(values, kind, wanted.kind)
         if changed is None:

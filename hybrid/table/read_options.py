@@ -9,8 +9,8 @@ from pydantic import Field
 from hybrid.base.options import Options
 from hybrid.table.schema import Kind, Role
 
-Accepted = Literal["multiline_cells", "long_cells", "short_last_line", "total_lines"]
-ALL_ACCEPTED: tuple[Accepted, ...] = get_args(Accepted)
+Accepted = Literal["multiline_cells", "long_cells", "short_last_line", "total_lines", "more_than_memory"]
+ALL_ACCEPTED: tuple[Accepted, ...] = tuple(one for one in get_args(Accepted) if one != "more_than_memory")
 """Options of reading what a person need not accept: a guess, or a file that was written by this program."""
 
 
@@ -45,6 +45,7 @@ class ReadOptions(Options):
     accept: tuple[Accepted, ...] = ()
     """What a CSV file may hold although it mostly comes of mispaired quotes or a cut file: cells with line breaks and
     as many separators as a record has, cells 50 times as long as usual (and over 200 characters), a last line that
-    is cut short (one with too few fields is then left out), lines with a total or a note in place of a record."""
+    is cut short (one with too few fields is then left out), lines with a total or a note in place of a record. And of
+    a Parquet file, more_than_memory: it is read although it seems to take more than is free."""
     unlisted: Literal["insensitive", "error"] = "insensitive"
     """What a column of the data that is not named under ``columns`` is."""

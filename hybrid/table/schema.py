@@ -16,6 +16,9 @@ from hybrid.base.hashing import ABSENT_UNLESS_SET
 PARQUET_SUFFIXES = (".parquet", ".pq")
 """Files that are read and written as Parquet; all others are CSV."""
 
+LARGEST_DECIMAL = 1e30
+"""Decimals beyond are refused: trees and nearest neighbours add them up with 32 bits, which end at 3e38."""
+
 
 class Role(StrEnum):
     """Role of a column in an attack."""

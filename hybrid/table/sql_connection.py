@@ -6,12 +6,14 @@ not repeated: it may hold values or credentials.
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
 _CONNECT_SECONDS = 10
+LARGEST_CELL = 100_000_000
+"""Bytes of a cell at most, where the database can be told (SQLite)."""
+_SQLITE_STEPS = 100_000
+"""Steps of SQLite's machine between two looks at the clock."""
+_DRIVERS = dict.fromkeys(("postgres", "postgresql"), "postgresql+psycopg")
+"""Driver of an address that names none: the one of warehouses, which the extras install."""
 _SQLITE_READS = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 _SQLITE_PRAGMAS = {"database_list", "foreign_key_list", "index_info", "index_list", "table_info", "table_xinfo"}
 """Pragmas that describe a table and change nothing."""
@@ -52,8 +60,29 @@ READ_ONLY: dict[str, Callable[[sa.Connection], sa.Connection]] = {
 """Dialects with a read-only mode, and how a connection enters it."""
 
 
+def _limited_postgresql(connection: sa.Connection, seconds: float) -> None:
+    # Of this transaction alone, as READ ONLY is.
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {math.ceil(seconds * 1000)}")
+
+
+def _limited_sqlite(connection: sa.Connection, seconds: float) -> None:
+    driver: Any = connection.connection.dbapi_connection
+    end = monotonic() + seconds
+    driver.set_progress_handler(lambda: monotonic() > end, _SQLITE_STEPS)
+    driver.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_CELL)
+
+
+LIMITED: dict[str, Callable[[sa.Connection, float], None]] = {
+    "postgresql": _limited_postgresql,
+    "sqlite": _limited_sqlite,
+}
+"""Dialects that stop a statement which takes too long, and how they are told."""
+
+
 @contextmanager
-def connected(url_env: str, name: str, *, read_only: bool, query: bool = False) -> Iterator[sa.Connection]:
+def connected(
+    url_env: str, name: str, *, read_only: bool, query: bool = False, minutes: float | None = None
+) -> Iterator[sa.Connection]:
     """Connect to a database for the block.
 
     Parameters
@@ -66,6 +95,8 @@ def connected(url_env: str, name: str, *, read_only: bool, query: bool = False) 
         Enter the read-only mode of the database, where it is in :data:`READ_ONLY`.
     query : bool
         A query of the user will run: a database without a read-only mode is refused.
+    minutes : float, optional
+        Longest time of a statement, where the database is in :data:`LIMITED`; by default they may take any time.
 
     Raises
     ------
@@ -95,11 +126,43 @@ def connected(url_env: str, name: str, *, read_only: bool, query: bool = False) 
     try:
         with engine.connect() as connection:
             enter = READ_ONLY.get(dialect) if read_only else None
-            yield connection if enter is None else enter(connection)
+            entered = connection if enter is None else enter(connection)
+            if minutes is not None and dialect in LIMITED:
+                LIMITED[dialect](entered, 60 * minutes)
+            yield entered
     except HybridError:
         raise
     except Exception as error:  # noqa: BLE001 - drivers have their own; their texts may hold values and credentials
+        if minutes is not None and _was_stopped(error):
+            raise too_slow(name, minutes) from None
         raise _redacted(error, url_env, name) from None
+
+
+def too_slow(name: str, minutes: float) -> DataError:
+    """Error of a database that did not answer in time.
+
+    Parameters
+    ----------
+    name : str
+        The table or query.
+    minutes : float
+        The limit.
+    """
+    return DataError(
+        f"{name}: the database did not answer within {minutes:g} minutes, and was stopped",
+        hint="see what it does there; if it needs the time, set data.sql.timeout_minutes to more",
+    )
+
+
+def is_superuser(url_env: str) -> bool:
+    """True if the role that reads from a PostgreSQL database may do everything there.
+
+    Errors as of :func:`connected`.
+    """
+    if url_of(url_env).get_dialect().name != "postgresql":
+        return False
+    with connected(url_env, "the rights of the role", read_only=True) as connection:
+        return bool(connection.exec_driver_sql("SELECT current_setting('is_superuser')").scalar() == "on")
 
 
 def url_of(url_env: str) -> sa.URL:
@@ -119,15 +182,16 @@ def url_of(url_env: str) -> sa.URL:
         )
     try:
         url: sa.URL = library.make_url(text)
+        url = url.set(drivername=_DRIVERS.get(url.drivername, url.drivername))
         url.get_dialect()
     except library.exc.NoSuchModuleError:
         raise ConfigError(
-            f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql+psycopg://..."
+            f"there is no driver for the URL in {url_env}", hint="for PostgreSQL: postgresql://..."
         ) from None
     except library.exc.ArgumentError:
         raise ConfigError(
             f"the environment variable {url_env} holds no URL of a database",
-            hint="write it like postgresql+psycopg://user:password@host/database",
+            hint="write it like postgresql://user:password@host/database",
         ) from None
     return url
 
@@ -172,6 +236,13 @@ def _limits(dialect: str) -> dict[str, Any]:
     return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if dialect == "postgresql" else {}
 
 
+def _was_stopped(error: Exception) -> bool:
+    """True if a statement ended by the limit of its time."""
+    origin = getattr(error, "orig", None)
+    code = getattr(origin, "sqlite_errorcode", None)
+    return code == sqlite3.SQLITE_INTERRUPT or getattr(origin, "sqlstate", None) == "57014"
+
+
 def _redacted(error: Exception, url_env: str, name: str) -> DataError:
     """Error of a database by class and SQLSTATE only."""
     import sqlalchemy as sa
@@ -180,6 +251,11 @@ def _redacted(error: Exception, url_env: str, name: str) -> DataError:
         return DataError(f"{name}: there is no such table in the database of {url_env}", hint="check the name")
     if _denied(error):
         return DataError(f"{name}: the query would change the database", hint="it may only read: SELECT")
+    if getattr(getattr(error, "orig", None), "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG:
+        return DataError(
+            f"{name}: a cell holds more than {LARGEST_CELL // 10**6:,} million bytes",
+            hint="leave the column out, or cut it to what somebody will use",
+        )
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     code = f"{type(error).__name__}, SQLSTATE {state}" if state else type(error).__name__
     if isinstance(error, sa.exc.OperationalError) and state is None:

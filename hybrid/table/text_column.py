@@ -84,14 +84,30 @@ def convert_texts(
 
 
 def _distinct(raw: pa.ChunkedArray, markers: set[str], counts: Array | None) -> _Texts:
-    encoded = raw.cast(pa.large_string()).combine_chunks().dictionary_encode()
-    spelled = encoded.dictionary
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    spelled, codes = _encoded(raw)
     bare = pc.utf8_trim_whitespace(spelled)
     is_marker = pc.is_in(bare, value_set=pa.array(sorted(markers), pa.large_string()))
     known = codes >= 0
     rows = np.bincount(codes[known], None if counts is None else counts[known], len(spelled)).astype(np.int64)
     return _Texts(spelled, bare, is_marker.to_numpy(zero_copy_only=False), codes, rows)
+
+
+def _encoded(raw: pa.ChunkedArray) -> tuple[pa.Array, Array]:
+    """Distinct texts that rows have, and the number of each row's text, -1 for a null.
+
+    A dictionary is never written out: a file of some bytes may hold a long text in each of millions of rows.
+    """
+    if not pa.types.is_dictionary(raw.type) or pa.types.is_null(raw.type.value_type):
+        encoded = raw.cast(pa.large_string()).combine_chunks().dictionary_encode()
+        return encoded.dictionary, encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    whole = raw.unify_dictionaries().combine_chunks()
+    listed = whole.dictionary.cast(pa.large_string()).dictionary_encode()  # it may list a text twice, or a null
+    numbers = np.append(listed.indices.fill_null(-1).to_numpy(zero_copy_only=False), -1)
+    codes = numbers[whole.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)]
+    used = np.unique(codes[codes >= 0])
+    position = np.full(len(listed.dictionary) + 1, -1)
+    position[used] = np.arange(len(used))
+    return listed.dictionary.take(pa.array(used)), position[codes]
 
 
 def _bad(name: str, wanted: ColumnOptions, parsed: Parsed, known: pa.Array, value_of: Array, rows: Array) -> Problem:

@@ -10,7 +10,7 @@ import io
 import math
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError, OutputError, UnreachableError
+from hybrid.table.sql_connection import too_slow
 
 ENGINE_SHARE = 0.5
 """Share of the memory limit that an engine on this machine (DuckDB, Spark) may take."""
@@ -42,6 +43,8 @@ _ERRORS = {
     "spark": (("pyspark.errors", "PySparkException"), ("py4j.protocol", "Py4JError")),
 }
 """What the driver of an engine raises."""
+STOPPED = ("57014", "InterruptException")
+"""SQLSTATE of PostgreSQL, and class of DuckDB, of a statement that was stopped."""
 _UNREACHABLE = {
     "duckdb": "check that no other program has the file open",
     "spark": "Spark needs Java 17 or 21 on this machine: apt-get install default-jre-headless",
@@ -90,6 +93,16 @@ class Warehouse:
     def engine(self) -> str:
         """Name of the engine."""
         return str(self._backend.name)
+
+    @contextmanager
+    def limited(self, minutes: float) -> Iterator[None]:
+        """Stop statements of the block that take longer, where the engine can (PostgreSQL).
+
+        What it raises then is in :data:`STOPPED`.
+        """
+        if self.engine == "postgres":
+            self.execute(f"SET statement_timeout = {math.ceil(60_000 * minutes)}")
+        yield
 
     @contextmanager
     def resting(self) -> Iterator[None]:
@@ -279,7 +292,9 @@ def _place(name: str) -> tuple[str, str | None]:
 
 
 @contextmanager
-def opened(url_env: str, memory: float | None = None, asked: str = PUSH_DOWN) -> Iterator[Warehouse]:
+def opened(
+    url_env: str, memory: float | None = None, asked: str = PUSH_DOWN, minutes: float | None = None
+) -> Iterator[Warehouse]:
     """Connect to a warehouse for the block.
 
     Parameters
@@ -291,6 +306,8 @@ def opened(url_env: str, memory: float | None = None, asked: str = PUSH_DOWN) ->
         Bytes that an engine on this machine (DuckDB, Spark) may take.
     asked : str
         Key of the configuration that asks for a warehouse, for messages.
+    minutes : float, optional
+        As for :meth:`Warehouse.limited`; by default statements may take any time.
 
     Raises
     ------
@@ -320,9 +337,12 @@ def opened(url_env: str, memory: float | None = None, asked: str = PUSH_DOWN) ->
             hint=_UNREACHABLE.get(url.scheme, "check that it runs, and the URL"),
         ) from None
     try:
-        yield warehouse
+        with nullcontext() if minutes is None else warehouse.limited(minutes):
+            yield warehouse
     except (*errors, ibis.common.exceptions.IbisError) as error:
         code = getattr(error, "sqlstate", None) or getattr(error, "getSqlState", str)()
+        if minutes is not None and (code in STOPPED or type(error).__name__ in STOPPED):
+            raise too_slow(f"the warehouse of {url_env}", minutes) from None
         said = type(error).__name__ + (f", SQLSTATE {code}" if code else "")
         raise DataError(
             f"the warehouse of {url_env} refused ({said})",

@@ -252,3 +252,18 @@ def test_every_operation_compiles(dialect: str) -> None:
         text = str(ibis.to_sql(expression, dialect=dialect)).upper()
         assert text.startswith(("SELECT", "WITH"))
     assert "ORDER BY" in str(ibis.to_sql(expressions.in_content_order(labelled, names), dialect=dialect)).upper()
+
+
+def test_a_warehouse_that_does_not_answer_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with duckdb.connect(str(tmp_path / "endless.duckdb")) as connection:
+        connection.execute(
+            "create view endless as select sum(a.range * b.range) from range(10000000) a, range(10000000) b"
+        )
+    monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/endless.duckdb")
+    with (
+        pytest.raises(DataError, match=r"did not answer within 0\.002 minutes"),
+        opened("TEST_WAREHOUSE", minutes=0.002) as warehouse,
+    ):
+        warehouse.execute("select * from endless")
+    with opened("TEST_WAREHOUSE", minutes=1) as warehouse:
+        assert warehouse.execute("select 1") == [(1,)]

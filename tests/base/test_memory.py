@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,47 @@ def test_a_worker_needs_no_psutil() -> None:
     code = "import sys; sys.modules['psutil'] = sys.modules['filelock'] = sys.modules['ruamel'] = None; "
     code += "import hybrid.synthesize.isolation.worker as w; assert w.peak_bytes() > 0"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+READERS = {
+    "the command line": "from hybrid.cli import main\ntry: main(['policies'])\nexcept SystemExit: pass",
+    "a worker of a generator": "from hybrid.synthesize.isolation.worker import main\n"
+    "try: main(__import__('pathlib').Path('nowhere'))\nexcept FileNotFoundError: pass",
+    "a flow of Prefect": "import flows.stages",
+    "a worker of a comparison": "from hybrid.comparison import local\nfrom hybrid.comparison.local import _begin\n"
+    "local.parent_process = lambda: __import__('threading').Thread(target=input)\n"
+    "try: _begin()\nexcept Exception: pass",
+}
+STATE = """
+import ctypes, resource
+print("state", resource.getrlimit(resource.RLIMIT_CORE), ctypes.CDLL(None).prctl(3, 0, 0, 0, 0))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is of Linux")
+@pytest.mark.parametrize("program", READERS)
+def test_no_process_that_reads_records_leaves_a_core_file(program: str, tmp_path: Path) -> None:
+    if program == "a flow of Prefect":
+        pytest.importorskip("prefect")
+    code = READERS[program] + STATE
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.splitlines()[-1] == "state (0, 0) 0", done.stderr
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.getuid() != 0, reason="changes the user")
+def test_a_peak_is_restarted_where_dumps_are_forbidden() -> None:
+    """Files below /proc/self are those of root then, and most operators are not root."""
+    code = """
+import os, sys
+from hybrid.base import memory
+memory.restart_peak()
+os.setgid(65534); os.setuid(65534)
+memory.forbid_dumps()
+block = b"x" * 300_000_000
+del block
+before = memory.peak_bytes()
+memory.restart_peak()
+print(before - memory.peak_bytes() > 200_000_000, memory._prctl(3))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "0"]

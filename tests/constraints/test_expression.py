@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,3 +115,47 @@ def test_numbers_as_numpy_computes_them(pairs: list[tuple[int, int]]) -> None:
     table = table_of(a=(Kind.INTEGER, list(a)), b=(Kind.INTEGER, list(b)))
     found = parse("2 * a - b <= max(a, b) + 1 and not a == b").truth(table)
     assert list(found) == list((2 * a - b <= np.maximum(a, b) + 1) & ~(a == b))
+
+
+NUMBERS = ["1/0", "0/0", "(1 < 2)", "1e308*10", "true", "age/0", "(1 in [2])"]
+
+
+@pytest.mark.parametrize("sign", ["<", "==", "*", "/", "and", "or", "not in", "> 1 and age >"])
+@pytest.mark.parametrize("form", ["age > 0 or {}", "not (age > {})"])
+def test_constants_are_computed_as_columns_are(sign: str, form: str) -> None:
+    """Whatever has a sort gives a truth of each row, and no other error than that of the grammar."""
+    table = table_of(age=(Kind.INTEGER, [41, None, 0]))
+    for first, second in product(NUMBERS, [*NUMBERS, "age"]):
+        text = form.format(f"{first} {sign} [{second}]" if sign == "not in" else f"{first} {sign} {second}")
+        try:
+            expression = parse(text)
+            sort = expression.sort(table.schema)
+        except NotAnExpression:
+            continue
+        assert sort == "truth"
+        assert list(expression.truth(table).index) == [0, 1, 2]
+        assert expression.truth(table).dtype == "boolean"
+
+
+def test_what_cannot_be_computed_is_unknown_and_breaks_nothing() -> None:
+    table = table_of(age=(Kind.INTEGER, [41, 0]))
+    for text in ("age > 1/0", "0/0*age > 1", "age*1e308*1e308 > 1", "1/age > 1/41"):
+        assert parse(text).truth(table).isna().any()
+    assert list(parse("1/age > 0").truth(table).fillna(True)) == [True, True]
+    assert list(parse("(1 not in [2]) and age > 0").truth(table)) == [True, False]
+
+
+@pytest.mark.parametrize("text", ["age < " + "9" * 900, "age < 1e999", "age > -1e999"])
+def test_a_number_beyond_all_numbers_is_refused(text: str) -> None:
+    with pytest.raises(NotAnExpression, match="largest that there is"):
+        parse(text)
+
+
+def test_a_time_with_its_zone_is_refused() -> None:
+    table = table_of(day=(Kind.DATE, pd.to_datetime(["2024-01-01"])))
+    with pytest.raises(NotAnExpression, match="without its zone"):
+        parse("day > '2024-01-01T00:00:00+14:00'").sort(table.schema)
+
+
+def test_a_column_is_not_taken_for_a_quoted_one() -> None:
+    assert parse("`blood pressure` > column_0_").columns == ("blood pressure", "column_0_")

@@ -15,13 +15,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import sqlalchemy as sa
 import yaml
 
 from hybrid.base import atomic
-from hybrid.base.errors import DataError, DriftError, HybridError, OutputError, VerificationError
+from hybrid.base.errors import ConfigError, DataError, DriftError, HybridError, OutputError, VerificationError
 from hybrid.demo import write_demo
 from hybrid.jobs.nightly import Decision, Night
 from hybrid.jobs.places import Places
+from hybrid.jobs.release import Candidate
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -297,6 +299,53 @@ def test_delivery_to_a_folder_is_caught_up(clinic: Clinic, tmp_path: Path) -> No
     assert clinic.night() == "kept"
     assert (target / "latest").read_text().strip() == clinic.latest
     assert verify(target / clinic.latest) == []
+
+
+AFTER = ("source", "deliver", "clean", "forget", "stray")
+
+
+@pytest.mark.parametrize("fault", AFTER)
+def test_what_fails_after_publication_says_that_the_release_is_out(
+    clinic: Clinic, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outcome, notice, ledger and status; a source that is gone is no reason to say that nothing happened."""
+    database = clinic.config.parent / "clinic.sqlite"
+    monkeypatch.setenv("CLINIC_URL", f"sqlite:///{database}")
+    clinic.frame.to_sql("admissions", sa.create_engine(f"sqlite:///{database}", poolclass=sa.NullPool), index=False)
+    clinic.content["data"] = {name: of for name, of in clinic.content["data"].items() if name in ("columns", "person")}
+    clinic.content["data"]["sql"] = {"url_env": "CLINIC_URL", "table": "admissions"}
+    clinic.content["nightly"] = {"deliver": {"sql": {"url_env": "CLINIC_URL", "table": "synthetic"}}}
+    publish = Candidate.publish
+
+    def then_lost(candidate: Candidate) -> Path:
+        found = publish(candidate)
+        database.write_bytes(b"no database any more" * 100)
+        if fault == "source":
+            database.unlink()
+        return found
+
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("canary-value") if fault == "stray" else ConfigError("something is wrong", hint="mend it")
+
+    if fault in ("source", "deliver"):
+        monkeypatch.setattr(Candidate, "publish", then_lost)
+    else:
+        monkeypatch.setattr("hybrid.jobs.nightly.deliver", lambda *_: [])
+        place = {"clean": "hybrid.store.local.Store.clean", "forget": "hybrid.jobs.nightly.forget_held_run"}
+        monkeypatch.setattr(place.get(fault, "hybrid.store.local.Store.clean"), broken)
+    with pytest.raises(ValueError if fault == "stray" else OutputError) as caught:
+        clinic.night()
+    monkeypatch.undo()
+    assert clinic.latest is not None
+    said = f"release {clinic.latest} is published"
+    if isinstance(caught.value, OutputError):
+        assert caught.value.exit_code == 1 and said in str(caught.value)
+    notice, event = clinic.notices[-1], Ledger(clinic.places.work).events("clinic")[-1]
+    assert (notice.outcome, event.outcome, notice.release) == ("failed", "failed", clinic.latest)
+    assert said in notice.message and said in event.message and "canary" not in notice.message
+    state = releases_state(clinic.places.releases, clinic.places.work, "clinic", datetime.now(UTC))
+    assert [problem.message for problem in state.problems] == [f"clinic: the last night: failed: {notice.message}"]
+    assert "nothing was" not in state.problems[0].hint
 
 
 @pytest.fixture

@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from hybrid.base.errors import ConfigError, OutputError
-from hybrid.operations.deliver import DeliverOptions, deliver
+from hybrid.base.errors import ConfigError, OutputError, UnreachableError
+from hybrid.operations.deliver import DeliverOptions, NotDelivered, check_targets, deliver
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import parse_config
 from hybrid.publication.verify import verify
 from hybrid.table.options import DataOptions
+from hybrid.table.sql_connection import url_of
+from hybrid.table.warehouse import opened
 from tests.helpers.s3_server import SECRET, bucket
 
 DATA = {"synthetic": DataOptions.model_validate({"path": "people.csv", "columns": {"age": {"kind": "integer"}}})}
@@ -102,7 +104,7 @@ def test_delivery_into_the_folder_of_releases_is_refused(release: Path, tmp_path
     latest = release.with_name("latest")
     latest.symlink_to(release.name)
     for folder in ("releases", "releases/copies", f"releases/{release.name}"):
-        with pytest.raises(ConfigError, match="in the folder of releases"):
+        with pytest.raises(NotDelivered, match="in the folder of releases"):
             deliver(release, DeliverOptions(folder=folder), DATA, tmp_path, tmp_path / "work")
     assert latest.is_symlink() and sorted(path.name for path in release.parent.iterdir()) == [release.name, "latest"]
 
@@ -126,6 +128,38 @@ def test_delivery_into_the_source_is_refused_before_anything_is_brought(
     config = parse_config({"data": {"sql": target}, "nightly": {"deliver": {"sql": target, "folder": "copies"}}})
     assert "the source reads people" in " ".join(finding.message for finding in diagnose(config))
     with pytest.raises(ConfigError, match="delivery would replace"):
+        check_targets(config.nightly.deliver, data, tmp_path)
+    with pytest.raises(NotDelivered, match=r"is published and not delivered: .*delivery would replace"):
         deliver(release, config.nightly.deliver, data, tmp_path, tmp_path / "work")
     assert not (tmp_path / "copies").exists()
     assert len(pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))) == 1
+
+
+def test_a_target_that_cannot_be_delivered_to_is_found_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its driver, its server and what is there under its name, however the source is read."""
+    options = DeliverOptions.model_validate({"sql": {"url_env": "TARGET_URL", "table": "people"}})
+    url = f"sqlite:///{tmp_path / 'target.sqlite'}"
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    monkeypatch.setenv("TARGET_URL", url)
+    check_targets(options, DATA, tmp_path)
+    assert not (tmp_path / "target.sqlite").exists()
+    with engine.begin() as connection:
+        connection.exec_driver_sql("create view people as select 1 as age")
+    with pytest.raises(OutputError, match="this is a view"):
+        check_targets(options, DATA, tmp_path)
+    monkeypatch.setenv("TARGET_URL", "postgresql://nobody@127.0.0.1:9/none")
+    with pytest.raises(UnreachableError, match="cannot be reached"):
+        check_targets(options, DATA, tmp_path)
+    monkeypatch.setenv("TARGET_URL", "duckdb:///target.duckdb")
+    with pytest.raises(ConfigError, match="no driver"):
+        check_targets(options, DATA, tmp_path)
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+def test_one_address_of_postgresql_means_one_driver_everywhere(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARGET_URL", f"{scheme}://nobody@127.0.0.1:9/none")
+    assert url_of("TARGET_URL").drivername == "postgresql+psycopg"
+    with pytest.raises(UnreachableError), opened("TARGET_URL"):
+        pass

@@ -19,6 +19,7 @@ from hybrid.constraints.gaps import gaps
 from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
 from tests.constraints.small_tables import stays
@@ -182,6 +183,22 @@ def test_check_counts_what_the_source_breaks_without_values(job: Path) -> None:
     assert any(note.startswith("constraints: about 2") and "bed is at least 30" in note for note in notes)
     assert any("fewer than 10 rows of the source break: discharged - admitted <= 7" in note for note in notes)
     assert any("5 constraints hold in all rows" in finding.message for finding in findings)
+
+
+def test_check_and_init_say_the_same_of_constraints_that_hold(job: Path, tmp_path: Path) -> None:
+    """What init offers as broken by no row, check counts among those that hold; rare combinations break no rule."""
+    frame = pd.read_csv(job.parent / "stays.csv")
+    frame["ward"] = ["R1" if at < 3 else f"W{at % 7}" for at in range(len(frame))]
+    frame["house"] = frame["ward"].str[-1]
+    frame.to_csv(tmp_path / "stays.csv", index=False)
+    guessed = guess_config(tmp_path / "stays.csv")
+    found = guessed.constraints
+    assert {"combinations": ("ward", "house")} in [one.model_dump() for one in found]
+    config = config_of(job).model_copy(update={"constraints": found})
+    said = [finding.message for finding in constraint_findings(config, guessed.table)]
+    assert f"{len(found)} constraints hold in all rows of the source" in said
+    assert not [message for message in said if "break" in message]
+    assert [message for message in said if "fewer than 10 rows of the source have a combination of ward" in message]
 
 
 def test_a_constraint_that_no_row_keeps_is_one_error(job: Path) -> None:

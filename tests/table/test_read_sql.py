@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 import sqlalchemy as sa
 
-from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.errors import ConfigError, DataError, HybridError
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import parse_config
 from hybrid.table import Kind, Table
 from hybrid.table.arrow import to_arrow
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
-from hybrid.table.sources.sql import CHUNK
+from hybrid.table.read_options import ReadOptions
+from hybrid.table.sources.sql import CHUNK, SqlOptions, read_sql
 from tests.helpers.postgres_server import PASSWORD, Server, postgres
 
 MAKE = """
@@ -259,3 +263,74 @@ def test_a_query_is_refused_where_no_read_only_mode_is_known(monkeypatch: pytest
 def test_numbers_of_the_database_are_exact(database: sa.Engine) -> None:
     written = to_arrow(read(query="select 1234567.89::numeric as cost union select 0.1"))
     assert written["cost"].to_pylist() == [Decimal("0.10"), Decimal("1234567.89")]
+
+
+ENDLESS = {
+    "postgresql": "select pg_sleep(60)",
+    "sqlite": "with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) as n from n",
+}
+
+
+@pytest.mark.parametrize("dialect", ENDLESS)
+def test_a_statement_that_does_not_end_is_stopped(
+    dialect: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if dialect == "postgresql":
+        request.getfixturevalue("database")
+        environment = "TEST_DB_URL"
+    else:
+        monkeypatch.setenv("ENDLESS_URL", "sqlite://")
+        environment = "ENDLESS_URL"
+    source = SqlOptions(url_env=environment, query=ENDLESS[dialect], timeout_minutes=0.002)
+    with pytest.raises(DataError, match=r"did not answer within 0\.002 minutes") as caught:
+        read_sql(source, ReadOptions())
+    assert "timeout_minutes" in caught.value.problems[0].hint
+
+
+def test_rows_that_come_and_come_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENDLESS_URL", "sqlite://")
+    rows = "with recursive n(x) as (select 1 union all select x + 1 from n) select x, 'some text' as t from n"
+    with pytest.raises(DataError, match=r"within 0\.005 minutes"):
+        read_sql(SqlOptions(url_env="ENDLESS_URL", query=rows, timeout_minutes=0.005), ReadOptions())
+    monkeypatch.setattr("hybrid.table.sources.sql.available_bytes", lambda: 10**6)
+    with pytest.raises(DataError, match="GiB of memory"):
+        read_sql(SqlOptions(url_env="ENDLESS_URL", query=rows), ReadOptions())
+
+
+def test_an_sqlite_cell_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ENDLESS_URL", "sqlite://")
+    with pytest.raises(DataError, match="a cell holds more than 100 million bytes"):
+        read_sql(SqlOptions(url_env="ENDLESS_URL", query="select hex(zeroblob(60000000)) as t"), ReadOptions())
+
+
+def test_rows_of_long_cells_are_fetched_in_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than a part is ever held as Python's objects."""
+    monkeypatch.setenv("ENDLESS_URL", "sqlite://")
+    monkeypatch.setattr("hybrid.table.sources.sql._CHUNK_BYTES", 10_000)
+    asked: list[int] = []
+    fetchmany = sa.CursorResult.fetchmany
+
+    def seen(result: Any, size: int) -> Any:
+        asked.append(size)
+        return fetchmany(result, size)
+
+    monkeypatch.setattr(sa.CursorResult, "fetchmany", seen)
+    rows = "with recursive n(x) as (select 1 union all select x + 1 from n where x < 300) "
+    found = read_sql(
+        SqlOptions(url_env="ENDLESS_URL", query=rows + "select x, hex(zeroblob(500)) as t from n"), ReadOptions()
+    )
+    assert list(found.frame["x"]) == list(range(1, 301))
+    assert max(asked[1:]) <= 10
+
+
+def test_a_superuser_that_reads_is_noted(database: sa.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = parse_config({"data": {"sql": {"url_env": "TEST_DB_URL", "table": "people"}, "unlisted": "insensitive"}})
+    noted = [found for found in diagnose(config) if "is a superuser" in found.message]
+    assert [found.level for found in noted] == ["note"] and "SELECT" in noted[0].hint
+    with database.begin() as connection:
+        connection.exec_driver_sql("drop role if exists reader")
+        connection.exec_driver_sql("create role reader login password 'reads'")
+        connection.exec_driver_sql("grant select on people to reader")
+    url = database.url.set(username="reader", password="reads")
+    monkeypatch.setenv("TEST_DB_URL", url.render_as_string(hide_password=False))
+    assert not [found for found in diagnose(config) if "is a superuser" in found.message]

@@ -12,6 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.base.errors import Problem
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.constraints.constraint import Constraint, Rule, listed, no_row
 from hybrid.table import Column, Kind, Schema, Table
@@ -72,6 +73,13 @@ class Combinations(Constraint):
     def sentence(self) -> str:
         """As :attr:`Constraint.sentence`."""
         return f"{listed(self.columns)} have a combination of values that the source has often enough"
+
+    def breach(self, least: int) -> Problem:
+        """As :meth:`Constraint.breach`."""
+        return Problem(
+            f"rows of the source have a combination of {listed(self.columns)} that fewer than {least} people have",
+            f"none of these comes out: one that at least {least} people have takes its place, or the row is left out",
+        )
 
     def broken(self, table: Table) -> Mask:
         """No row: allowed combinations are known to the fitted rule alone."""

@@ -21,10 +21,11 @@ from hybrid.constraints.constraint import (
     different_kinds,
     kept_then_broken,
     numbers,
+    whole_numbers,
     with_column,
 )
 from hybrid.constraints.gaps import Gap, fitted_gap
-from hybrid.table import Column, Schema, Table
+from hybrid.table import Column, Kind, Schema, Table
 
 
 class Le(Constraint):
@@ -85,11 +86,12 @@ class Le(Constraint):
     def with_equal(self, table: Table, rows: Mask) -> Table:
         """The table with both columns equal in some rows.
 
-        The second is set to the first.
+        The second is set to the first, or to the least value of its own kind above it; where there is none, it stays.
         """
         first, second = self.le
-        values = table.frame[second].mask(rows, table.frame[first].astype(table.frame[second].dtype))
-        return with_column(table, table.schema[second], values)
+        column, now = table.schema[second], table.frame[second]
+        raised = _least_above(table.frame[first], column)
+        return with_column(table, column, now.mask(rows & raised.notna().to_numpy(), raised))
 
     def fit(self, table: Table, least: int) -> Rule:
         """As :meth:`Constraint.fit`."""
@@ -122,7 +124,20 @@ class _Gap(Gap, _Order):
 def _in_order(table: Table, column: Column) -> Numbers:
     """Numbers in the order of a column's values."""
     values = table.frame[column.name]
-    return numbers((values - pd.Timestamp(0)).dt.total_seconds() if column.kind.is_temporal else values)
+    return numbers((values - np.datetime64(0, "us")).dt.total_seconds() if column.kind.is_temporal else values)
+
+
+def _least_above(values: pd.Series, column: Column) -> pd.Series:
+    """Least values that a column can have and that are not below these; missing where it can have none."""
+    if column.kind.is_temporal:
+        return values.dt.ceil("D") if column.kind is Kind.DATE else values
+    if column.kind is Kind.INTEGER and not pd.api.types.is_float_dtype(values.dtype):
+        return values
+    found, decimals = numbers(values), 0 if column.kind is Kind.INTEGER else column.format.decimals
+    if decimals is not None:
+        rounded = np.round(found, decimals)
+        found = np.where(rounded < found, np.round(rounded + 10.0**-decimals, decimals), rounded)
+    return whole_numbers(found) if column.kind is Kind.INTEGER else pd.Series(found)
 
 
 def _never_above(columns: Sequence[Numbers]) -> Mask:

@@ -23,9 +23,10 @@ from hybrid.constraints.constraint import (
     listed,
     no_row,
     numbers,
+    whole_numbers,
     with_column,
 )
-from hybrid.table import DTYPES, Kind, Schema, Table
+from hybrid.table import Kind, Schema, Table
 
 RELATIVE = 1e-9
 """Share of a total within which a sum of decimals counts as equal."""
@@ -117,11 +118,11 @@ class _Computed(Rule):
         for total, parts in self.constraint.sum.items():
             column, values = table.schema[total], table.frame[total]
             sums = _added(table, parts)
-            known = ~np.isnan(sums) & values.notna().to_numpy()
+            known = np.isfinite(sums) & values.notna().to_numpy()
             if column.kind is Kind.DECIMAL and column.format.decimals is not None:
                 sums = np.round(sums, column.format.decimals)
-            computed = pd.Series(np.where(known, sums, np.nan)).astype(DTYPES[column.kind])
-            table = with_column(table, column, values.mask(known, computed))
+            computed = whole_numbers(sums) if column.kind is Kind.INTEGER else pd.Series(sums)
+            table = with_column(table, column, values.mask(known & computed.notna().to_numpy(), computed))
         return table
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
@@ -129,6 +130,7 @@ class _Computed(Rule):
         return self.settle(table)
 
 
+@np.errstate(over="ignore")
 def _adds_up(values: Numbers, total: int, parts: tuple[int, ...]) -> bool:
     """True if a column is the sum of others.
 
@@ -142,6 +144,7 @@ def _adds_up(values: Numbers, total: int, parts: tuple[int, ...]) -> bool:
     return bool(known.sum() >= LEAST_ROWS and np.ptp(values[known, total]) > 0)
 
 
+@np.errstate(over="ignore")
 def _added(table: Table, parts: tuple[str, ...]) -> Numbers:
-    """Sums of the parts, shape (n_rows,); NaN where one is missing."""
+    """Sums of the parts, shape (n_rows,); NaN where one is missing, infinite beyond every float64."""
     return np.asarray(np.sum([numbers(table.frame[name]) for name in parts], axis=0), dtype=np.float64)

@@ -51,6 +51,14 @@ class Tied(Constraint):
         if not all(column.kind.is_temporal for column in columns):
             yield Problem(f"only dates and times are tied: {different_kinds(columns)}", "name two of dates or times")
 
+    def breach(self, least: int) -> Problem:
+        """As :meth:`Constraint.breach`."""
+        return Problem(
+            f"rows of the source have a time from {self.tied[0]} to {self.tied[1]} that is shorter or longer than "
+            f"those of {least} people",
+            "none of these comes out: one that more people have takes its place, or the row is left out",
+        )
+
     def broken(self, table: Table) -> Mask:
         """No row: the bounds are those of training records."""
         return no_row(table)

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from hybrid.base.errors import DataError
 from hybrid.table import Column, Kind, Table
+from hybrid.table.files import File
 from hybrid.table.infer import parse
 from hybrid.table.options import DataOptions
-from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
+from hybrid.table.other_formats import refuse_other_format
+from hybrid.table.read_file import PARQUET_SUFFIXES, parquet_metadata, read_table
 from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
 
@@ -58,6 +60,8 @@ def guess_reading(path: Path) -> DataOptions:
     DataError
         The file cannot be read at all, or has more than :data:`MOST_COLUMNS` columns.
     """
+    if path.is_file():
+        refuse_other_format(File.local(path))
     _refuse_too_wide(path)
     options = DataOptions(path=path.name, accept=ALL_ACCEPTED)
     if path.suffix.lower() not in PARQUET_SUFFIXES and path.is_file():
@@ -116,12 +120,7 @@ def _n_columns(path: Path) -> int:
     if not path.is_file():
         return 0
     if path.suffix.lower() in PARQUET_SUFFIXES:
-        from pyarrow import ArrowInvalid, parquet
-
-        try:
-            return len(parquet.read_schema(path))
-        except ArrowInvalid:
-            return 0
+        return int(parquet_metadata(File.local(path)).num_columns)
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     header = line.decode("utf-16" if line[:2] in UTF_16 else "cp1252", errors="replace")

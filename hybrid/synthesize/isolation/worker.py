@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
-from hybrid.base.memory import peak_bytes
+from hybrid.base.memory import forbid_dumps, peak_bytes
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Generator, SequenceGenerator, Sequences
 
 OUT_OF_MEMORY = 77
@@ -35,6 +35,7 @@ WATCH_SECONDS = 0.2
 
 def main(folder: Path) -> None:
     """Do the job in ``folder``; ``result.json`` is written last."""
+    forbid_dumps()
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     threading.Thread(target=_watch, args=(folder, os.getppid(), job["memory_bytes"]), daemon=True).start()
     try:

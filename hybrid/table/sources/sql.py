@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
@@ -14,19 +15,25 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.memory import available_bytes
 from hybrid.base.options import Options
 from hybrid.table.read_file import typed_table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.sources.source import Source
-from hybrid.table.sql_connection import connected
+from hybrid.table.sql_connection import connected, too_slow
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
 _SAMPLE_ROWS = 100_000
 CHUNK = 20_000
-"""Rows that are fetched at a time."""
+"""Rows that are fetched at a time at most."""
+_FIRST = 100
+_CHUNK_BYTES = 1 << 26
+"""Bytes that are fetched at a time, where rows are so long that :data:`CHUNK` of them are more."""
+_COPIES = 3
+"""Times that rows lie in memory while they are put together and sorted."""
 _NOT_CODE = re.compile(
     r"""'(?:[^']|'')*'|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|"(?P<name>[^"]*)"|`(?P<quoted>[^`]*)`""", re.DOTALL
 )
@@ -51,11 +58,14 @@ class SqlOptions(Options):
 
     url_env: str
     """The environment variable that holds the database's URL, such as
-    postgresql+psycopg://user:password@host/database."""
+    postgresql://user:password@host/database."""
     table: str | None = None
     """The table or view, with its schema if it is not the default one: "clinic.admissions"."""
     query: str | None = None
     """A SELECT instead of a table."""
+    timeout_minutes: float = Field(default=60.0, gt=0)
+    """Longest time that a statement (PostgreSQL), or all of the reading (SQLite, DuckDB), may take before it is
+    stopped."""
     push_down: bool = False
     """Whether the rows stay in the warehouse, which counts, labels and verifies them."""
     sample_rows: int | None = Field(default=None, ge=1)
@@ -149,16 +159,23 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
         values or credentials), a column's type is not supported, or as :func:`hybrid.table.read_file.read_table`.
     """
     name = source.table or "the query of data.sql"
-    with connected(source.url_env, name, read_only=True, query=source.query is not None) as connection:
+    is_query, minutes = source.query is not None, source.timeout_minutes
+    with connected(source.url_env, name, read_only=True, query=is_query, minutes=minutes) as connection:
         raw = fetch(connection, source, name)
     return typed_table(name, raw, options, keep_types=True)
 
 
 def fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
-    """Fetch all rows, sorted by their content; ``name`` is for messages."""
+    """Fetch all rows, sorted by their content; ``name`` is for messages.
+
+    Raises
+    ------
+    DataError
+        Reading takes longer than ``source.timeout_minutes``, or the rows do not fit into memory; a column mixes types.
+    """
     import sqlalchemy as sa
 
-    streamed = {"stream_results": True, "yield_per": CHUNK}
+    streamed = {"stream_results": True}
     declared: dict[str, pa.DataType] = {}
     if source.table is not None:
         schema, _, table = source.table.rpartition(".")
@@ -172,13 +189,24 @@ def fetch(connection: sa.Connection, source: SqlOptions, name: str) -> pa.Table:
     names = list(result.keys())
     # Columns are put together under their positions: a query may give two the same name, which is reported later.
     chunks: list[pa.Table] = []
-    for rows in result.partitions():
+    end, free, taken, most = monotonic() + 60 * source.timeout_minutes, available_bytes(), 0, _FIRST
+    while rows := result.fetchmany(most):
         fetched = zip(names, zip(*rows, strict=True), strict=True)
         columns = [_array(values, name, column) for column, values in fetched]
         chunks.append(pa.table(columns, names=[str(position) for position in range(len(names))]))
+        taken += chunks[-1].nbytes
+        most = min(max(_CHUNK_BYTES * len(rows) // max(chunks[-1].nbytes, 1), 1), CHUNK)
+        if _COPIES * taken > free:
+            raise _too_large(name, taken, free)
+        if monotonic() > end:
+            raise too_slow(name, source.timeout_minutes)
     if not chunks:
         return pa.table([pa.nulls(0)] * len(names), names=names)
-    whole = pa.concat_tables(chunks, promote_options="permissive")
+    try:
+        whole = pa.concat_tables(chunks, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        hint = "cast the columns in data.sql.query"
+        raise DataError(f"{name}: the values of a column are of several types", hint=hint) from None
     whole = whole.sort_by([(name, "ascending") for name in whole.column_names]).rename_columns(names)
     types = [_settled(field.type, declared.get(field.name)) for field in whole.schema]
     return whole.cast(pa.schema(list(zip(names, types, strict=True))))
@@ -193,6 +221,14 @@ def _only_reads(query: str) -> bool:
     """True for one statement that begins as a reading one does."""
     code = code_of(query).strip().rstrip("; \n\t")
     return ";" not in code and re.match(r"[\s(]*(select|with|values|table)\b", code, re.IGNORECASE) is not None
+
+
+def _too_large(name: str, taken: int, free: int) -> DataError:
+    need, left = _COPIES * taken / 2**30, free / 2**30
+    return DataError(
+        f"{name}: the rows take more than {need:.2f} GiB of memory, and {left:.2f} GiB are free",
+        hint="read fewer rows or columns, or leave the rows there: data.sql.push_down",
+    )
 
 
 def _array(values: tuple[Any, ...], source: str, column: str) -> pa.Array:
