@@ -66,6 +66,8 @@ def column_words(costs: RuleCosts, words: LevelWords, column: str) -> str:
 def rule_sentences(costs: RuleCosts, words: LevelWords, loss: str = "loss") -> Iterator[str]:
     """A sentence for each rule that costs clearly more than k alone.
 
+    Of several rules, each is said to be the only one beside k.
+
     Parameters
     ----------
     costs : RuleCosts
@@ -85,7 +87,8 @@ def rule_sentences(costs: RuleCosts, words: LevelWords, loss: str = "loss") -> I
             if costs.alone.levels is not None and one.point.levels[name] > costs.alone.levels[name]
         ]
         cost = f"{_amount(one.point, loss)} instead of {_amount(costs.alone, loss)}"
-        yield f"because of {one.rule}, {'; '.join([*coarser, f'the loss is {cost}'])}"
+        only = " alone" if len(costs.rules) > 1 else ""
+        yield f"because of {one.rule}{only}, {'; '.join([*coarser, f'the loss would be {cost}'])}"
 
 
 def _amount(point: TradeoffPoint, loss: str) -> str:

@@ -35,7 +35,7 @@ from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel
 from hybrid.table.persons import person_groups
 
 K = TypeVar("K")
-LEAST_LEAF, LARGEST_LEAF, SHARE = 10, 50, 100
+LEAST_LEAF, LARGEST_LEAF, SHARE = 10, 50, 50
 """Smallest and largest leaf where none is configured; between them a leaf holds one of so many people."""
 MOST_CLASSES = 30
 """Targets with more states are predicted through a projection of their indicators instead of one by one."""
@@ -51,7 +51,7 @@ class CartOptions(Options):
 
     min_leaf: int | None = Field(default=None, ge=1)
     """Training records that every leaf holds at least, or persons with `data.person`; larger: smoother, fewer copies,
-    less detail. null: a hundredth of the training records or persons, but 10 at least and 50 at most."""
+    less detail. null: a fiftieth of the training records or persons, but 10 at least and 50 at most."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int = Field(default=5, ge=0)
@@ -80,7 +80,7 @@ def leaf_size(options: CartOptions, people: int) -> int:
     Returns
     -------
     int
-        A hundredth of the people, but 10 at least and 50 at most: of 350 people leaves of 50 would hold every seventh,
+        A fiftieth of the people, but 10 at least and 50 at most: of 350 people leaves of 50 would hold every seventh,
         and few relations between columns would be left.
     """
     least = min(max(people // SHARE, LEAST_LEAF), LARGEST_LEAF)

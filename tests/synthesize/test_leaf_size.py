@@ -1,0 +1,60 @@
+"""Leaves of the trees of `cart` follow the number of people: records, persons, and persons of rows alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.synthesize import SynthesizeOptions, fit
+from hybrid.synthesize.children import fit_children
+from hybrid.synthesize.generators.cart import CartModel, CartOptions, leaf_size
+from hybrid.synthesize.generators.cart_sequences import CartSequenceModel
+from hybrid.synthesize.sequences import fit_sequences
+from hybrid.table import Column, Kind, Role, Schema, Table
+
+OPTIONS = SynthesizeOptions(generator="cart")
+
+
+@pytest.mark.parametrize(
+    ("people", "leaf"), [(1, 10), (350, 10), (500, 10), (1_000, 20), (1_750, 35), (2_500, 50), (10**6, 50)]
+)
+def test_leaves_follow_the_number_of_people_unless_configured(people: int, leaf: int) -> None:
+    assert leaf_size(CartOptions(), people) == leaf
+    assert leaf_size(CartOptions(min_leaf=3), people) == 3
+
+
+def _table(rows: int, persons: int | None = None) -> Table:
+    rng = np.random.default_rng(1)
+    age = rng.integers(0, 90, rows)
+    frame = pd.DataFrame({"age": age, "cost": age * 10 + rng.integers(0, 5, rows)}).astype("Int64")
+    schema = Schema((Column("age", Role.INSENSITIVE, Kind.INTEGER), Column("cost", Role.INSENSITIVE, Kind.INTEGER)))
+    return Table(frame, schema, None if persons is None else np.arange(rows) % persons)
+
+
+def _smallest(model: object) -> int:
+    """Fewest donors of a leaf, over all trees of rows."""
+    if isinstance(model, CartModel):
+        sizes = [
+            np.diff(step.starts)[step.tree.tree_.children_left < 0] for step in model.steps if step.tree is not None
+        ]  # type: ignore[union-attr]
+    else:
+        assert isinstance(model, CartSequenceModel)
+        sizes = [step.n_donors[step.tree.tree_.children_left < 0] for step in model.steps]
+    return int(min(size.min() for size in sizes))
+
+
+@pytest.mark.parametrize(("rows", "least"), [(400, 10), (1_500, 30)])
+def test_records_are_people_where_nothing_else_is_said(rows: int, least: int) -> None:
+    assert least <= _smallest(fit(_table(rows), OPTIONS, 1).model) < 2 * least
+
+
+def test_persons_and_not_rows_decide() -> None:
+    """Leaves of 50 persons in 350 erased every relation, of rows too."""
+    few = replace(_table(3_000, persons=300))
+    drawn = fit_sequences(few, [], OPTIONS, 1).model
+    assert isinstance(drawn, CartSequenceModel) and 10 <= _smallest(drawn) < 50
+    of_parents = replace(_table(900), persons=np.arange(900) % 300)
+    assert 10 <= _smallest(fit_children(_table(300), of_parents, OPTIONS, 1).model) < 50
