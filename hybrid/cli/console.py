@@ -101,6 +101,7 @@ def print_verdict(verdict: Verdict, draw: str = "") -> None:
 
     The other checks are counted.
     """
+    from hybrid.publication.power import not_tried
     from hybrid.publication.verdict import folded
 
     colour = f"bold {COLORS[verdict.status]}"
@@ -112,6 +113,8 @@ def print_verdict(verdict: Verdict, draw: str = "") -> None:
         if check.hint:
             out.print(f"             try: {check.hint}")
     out.print(f"  {folded(verdict)}")
+    if missing := not_tried(verdict.checks):
+        out.print(f"  {missing}")
 
 
 @contextmanager

@@ -5,8 +5,9 @@ They test whether a verdict would notice them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
@@ -60,12 +61,28 @@ class Leak:
     seen_by : tuple of str
         Metrics that are computed to notice it, in this order. Others may notice it, too: what is said of these is
         the least.
+    way : str
+        What the leaked people are chosen by, where there are several ways.
+    others : tuple of Leak
+        The same kind, planted in the other ways: each is tried on its own.
     """
 
     name: LeakName
     people: Callable[[Context, float, np.random.Generator], Array | NotComputable]
     values: Callable[[Context, Array, np.random.Generator], pd.DataFrame]
     seen_by: tuple[str, ...]
+    way: str = ""
+    others: tuple[Leak, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name and way."""
+        return f"{self.name} {self.way}".strip()
+
+    @property
+    def ways(self) -> tuple[Leak, ...]:
+        """The same kind of leak, in all its ways."""
+        return self, *self.others
 
     def plant(self, context: Context, share: float, rng: np.random.Generator) -> Planted | NotComputable:
         """Replace random rows of the stage's table by leaked ones.
@@ -105,22 +122,34 @@ def _random_people(context: Context, share: float, rng: np.random.Generator) -> 
     return np.asarray(rng.choice(len(context.train), count, replace=False))
 
 
-def _exposed_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
-    """``share`` of the most vulnerable 1 % of the people.
+def _exposed_people(
+    context: Context, share: float, rng: np.random.Generator, ranking: Ranking
+) -> Array | NotComputable:
+    """``share`` of the most exposed 1 % of the people by one ranking.
 
-    Those whose records have the largest vulnerability, with ties in random order; of each the most vulnerable record.
+    Ties are in random order; of each person the row least like others.
     """
+    if ranking not in rankings(context):
+        return NotComputable(f"no column is a number that {ranking} could be of", lacks="numbers")
     part = context.whole("train")
-    values, rows = vulnerability(context, part), context.asked(part).rows
-    order = np.lexsort((rng.random(len(values)), -values))
-    if context.train.persons is not None:
-        order = order[np.sort(np.unique(context.train.persons[rows[order]], return_index=True)[1])]
-    pool = round(MOST_EXPOSED * len(order))
+    rows = context.asked(part).rows
+    people = first_of_person(context, part, ranking, rng.random(len(rows)))
+    pool = round(MOST_EXPOSED * len(people))
     if pool < LEAST_EXPOSED:
         reason = f"the most exposed 1 % are {pool} people, fewer than {LEAST_EXPOSED}"
         return NotComputable(reason, "too_few")
-    chosen: Array = rows[rng.choice(order[:pool], max(round(share * pool), 1), replace=False)]
+    chosen: Array = rows[rng.choice(people[:pool], max(round(share * pool), 1), replace=False)]
     return chosen
+
+
+def in_ways(first: Leak, *others: Leak) -> Leak:
+    """One kind of leak, planted in several ways."""
+    return replace(first, others=others)
+
+
+def _exposed(ranking: Ranking) -> Leak:
+    seen_by = ("inference_exposed", "membership_exposed", "hitting_rate")
+    return Leak("exposed", partial(_exposed_people, ranking=ranking), _near, seen_by, ranking)
 
 
 def _group(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:  # noqa: ARG001
@@ -237,9 +266,38 @@ LEAKS: dict[LeakName, Leak] = {
     for leak in (
         Leak("copy", _random_people, _exact, COPIES_SEEN_BY),
         Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY),
-        Leak("exposed", _exposed_people, _near, ("inference_exposed", "membership_exposed", "hitting_rate")),
+        in_ways(*map(_exposed, RANKINGS)),
         Leak("group", _group, _near, ("membership_subgroups", "inference_subgroups", "hitting_rate")),
         Leak("secrets", _with_secrets, _known_and_secret, SECRETS_SEEN_BY),
     )
 }
 """Every kind of leak by its name in ``must_detect``, in the order in which verdicts list them."""
+
+
+FORMS: dict[str, str] = {
+    "copy": "exact copies",
+    "near": "copies with noise",
+    "exposed": "copies of people unlike others",
+    "group": "copies of a whole group",
+    "secrets": "rows with a person's secrets",
+    "splice": "rows spliced of several people",
+    "categories": "copies with more than one changed category",
+    "rotation": "transformed (rotated) numbers",
+    "small group": f"groups below {LEAST_GROUP} people",
+    "group by number": "groups by a number",
+    "unusual": "people unusual by other measures",
+}
+"""Forms in which records of people may enter a table, in plain words. The key is that of the kind of leak in
+:data:`LEAKS` which plants them; a form without such a kind is never tried."""
+
+
+def not_planted(kinds: Collection[str]) -> list[str]:
+    """Forms of leaks that none of these kinds plants, in plain words.
+
+    Parameters
+    ----------
+    kinds : collection of str
+        As in ``must_detect`` of a policy.
+    """
+    planted = {kind for kind in kinds if kind in LEAKS}
+    return [words for kind, words in FORMS.items() if kind not in planted]

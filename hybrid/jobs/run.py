@@ -42,7 +42,7 @@ from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
-from hybrid.publication.power import Power
+from hybrid.publication.power import Power, not_tried
 from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict, folded
@@ -195,7 +195,7 @@ def summary(pipeline: Pipeline | LinkedRun) -> str:
     verdict = pipeline.verdict
     lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", "", "| | check | |", "|---|---|---|"]
     lines += [f"| {check.status} | {check.rule} | {check.message} |" for check in verdict.open_checks]
-    return "\n".join([*lines, "", folded(verdict)])
+    return "\n\n".join(["\n".join(lines), folded(verdict), *filter(None, [not_tried(verdict.checks)])])
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:

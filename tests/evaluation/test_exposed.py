@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, groups, in_full, subgroups
-from hybrid.evaluation.attacks.vulnerability import most_vulnerable, vulnerability
+from hybrid.evaluation.attacks.vulnerability import RANKINGS, most_exposed, ranked, rankings, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
 from hybrid.publication.gate import judge
@@ -48,7 +48,7 @@ def test_vulnerability_is_the_printed_one(role: str) -> None:
         np.fill_diagonal(distance, np.inf)
     expected = np.sort(distance, axis=1)[:, :5].mean(axis=1)
     np.testing.assert_allclose(vulnerability(context, context.whole(role)), expected, atol=1e-9)  # type: ignore[arg-type]
-    chosen = most_vulnerable(context, 0.1, context.whole(role))  # type: ignore[arg-type]
+    chosen = most_exposed(context, 0.1, context.whole(role), "direction")  # type: ignore[arg-type]
     assert chosen.sum() == round(len(expected) * 0.1)
     assert expected[chosen].min() > expected[~chosen].max()
 
@@ -70,7 +70,9 @@ def test_a_leak_of_outliers_alone_is_found_among_them() -> None:
     rng = np.random.default_rng(2)
     train, control = make_people(1200, rng), make_people(1200, rng)
     context = Context(train, control, train, EvaluateOptions(), 1)
-    found = outcomes(train, control, leaking(rng, most_vulnerable(context, 0.05, context.whole("train")), train))
+    found = outcomes(
+        train, control, leaking(rng, most_exposed(context, 0.05, context.whole("train"), "direction"), train)
+    )
     whole, exposed, told = (found[name] for name in ("membership", "membership_exposed", "inference_exposed"))
     assert isinstance(whole, Measure) and isinstance(exposed, Measure) and isinstance(told, Measure)
     assert whole.value < 0.56
