@@ -279,7 +279,7 @@ FORMS: dict[str, str] = {
     "near": "copies with noise",
     "exposed": "copies of people unlike others",
     "group": "copies of a whole group",
-    "secrets": "rows with a person's secrets",
+    "secrets": "quasi-identifiers with the secrets of a person",
     "splice": "rows spliced of several people",
     "categories": "copies with more than one changed category",
     "rotation": "transformed (rotated) numbers",

@@ -138,11 +138,10 @@ def not_tried(checks: Iterable[Check]) -> str:
     str
         Empty where no leak was demanded.
     """
-    kinds = {
-        check.rule.removeprefix(f"{POWER}: ") for check in checks if check.rule.startswith(POWER) and check.applies
-    }
-    forms = not_planted(kinds)
-    return f"Not tried: {', '.join(forms[:-1])} and {forms[-1]}." if kinds else ""
+    start = f"{POWER}: "
+    applies = {check.rule.removeprefix(start): check.applies for check in checks if check.rule.startswith(start)}
+    planted = [kind for kind, does in applies.items() if does]
+    return f"Not tried: {_listed(not_planted(planted))}." if applies else ""
 
 
 def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
