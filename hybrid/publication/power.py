@@ -180,7 +180,8 @@ def _check(leaks: Sequence[LeakTrials], control: int) -> Check:
         words = _words(leak.kind, leak.size, [leak.way for leak in tried])
         return Check(name, "pass", f"would have noticed {words} ({often})")
     if not leak.made:
-        message = f"unknown whether {leak.words} would pass: {leak.reason}"
+        words = _words(leak.kind, leak.size, [one.way for one in tried if one.reason == leak.reason])
+        message = f"unknown whether {words} would pass: {leak.reason}"
         hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else _HINT
         return Check(name, "not judged", message, hint, applies=leak.lacks is None)
     trials = f"{leak.noticed} of {leak.made} trials"

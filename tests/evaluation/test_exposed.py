@@ -11,10 +11,12 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation.attacks.attacked_people import attacked
 from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, groups, in_full, subgroups
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, most_exposed, ranked, rankings, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
+from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Planted
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy
@@ -322,3 +324,13 @@ def test_details_have_the_interval_of_every_ranking_and_share() -> None:
     assert set(groups) == {f"{share} % by {ranking}" for share in (4, 5) for ranking in RANKINGS}
     assert [found.value, found.low, found.high] == max(groups.values(), key=lambda one: one[1])
     assert found.together == 8
+
+
+def test_people_with_the_largest_amounts_can_be_attacked_by_retraining() -> None:
+    train, control, _ = customers(6, 400)
+    largest = set(np.argsort(-by_largest_amounts(train), kind="stable")[:10])
+    for distance, least in (("size", 9), ("cosine", 0), ("isolation", 0)):
+        options = EvaluateOptions(retrain=RetrainOptions(distance=distance, records=10))  # type: ignore[arg-type]
+        chosen = attacked(Context(train, control, train, options, 1))
+        assert len(chosen) == 10 and len(largest & set(chosen)) >= least
+        assert (len(largest & set(chosen)) >= 9) is (distance == "size")

@@ -215,6 +215,8 @@ def test_a_ranking_without_its_columns_is_not_claimed(policy: Policy) -> None:
     demanded = demanding(policy, must_detect={"exposed": 1})
     found = check_of(demanded, of_exposed(**(EACH | {"size": -1})))
     assert found.status == "pass" and RANKINGS["size"] not in found.message and RANKINGS["distance"] in found.message
+    blocked = Power(tuple(LeakTrials("exposed", 1, 20, reason=BLOCKED, way=way) for way in RANKINGS), control=300)
+    assert all(words in check_of(demanded, blocked).message for words in RANKINGS.values())
     none = check_of(demanded, of_exposed(**dict.fromkeys(RANKINGS, -1)))
     assert (none.status, none.decision) == ("not judged", "pass")
 
