@@ -47,7 +47,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.evaluation.simulated_customers import make_customers
 
 ROWS, SHARE = 2_200, 0.01
-CLEAN_ROWS = ((2_200, 2_200), (1_000, 1_000), (1_000, 333), (500, 500))
+CLEAN_ROWS = ((2_200, 2_200), (1_000, 1_000), (1_000, 333), (500, 500), (1_000, 200), (400, 80))
 COSTLY = 10_000
 
 

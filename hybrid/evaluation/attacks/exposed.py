@@ -43,12 +43,11 @@ class Exposed(NamedTuple):
 def exposed(context: Context) -> list[Exposed]:
     """The most exposed 5 % and 1 % by each ranking, of training people and of people never seen.
 
-    The shares are the same on both sides, and each is large enough for ``min_cell`` people on each side: one share
-    where these are too few, none where there are not so many people.
+    The shares are the same on both sides, and each is large enough for ``min_cell`` training people and 10 people never
+    seen: one share where these are too few, none where there are not so many people.
     """
-    parts, least = (context.whole("train"), context.whole("control")), context.options.min_cell
-    people = min(_persons(context, part) for part in parts)
-    enough = least / max(people, 1)
+    parts, least = (context.whole("train"), context.whole("control")), (context.options.min_cell, LEAST_UNSEEN)
+    enough = max(few / max(_persons(context, part), 1) for part, few in zip(parts, least, strict=True))
     shares = sorted({max(share, enough) for share in OUTLIERS if enough <= 1})
     return [
         Exposed(ranking, share, *(most_exposed(context, share, part, ranking) for part in parts))
@@ -64,7 +63,7 @@ def _persons(context: Context, part: Part) -> int:
 
 
 def _too_few(least: int) -> NotComputable:
-    return NotComputable(f"fewer than {least} records on one side", "too_few")
+    return NotComputable(f"fewer than {least} training people or {LEAST_UNSEEN} people never seen", "too_few")
 
 
 def _vulnerabilities(context: Context) -> dict[str, Any]:
