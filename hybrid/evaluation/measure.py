@@ -37,6 +37,7 @@ Lacking = Literal[
     "encoder",
     "parents",
     "privacy_score",
+    "numbers",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single

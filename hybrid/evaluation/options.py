@@ -31,10 +31,13 @@ class RetrainOptions(Options):
     targets: Literal["vulnerable", "random", "rare", "unlikely"] = "vulnerable"
     """Which ones: those least like others (Meeus et al. 2023), any, those with the most rare values, or those with the
     least likely combination of values taken one by one."""
-    distance: Literal["cosine", "hamming", "chebyshev"] | Annotated[float, Field(ge=1, le=100)] = "cosine"
+    distance: Literal["cosine", "hamming", "chebyshev", "size", "isolation"] | Annotated[float, Field(ge=1, le=100)] = (
+        "cosine"
+    )
     """Distance by which people are least like others. cosine: that of Meeus et al. 2023; hamming: columns that differ;
-    chebyshev: the largest difference of a column; a number p: Minkowski's of order p. Numbers count as their share of
-    the range, categories as 0 or 1."""
+    chebyshev: the largest difference of a column; a number p: Minkowski's of order p (1: Gower's). Numbers count as
+    their share of the range, categories as 0 or 1. No distances, and without neighbours: size, the mean rank of all
+    numbers; isolation, an isolation forest. A cosine does not see the people with the largest amounts."""
     neighbours: int = Field(default=5, ge=1, le=100)
     """Nearest others whose mean distance says how little a person is like others."""
     ordinal: dict[str, tuple[str, ...]] = Field(default_factory=dict)

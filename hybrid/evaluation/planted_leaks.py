@@ -5,8 +5,9 @@ They test whether a verdict would notice them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
@@ -75,6 +76,10 @@ class Leak:
         What is leaked, in plain words; ``{size}`` stands for the size.
     of_rows : bool
         Whether its size is a share of the table's rows.
+    way : str
+        What the leaked people are chosen by, where there are several ways.
+    others : tuple of Leak
+        The same kind, planted in the other ways: each is tried on its own.
     """
 
     name: LeakName
@@ -83,6 +88,18 @@ class Leak:
     seen_by: tuple[str, ...]
     words: str
     of_rows: bool = True
+    way: str = ""
+    others: tuple[Leak, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name and way."""
+        return f"{self.name} {self.way}".strip()
+
+    @property
+    def ways(self) -> tuple[Leak, ...]:
+        """The same kind of leak, in all its ways."""
+        return self, *self.others
 
     def plant(self, context: Context, share: float, rng: np.random.Generator) -> Planted | NotComputable:
         """Replace random rows of the stage's table by leaked ones.
@@ -123,22 +140,41 @@ def _random_people(context: Context, share: float, rng: np.random.Generator) -> 
     return np.asarray(rng.choice(len(context.train), count, replace=False))
 
 
-def _exposed_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
-    """``share`` of the most vulnerable 1 % of the people.
+def _exposed_people(
+    context: Context, share: float, rng: np.random.Generator, ranking: Ranking
+) -> Array | NotComputable:
+    """``share`` of the most exposed 1 % of the people by one ranking.
 
-    Those whose records have the largest vulnerability, with ties in random order; of each the most vulnerable record.
+    Ties are in random order; of each person the row least like others.
     """
+    if ranking not in rankings(context):
+        return NotComputable(f"no column is a number that {ranking} could be of", lacks="numbers")
     part = context.whole("train")
-    values, rows = vulnerability(context, part), context.asked(part).rows
-    order = np.lexsort((rng.random(len(values)), -values))
-    if context.train.persons is not None:
-        order = order[np.sort(np.unique(context.train.persons[rows[order]], return_index=True)[1])]
-    pool = round(MOST_EXPOSED * len(order))
+    rows = context.asked(part).rows
+    people = first_of_person(context, part, ranking, rng.random(len(rows)))
+    pool = round(MOST_EXPOSED * len(people))
     if pool < LEAST_EXPOSED:
         reason = f"the most exposed 1 % are {pool} people, fewer than {LEAST_EXPOSED}"
         return NotComputable(reason, "too_few")
-    chosen: Array = rows[rng.choice(order[:pool], max(round(share * pool), 1), replace=False)]
+    chosen: Array = rows[rng.choice(people[:pool], max(round(share * pool), 1), replace=False)]
     return chosen
+
+
+def in_ways(first: Leak, *others: Leak) -> Leak:
+    """One kind of leak, planted in several ways."""
+    return replace(first, others=others)
+
+
+def _exposed(ranking: Ranking) -> Leak:
+    return Leak(
+        "exposed",
+        partial(_exposed_people, ranking=ranking),
+        _near,
+        ("inference_exposed", "membership_exposed", "hitting_rate"),
+        "noisy copies of {size} of the most exposed 1 % of the people",
+        of_rows=False,
+        way=ranking,
+    )
 
 
 def _group(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:  # noqa: ARG001
@@ -367,14 +403,7 @@ LEAKS: dict[LeakName, Leak] = {
         Leak("half", _random_people, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
         Leak("rotated", _random_people, _rotated, CHANGED_SEEN_BY, "{size} copied rows with rotated numbers"),
         Leak("recoded", _random_people, _recoded, CELLS_SEEN_BY, "{size} copied rows with exchanged categories"),
-        Leak(
-            "exposed",
-            _exposed_people,
-            _near,
-            ("inference_exposed", "membership_exposed", "hitting_rate"),
-            "noisy copies of {size} of the most exposed 1 % of the people",
-            of_rows=False,
-        ),
+        in_ways(*map(_exposed, RANKINGS)),
         Leak(
             "group",
             _group,
@@ -401,3 +430,35 @@ LEAKS: dict[LeakName, Leak] = {
     )
 }
 """Every kind of leak by its name in ``must_detect``, in the order in which verdicts list them."""
+
+
+FORMS: dict[str, str] = {
+    "copy": "exact copies",
+    "near": "copies with noise",
+    "changed": "copies with more than one changed category",
+    "splice": "rows spliced of several people",
+    "half": "rows of which half is one person's",
+    "rotated": "transformed (rotated) numbers",
+    "recoded": "copies with exchanged categories",
+    "exposed": "copies of people unlike others",
+    "group": "copies of a whole group",
+    "histories": "histories moved in time",
+    "secrets": "quasi-identifiers with the secrets of a person",
+    "small group": f"groups below {LEAST_GROUP} people",
+    "group by number": "groups by a number",
+    "unusual": "people unusual by other measures",
+}
+"""Forms in which records of people may enter a table, in plain words. The key is that of the kind of leak in
+:data:`LEAKS` which plants them; a form without such a kind is never tried."""
+
+
+def not_planted(kinds: Collection[str]) -> list[str]:
+    """Forms of leaks that none of these kinds plants, in plain words.
+
+    Parameters
+    ----------
+    kinds : collection of str
+        As in ``must_detect`` of a policy.
+    """
+    planted = {kind for kind in kinds if kind in LEAKS}
+    return [words for kind, words in FORMS.items() if kind not in planted]

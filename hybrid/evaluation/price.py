@@ -56,7 +56,7 @@ PRICES = {
     "gtcap": Price(widest=WIDEST),
     "l_reached": Price(widest=WIDEST),
     "t_reached": Price(widest=WIDEST),
-    "membership_exposed": Price(once=1.0),
+    "membership_exposed": Price(once=3.0),
     "inference_exposed": Price(once=0.5),
     "close_value": Price(searches=1.0, once=0.5),
     "distribution_uniqueness": Price(cells=0.3),

@@ -26,7 +26,7 @@ from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTH
 from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
-from hybrid.publication.power import Power
+from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
@@ -293,7 +293,7 @@ def linked_steps(config: LinkedConfig) -> tuple[str, ...]:
 
 
 def worst_power(found: Mapping[str, Power]) -> Power | None:
-    """Trials of the table that notices a leak least, by kind.
+    """Trials of the table that notices a leak least, by kind and way.
 
     None without trials.
 
@@ -301,8 +301,9 @@ def worst_power(found: Mapping[str, Power]) -> Power | None:
     """
     if not found:
         return None
-    kinds = dict.fromkeys(leak.kind for power in found.values() for leak in power.leaks)
-    of_kind = {kind: [leak for power in found.values() for leak in power.leaks if leak.kind == kind] for kind in kinds}
+    of_kind: dict[tuple[str, str], list[LeakTrials]] = {}
+    for leak in (leak for power in found.values() for leak in power.leaks):
+        of_kind.setdefault((leak.kind, leak.way), []).append(leak)
     worst = [min(leaks, key=lambda leak: (leak.lacks is not None, leak.noticed)) for leaks in of_kind.values()]
     return Power(tuple(worst), min(power.control for power in found.values()))
 

@@ -93,5 +93,6 @@ def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:
     """
     trials = trials_for(policy.power.trials, sizes.table)
     judged = {rule.metric for rule in policy.rules if rule.detects}
-    seen = (name for leak in policy.must_detect for name in LEAKS[leak].seen_by if name in judged)
+    ways = (way for leak in policy.must_detect for way in LEAKS[leak].ways)
+    seen = (name for way in ways for name in way.seen_by if name in judged)
     return trials * sum(price(REGISTRY[name], sizes, config.evaluate, first=False) for name in seen)

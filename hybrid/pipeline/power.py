@@ -76,7 +76,7 @@ def measure_power(
     Returns
     -------
     Power
-        Trials of every kind of leak in the policy's ``must_detect``.
+        Trials of every kind of leak in the policy's ``must_detect``, in each of its ways.
     """
     metric_seed = int(rng_for(seed, "evaluate").integers(2**63))
     gate = _Gate(policy, evaluation, confidence or confidence_of_each(policy, evaluation))
@@ -84,10 +84,10 @@ def measure_power(
     planned = trials_for(policy.power.trials, len(table))
 
     def tried(leak: Leak, told: Progress) -> LeakTrials:
-        trials = LeakTrials(leak.name, policy.must_detect[leak.name], planned)
+        trials = LeakTrials(leak.name, policy.must_detect[leak.name], planned, way=leak.way)
         return _tried(leak, trials, gate, context, seed, told)
 
-    leaks = [leak for name, leak in LEAKS.items() if name in policy.must_detect]
+    leaks = [way for name, leak in LEAKS.items() if name in policy.must_detect for way in leak.ways]
     with one_thread_each(models=False):
         done = side_by_side(tried, leaks, progress)
     return Power(tuple(done), 0 if control is None else len(control))
@@ -97,12 +97,12 @@ def _tried(leak: Leak, trials: LeakTrials, gate: _Gate, judged: Context, seed: i
     if gate.reason:
         return replace(trials, reason=gate.reason)
     while trials.made < trials.planned and not trials.hopeless:
-        planted = leak.plant(judged, trials.size, rng_for(seed, "power", leak.name, trials.made))
+        planted = leak.plant(judged, trials.size, rng_for(seed, "power", leak.label, trials.made))
         if isinstance(planted, NotComputable):
             return replace(trials, reason=planted.reason, lacks=planted.lacks)
         noticed = gate.notices(ChangedContext(judged, *planted), leak.seen_by)
         trials = replace(trials, made=trials.made + 1, noticed=trials.noticed + noticed)
-        progress(f"power {leak.name}", trials.made, trials.planned)
+        progress(f"power {leak.label}", trials.made, trials.planned)
     return trials
 
 

@@ -14,6 +14,7 @@ from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.nature import is_synthetic, nature
+from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
 from hybrid.publication.private_words import SOURCE_NOTE, WITHHELD, unit_words
 from hybrid.publication.protection_words import listed
@@ -105,7 +106,7 @@ def build_certificate(
         ),
         "explanation": run.manifest.get("explanation"),
         "anonymization": None if run.anonymization is None else public_anonymization(run.anonymization),
-        "power": None if run.power is None else run.power.to_json(),
+        "power": None if run.power is None else run.power.to_json() | {"not_tried": not_tried(verdict.checks)},
         "metrics": metrics_of(run.evaluation),
         "config": public_config(run.manifest["config"]),
         "seed": SEED_NOTE,

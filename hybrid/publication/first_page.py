@@ -10,6 +10,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.lamps import Lamp, lamps
+from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
@@ -102,7 +103,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
         if facts is None
         else tuple(protection(facts.table, facts.config, facts.anonymization, facts.private, facts.protected)),
         lamps=lamps(verdict),
-        not_attacked=tuple(not_attacked(evaluation)),
+        not_attacked=(*not_attacked(evaluation), *filter(None, [not_tried(verdict.checks)])),
         promise=() if facts is None else promise(facts.config, facts.private),
     )
 

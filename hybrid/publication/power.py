@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, Field
 
 from hybrid.base.options import Options
+from hybrid.evaluation.attacks.vulnerability import RANKINGS
 from hybrid.evaluation.engine.intervals import share_interval
-from hybrid.evaluation.planted_leaks import LEAKS, LeakName
+from hybrid.evaluation.planted_leaks import LEAKS, LeakName, not_planted
 from hybrid.publication.verdict import Check
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class LeakTrials:
     """Why no trial was made."""
     lacks: str | None = None
     """What the configuration does not have, where that alone is the reason."""
+    way: str = ""
+    """What the leaked people were chosen by, where a kind is planted in several ways."""
 
     @property
     def misses_allowed(self) -> int:
@@ -83,7 +86,19 @@ class LeakTrials:
     @property
     def words(self) -> str:
         """The leak in plain words."""
-        return LEAKS[self.kind].words.format(size=f"{100 * self.size:.3g} %")
+        return _words(self.kind, self.size, [self.way])
+
+
+def _words(kind: LeakName, size: float, ways: Sequence[str]) -> str:
+    """A leak in plain words, with what its people were chosen by."""
+    chosen_by: Mapping[str, str] = RANKINGS
+    by = [f"by {chosen_by[way]}" for way in ways if way]
+    leak = LEAKS[kind].words.format(size=f"{100 * size:.3g} %")
+    return f"{leak}, {_listed(by)}" if by else leak
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 @dataclass(frozen=True)
@@ -103,6 +118,25 @@ class Power:
         return cls(tuple(LeakTrials(**leak) for leak in content["leaks"]), content["control"])
 
 
+def not_tried(checks: Iterable[Check]) -> str:
+    """Sentence on the forms of leaks that were not planted, to stand beside what would have been noticed.
+
+    Parameters
+    ----------
+    checks : iterable of Check
+        Of a verdict: what it had to notice is there, whether it did or not.
+
+    Returns
+    -------
+    str
+        Empty where no leak was demanded.
+    """
+    start = f"{POWER}: "
+    applies = {check.rule.removeprefix(start): check.applies for check in checks if check.rule.startswith(start)}
+    planted = [kind for kind, does in applies.items() if does]
+    return f"Not tried: {_listed(not_planted(planted))}." if applies else ""
+
+
 def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
     """One check per kind of leak that the policy must detect.
 
@@ -116,24 +150,31 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
         message = f"{NOT_MEASURED}; the policy says why: {policy.power.skip}"
         yield Check(POWER, "not judged", message, applies=False)
         return
-    found = {} if power is None else {leak.kind: leak for leak in power.leaks}
     for kind, size in policy.must_detect.items():
-        leak = found.get(kind)
-        if leak is None or leak.size != size or power is None:
+        leaks = () if power is None else tuple(leak for leak in power.leaks if (leak.kind, leak.size) == (kind, size))
+        if power is None or {leak.way for leak in leaks} != {leak.way for leak in LEAKS[kind].ways}:
             words = LeakTrials(kind, size, 0).words
             yield Check(f"{POWER}: {kind}", "not judged", f"unknown whether {words} would pass: {NOT_MEASURED}", _HINT)
         else:
-            yield _check(leak, power.control)
+            yield _check(leaks, power.control)
 
 
-def _check(leak: LeakTrials, control: int) -> Check:
+def _check(leaks: Sequence[LeakTrials], control: int) -> Check:
+    """One check of a kind in all its ways: the one that was noticed least counts."""
+    tried = [leak for leak in leaks if leak.lacks is None] or leaks
+    leak = min(tried, key=lambda leak: (leak.reached, bool(leak.made), leak.noticed / max(leak.made, 1)))
     name, against = f"{POWER}: {leak.kind}", f"with {control:,} control records"
     if leak.reached:
         low, _ = share_interval(leak.noticed / leak.made, leak.made, CONFIDENCE)
-        often = f"{leak.noticed} of {leak.made} trials as a first draw, so in at least {100 * low:.0f} % of cases"
-        return Check(name, "pass", f"would have noticed {leak.words} ({often})")
+        of_each = " of each" if len(tried) > 1 else ""
+        often = (
+            f"{leak.noticed} of {leak.made} trials{of_each} as a first draw, so in at least {100 * low:.0f} % of cases"
+        )
+        words = _words(leak.kind, leak.size, [leak.way for leak in tried])
+        return Check(name, "pass", f"would have noticed {words} ({often})")
     if not leak.made:
-        message = f"unknown whether {leak.words} would pass: {leak.reason}"
+        words = _words(leak.kind, leak.size, [one.way for one in tried if one.reason == leak.reason])
+        message = f"unknown whether {words} would pass: {leak.reason}"
         hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else _HINT
         return Check(name, "not judged", message, hint, applies=leak.lacks is None)
     trials = f"{leak.noticed} of {leak.made} trials"

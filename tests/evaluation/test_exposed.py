@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import IsolationForest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
+from hybrid.evaluation.attacks.attacked_people import attacked
 from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, groups, in_full, subgroups
-from hybrid.evaluation.attacks.vulnerability import most_vulnerable, vulnerability
+from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, most_exposed, ranked, rankings, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
+from hybrid.evaluation.options import RetrainOptions
+from hybrid.evaluation.planted_leaks import LEAKS, Planted
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy
 from hybrid.table import DTYPES, Kind, Table
+from tests.evaluation.simulated_customers import AMOUNTS, make_customers
 from tests.evaluation.simulated_people import make_people
 
 CHOSEN = ("membership", "membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
@@ -48,7 +56,7 @@ def test_vulnerability_is_the_printed_one(role: str) -> None:
         np.fill_diagonal(distance, np.inf)
     expected = np.sort(distance, axis=1)[:, :5].mean(axis=1)
     np.testing.assert_allclose(vulnerability(context, context.whole(role)), expected, atol=1e-9)  # type: ignore[arg-type]
-    chosen = most_vulnerable(context, 0.1, context.whole(role))  # type: ignore[arg-type]
+    chosen = most_exposed(context, 0.1, context.whole(role), "direction")  # type: ignore[arg-type]
     assert chosen.sum() == round(len(expected) * 0.1)
     assert expected[chosen].min() > expected[~chosen].max()
 
@@ -70,7 +78,9 @@ def test_a_leak_of_outliers_alone_is_found_among_them() -> None:
     rng = np.random.default_rng(2)
     train, control = make_people(1200, rng), make_people(1200, rng)
     context = Context(train, control, train, EvaluateOptions(), 1)
-    found = outcomes(train, control, leaking(rng, most_vulnerable(context, 0.05, context.whole("train")), train))
+    found = outcomes(
+        train, control, leaking(rng, most_exposed(context, 0.05, context.whole("train"), "direction"), train)
+    )
     whole, exposed, told = (found[name] for name in ("membership", "membership_exposed", "inference_exposed"))
     assert isinstance(whole, Measure) and isinstance(exposed, Measure) and isinstance(told, Measure)
     assert whole.value < 0.56
@@ -175,3 +185,152 @@ def test_groups_asked_in_full_are_no_more_than_the_sample() -> None:
     assert context.asked(members) is members and context.asked(others) is others
     whole = Context(train, control, table, EvaluateOptions(), 1)
     assert in_full(whole, subgroups(whole))[1] == set() and names
+
+
+def customers(seed: int, rows: int = 2200) -> tuple[Table, Table, Table]:
+    rng = np.random.default_rng(seed)
+    return make_customers(rows, rng), make_customers(rows, rng), make_customers(rows, rng)
+
+
+def amounts(train: Table) -> np.ndarray:
+    return train.frame[[column.name for column in train.schema if column.kind.is_continuous]].to_numpy(float)
+
+
+def by_isolation_forest(train: Table) -> np.ndarray:
+    frame = train.frame[[column.name for column in train.schema if not column.kind.is_continuous]]
+    features = np.hstack([amounts(train), pd.get_dummies(frame.astype(str)).to_numpy(float)])
+    return -IsolationForest(random_state=0).fit(features).score_samples(features)
+
+
+def by_five_nearest(train: Table) -> np.ndarray:
+    """Gower's distances of all pairs, written out."""
+    found = np.zeros((len(train), len(train)))
+    for column in train.schema:
+        values = train.frame[column.name]
+        if column.kind.is_continuous:
+            numbers = values.to_numpy(float)
+            found += np.abs(numbers[:, None] - numbers) / np.ptp(numbers)
+        else:
+            codes = pd.factorize(values)[0]
+            found += codes[:, None] != codes
+    np.fill_diagonal(found, np.inf)
+    return np.sort(found, axis=1)[:, :5].mean(axis=1)
+
+
+def by_largest_amounts(train: Table) -> np.ndarray:
+    return pd.DataFrame(amounts(train)).rank().mean(axis=1).to_numpy()
+
+
+def noticed_exposed(tables: tuple[Table, Table, Table]) -> set[str]:
+    """Rules about the most exposed that do not pass."""
+    options = EvaluateOptions(metrics=("membership_exposed", "inference_exposed"))
+    found = evaluate(tables[0], tables[1], {"synthetic": tables[2]}, options, np.random.default_rng(1))
+    return {
+        str(check.metric) for check in judge(load_policy(), found, None).checks if check.status in ("review", "block")
+    }
+
+
+@pytest.mark.parametrize("measure", [by_isolation_forest, by_five_nearest, by_largest_amounts])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_noisy_copies_of_the_most_unusual_people_by_any_of_these_measures_are_noticed(
+    measure: Callable[[Table], np.ndarray], seed: int
+) -> None:
+    """Of the 22 people with the largest amounts a cosine named none, and their copies passed every rule."""
+    train, control, fresh = customers(seed)
+    most = np.argsort(-measure(train), kind="stable")[:22]
+    leak = replace(LEAKS["near"], people=lambda *_: most)
+    planted = leak.plant(Context(train, control, fresh, EvaluateOptions(), seed), 0.01, np.random.default_rng(seed))
+    assert isinstance(planted, Planted)
+    assert "membership_exposed" in noticed_exposed((train, control, planted.table))
+
+
+def test_new_people_are_no_leak_of_the_most_exposed() -> None:
+    assert [noticed_exposed(customers(seed, 400)) for seed in range(20, 25)] == [set()] * 5
+
+
+def exposed_rows(table: Table, ranking: Ranking, share: float = 0.02) -> set[tuple[object, ...]]:
+    """Records of the most exposed."""
+    context = Context(table, customers(9, 300)[1], table, EvaluateOptions(), 1)
+    chosen = most_exposed(context, share, context.whole("train"), ranking)
+    return set(table.frame[chosen].astype(object).itertuples(index=False, name=None))
+
+
+@pytest.mark.parametrize("ranking", RANKINGS)
+def test_the_order_of_the_rows_does_not_decide_who_is_exposed(ranking: Ranking) -> None:
+    train = customers(3, 400)[0]
+    shuffled = train.take(np.random.default_rng(1).permutation(len(train)))
+    assert exposed_rows(train, ranking) == exposed_rows(shuffled, ranking)
+    assert len(exposed_rows(train, ranking)) == 8
+
+
+def test_the_largest_amounts_are_exposed_whatever_their_sign() -> None:
+    train, control, _ = customers(4, 500)
+    largest = set(np.argsort(-by_largest_amounts(train), kind="stable")[:5])
+    for sign in (1, -1):
+        both = [
+            table.frame.assign(**{name: sign * table.frame[name] for name in AMOUNTS}) for table in (train, control)
+        ]
+        tables = [Table(frame, train.schema) for frame in both]
+        context = Context(*tables, tables[0], EvaluateOptions(), 1)
+        assert largest & set(np.flatnonzero(most_exposed(context, 0.02, context.whole("train"), "size")))
+
+
+def test_equal_sizes_are_told_apart_by_distance() -> None:
+    """One number that half of the people have at its largest value."""
+    rng = np.random.default_rng(5)
+    people = make_people(300, rng)
+    frame = people.frame[["age", "place", "illness"]].assign(age=pd.array(np.arange(300) % 2, dtype="Int64"))
+    table = Table(frame, people.schema.only(["age", "place", "illness"]))
+    context = Context(table, None, table, EvaluateOptions(), 1)
+    part = context.whole("train")
+    chosen, apart = most_exposed(context, 0.05, part, "size"), ranked(context, part, "distance")
+    old = (frame["age"] == 1).to_numpy(bool)
+    assert old[chosen].all() and chosen.sum() < 100
+    assert apart[chosen].min() >= np.sort(apart[old])[-chosen.sum() :].min()
+
+
+def test_rankings_need_their_columns() -> None:
+    people = make_people(60, np.random.default_rng(6))
+
+    def of(*names: str) -> tuple[Ranking, ...]:
+        table = people.only(names)
+        return rankings(Context(table, None, table, EvaluateOptions(), 1))
+
+    assert of("sex", "place") == ("distance", "isolation")
+    assert of("sex", "admitted") == ("direction", "distance", "isolation")
+    assert of("age", "sex") == tuple(RANKINGS)
+
+
+@pytest.mark.parametrize("ranking", RANKINGS)
+def test_of_a_person_one_row_is_exposed_and_other_people_alone_are_near(ranking: Ranking) -> None:
+    """Three equal rows of a person like nobody else: by rows they would hide each other."""
+    people = make_people(300, np.random.default_rng(7)).frame
+    people.loc[0, ["age", "cost"]] = 119, 10**7
+    people.loc[0, ["height", "place"]] = 260.0, "11"
+    rows = people.iloc[np.repeat(np.arange(300), 3)].reset_index(drop=True)
+    schema = make_people(2, np.random.default_rng(1)).schema
+    table = Table(rows, schema, np.repeat(np.arange(300), 3))
+    context = Context(table, table, table, EvaluateOptions(), 1)
+    chosen = np.flatnonzero(most_exposed(context, 0.02, context.whole("train"), ranking))
+    persons = np.repeat(np.arange(300), 3)[chosen]
+    assert len(chosen) == len(set(persons)) == 6
+    assert ranking == "direction" or 0 in persons
+
+
+def test_details_have_the_interval_of_every_ranking_and_share() -> None:
+    found = outcomes(*customers(8, 500), secrets=None, metrics=("membership_exposed",))["membership_exposed"]
+    assert isinstance(found, Measure) and found.low is not None
+    groups = found.details["groups"]
+    assert set(groups) == {f"{share} % by {ranking}" for share in (4, 5) for ranking in RANKINGS}
+    assert [found.value, found.low, found.high] == max(groups.values(), key=lambda one: one[1])
+    assert found.together == 8
+
+
+def test_people_with_the_largest_amounts_can_be_attacked_by_retraining() -> None:
+    train, control, _ = customers(6, 400)
+    largest = set(np.argsort(-by_largest_amounts(train), kind="stable")[:10])
+    for distance, least in (("size", 9), ("cosine", 0), ("isolation", 0)):
+        options = EvaluateOptions(retrain=RetrainOptions(distance=distance, records=10))  # type: ignore[arg-type]
+        chosen = attacked(Context(train, control, train, options, 1))
+        assert len(chosen) == 10 and len(largest & set(chosen)) >= least
+        assert (len(largest & set(chosen)) >= 9) is (distance == "size")

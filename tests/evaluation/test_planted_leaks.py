@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hybrid.evaluation.attacks.vulnerability import RANKINGS, most_exposed
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.planted_leaks import LEAKS, LeakName
+from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 
 SCHEMA = Schema(
@@ -108,9 +109,27 @@ def test_the_most_exposed_people_are_leaked() -> None:
     assert (made.frame["age"][changed] > 900_000).all()
 
 
+@pytest.mark.parametrize("leak", LEAKS["exposed"].ways, ids=lambda leak: leak.way)
+def test_each_ranking_leaks_its_own_most_exposed_people(leak: Leak) -> None:
+    tables = context(2000)
+    part = tables.whole("train")
+    people = leak.people(tables, 1.0, np.random.default_rng(3))
+    assert not isinstance(people, NotComputable) and len(people) == 20
+    assert set(people) <= set(np.flatnonzero(most_exposed(tables, 0.01, part, leak.way)))  # type: ignore[arg-type]
+
+
+def test_the_most_exposed_are_leaked_by_every_ranking_that_judges_them() -> None:
+    assert tuple(leak.way for leak in LEAKS["exposed"].ways) == tuple(RANKINGS)
+    train, table = (part.only(["town", "illness"]) for part in (context().train, context().table))
+    by_size = LEAKS["exposed"].ways[1]
+    found = by_size.plant(Context(train, None, table, EvaluateOptions()), 1, np.random.default_rng(1))
+    assert isinstance(found, NotComputable) and found.lacks == "numbers"
+
+
 def test_too_few_exposed_people_are_not_planted() -> None:
-    found = LEAKS["exposed"].plant(context(1500), 0.5, np.random.default_rng(1))
-    assert isinstance(found, NotComputable) and found.lacks is None and "fewer than 20" in found.reason
+    for leak in LEAKS["exposed"].ways:
+        found = leak.plant(context(1500), 0.5, np.random.default_rng(1))
+        assert isinstance(found, NotComputable) and found.lacks is None and "fewer than 20" in found.reason
 
 
 def test_everybody_of_the_smallest_large_enough_group_is_leaked() -> None:

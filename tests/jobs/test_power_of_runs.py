@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 import hybrid
+from hybrid.cli.console import print_verdict
+from hybrid.jobs.run import summary
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.certificate import summary_of
 from hybrid.publication.finished_run import read_run
+from hybrid.publication.power import not_tried
 from tests.jobs.small_job import POLICY, write_small_job
 
 
@@ -34,6 +40,21 @@ def test_a_run_says_what_its_verdict_would_have_noticed(tmp_path: Path) -> None:
     assert read_run(out).power == pipeline.power
     assert "would have noticed 50 % copied rows (3 of 3 trials" in (out / "report.html").read_text()
     assert "power" in pipeline.keys
+
+
+def test_what_was_not_planted_is_said_wherever_the_verdict_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job, out = demanding_job(tmp_path / "job"), tmp_path / "run"
+    pipeline = hybrid.run(job, out=out)
+    sentence = not_tried(pipeline.verdict.checks)
+    assert "copies of a whole group" in sentence
+    print_verdict(pipeline.verdict)
+    assert sentence in " ".join(capsys.readouterr().out.split())
+    assert summary(pipeline).endswith(sentence)
+    assert html.unescape((out / "report.html").read_text()).count(sentence) == 1
+    found = read_run(out)
+    assert sentence in summary_of(found, pipeline.verdict, "2026-11-23").not_attacked
 
 
 def test_without_trials_what_must_be_noticed_is_a_review(tmp_path: Path) -> None:

@@ -187,6 +187,9 @@ def test_power_is_that_of_the_table_that_notices_least() -> None:
     found = worst_power({"a": Power((strong,), 50), "b": Power((weak,), 30), "c": Power((without,), 30)})
     assert found is not None and found.leaks == (weak,) and found.control == 30
     assert worst_power({}) is None
+    by = [LeakTrials("exposed", 1, 20, 20, 20 - at, way=way) for at, way in enumerate(("size", "distance"))]
+    both = worst_power({"a": Power(tuple(by), 50), "b": Power((by[0],), 30)})
+    assert both is not None and both.leaks == tuple(by)
 
 
 def test_commands_of_the_terminal_know_linked_tables(tmp_path: Path) -> None:

@@ -13,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
+from hybrid.evaluation.attacks.vulnerability import RANKINGS
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.evaluation.planted_leaks import FORMS, LEAKS
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import read_candidate
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
-from hybrid.publication.power import BLOCKED, LeakTrials, Power, power_checks
+from hybrid.publication.power import BLOCKED, LeakTrials, Power, not_tried, power_checks
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Check
 
@@ -171,3 +173,74 @@ def test_what_a_first_draw_notices_every_later_draw_notices(leaked: float, half:
     found = Evaluation((MetricResult("dcr_share", "privacy", "synthetic", "lower", outcome),))
     first, later = (judge(own, found, None, draws=n).status != "pass" for n in (1, draws))
     assert later or not first
+
+
+def of_exposed(*, made: int = 20, **noticed: int) -> Power:
+    """Trials of each ranking, with those noticed; a negative number: there are no columns for it."""
+    leaks = (
+        LeakTrials("exposed", 1, made, max(made, number), number, way=way)
+        if number >= 0
+        else LeakTrials("exposed", 1, made, reason="no column is a number", lacks="numbers", way=way)
+        for way, number in noticed.items()
+    )
+    return Power(tuple(leaks), control=300)
+
+
+EACH = dict.fromkeys(RANKINGS, 20)
+
+
+def test_every_way_of_a_leak_must_be_noticed(policy: Policy) -> None:
+    demanded = demanding(policy, must_detect={"exposed": 1})
+    passed = check_of(demanded, of_exposed(**EACH))
+    assert passed.status == "pass" and "20 of 20 trials of each" in passed.message
+    assert all(words in passed.message for words in RANKINGS.values())
+    for way, words in RANKINGS.items():
+        missed = check_of(demanded, of_exposed(**(EACH | {way: 17})))
+        assert missed.status == "not judged" and f"by {words} were noticed in 17 of 20" in missed.message
+        assert sum(other in missed.message for other in RANKINGS.values()) == 1
+        worst = check_of(demanded, of_exposed(**(EACH | {way: 19})))
+        assert worst.status == "pass" and "19 of 20 trials of each" in worst.message
+
+
+def test_a_way_that_was_not_planted_is_a_review(policy: Policy) -> None:
+    """Runs of earlier versions planted the most exposed by one ranking."""
+    demanded = demanding(policy, must_detect={"exposed": 1})
+    for way in RANKINGS:
+        rest = {name: number for name, number in EACH.items() if name != way}
+        assert check_of(demanded, of_exposed(**rest)).decision == "review"
+    old = Power((LeakTrials("exposed", 1, 20, 20, 20),), control=300)
+    assert check_of(demanded, old).decision == "review"
+
+
+def test_a_ranking_without_its_columns_is_not_claimed(policy: Policy) -> None:
+    demanded = demanding(policy, must_detect={"exposed": 1})
+    found = check_of(demanded, of_exposed(**(EACH | {"size": -1})))
+    assert found.status == "pass" and RANKINGS["size"] not in found.message and RANKINGS["distance"] in found.message
+    blocked = Power(tuple(LeakTrials("exposed", 1, 20, reason=BLOCKED, way=way) for way in RANKINGS), control=300)
+    assert all(words in check_of(demanded, blocked).message for words in RANKINGS.values())
+    none = check_of(demanded, of_exposed(**dict.fromkeys(RANKINGS, -1)))
+    assert (none.status, none.decision) == ("not judged", "pass")
+
+
+def test_what_no_planted_leak_covers_is_said(policy: Policy, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = {"copy": 0.01, "near": 0.05, "exposed": 1, "group": 1, "secrets": 0.1}
+    demanded = demanding(policy, must_detect=every)
+    sentence = not_tried(tuple(power_checks(demanded, None)))
+    assert sentence.startswith("Not tried: ") and sentence.endswith(".") and sentence.count(".") == 1
+    assert set(LEAKS) <= set(FORMS)
+    for kind, words in FORMS.items():
+        assert (words in sentence) is (kind not in every), kind
+        without = demanding(policy, must_detect={name: size for name, size in every.items() if name != kind})
+        assert words in not_tried(tuple(power_checks(without, None)))
+    monkeypatch.setitem(LEAKS, "small group", LEAKS["copy"])  # type: ignore[misc]
+    planted = (*power_checks(demanded, None), Check("power: small group", "pass", "."))
+    assert not_tried(planted) == sentence.replace(f"{FORMS['small group']}, ", "")
+
+
+def test_a_leak_that_the_table_has_no_columns_for_was_not_tried(policy: Policy) -> None:
+    demanded = demanding(policy, must_detect={"copy": 0.01})
+    lacking = trials(0, 0, reason="no column is a secret", lacks="secret")
+    assert FORMS["copy"] in not_tried(tuple(power_checks(demanded, lacking)))
+    assert not_tried(tuple(power_checks(demanding(policy, must_detect={}), None))) == ""
+    off = demanding(policy, power={"skip": "a table of ten columns of noise"})
+    assert not_tried(tuple(power_checks(off, None))) == ""

@@ -6,7 +6,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.ordinal import ordered
-from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 
 RARE_NUMBER = 0.95
@@ -34,7 +34,7 @@ def _chosen(context: Context) -> Array:
     values = np.full(len(order), -np.inf)
     rows = context.asked(people).rows
     if options.targets == "vulnerable":
-        values[rows] = vulnerability(context, people, options.distance, options.neighbours)
+        values[rows] = unlike_others(context, people, options.distance, options.neighbours)
     else:
         score = {"random": _any, "rare": _rare, "unlikely": _unlikely}[options.targets]
         values[rows] = score(context)[rows]

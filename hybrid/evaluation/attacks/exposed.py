@@ -7,14 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.attacks import inference
 from hybrid.evaluation.attacks.membership import scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
 from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, Group, queried, queried_in_full
-from hybrid.evaluation.attacks.vulnerability import OUTLIERS, most_vulnerable, vulnerability
-from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import auc, auc_interval, auc_intervals, simultaneous
+from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Ranking, most_exposed, rankings, vulnerability
+from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.engine.intervals import auc, auc_intervals, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 
@@ -23,18 +23,47 @@ LISTED = 20
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99)
 
 
-def _shares(n_train: int, n_control: int, least: int) -> list[float]:
-    """Shares of records attacked, the same on both sides.
+class Exposed(NamedTuple):
+    """The people least like others by one ranking, among the queried records.
 
-    Each is large enough for ``least`` records on each side. The most exposed 5 % and 1 %; one share where these are too
-    few, none where there are not ``least`` records.
+    ``share`` of the people in 0..1; ``train``, ``control``, shape (n_asked,), bool.
     """
-    enough = least / max(min(n_train, n_control), 1)
-    return sorted({max(share, enough) for share in OUTLIERS if enough <= 1})
+
+    ranking: Ranking
+    share: float
+    train: Mask
+    control: Mask
+
+    @property
+    def name(self) -> str:
+        """Such as ``1 % by size``."""
+        return f"{100 * self.share:.3g} % by {self.ranking}"
+
+
+def exposed(context: Context) -> list[Exposed]:
+    """The most exposed 5 % and 1 % by each ranking, of training people and of people never seen.
+
+    The shares are the same on both sides, and each is large enough for ``min_cell`` training people and 10 people never
+    seen: one share where these are too few, none where there are not so many people.
+    """
+    parts, least = (context.whole("train"), context.whole("control")), (context.options.min_cell, LEAST_UNSEEN)
+    enough = max(few / max(_persons(context, part), 1) for part, few in zip(parts, least, strict=True))
+    shares = sorted({max(share, enough) for share in OUTLIERS if enough <= 1})
+    return [
+        Exposed(ranking, share, *(most_exposed(context, share, part, ranking) for part in parts))
+        for ranking in rankings(context)
+        for share in shares
+    ]
+
+
+def _persons(context: Context, part: Part) -> int:
+    """Number of people among the queried records."""
+    rows = context.asked(part).rows
+    return len(np.unique(context.persons(part.role)[rows])) if context.has_persons(part.role) else len(rows)
 
 
 def _too_few(least: int) -> NotComputable:
-    return NotComputable(f"fewer than {least} records on one side", "too_few")
+    return NotComputable(f"fewer than {least} training people or {LEAST_UNSEEN} people never seen", "too_few")
 
 
 def _vulnerabilities(context: Context) -> dict[str, Any]:
@@ -47,33 +76,45 @@ def _vulnerabilities(context: Context) -> dict[str, Any]:
 
 
 def membership_exposed(context: Context) -> Outcome:
-    """``membership`` on the people least like any training record.
+    """``membership`` on the people least like others.
 
-    The attack is on 5 % or 1 % of members and of non-members. Both are chosen by the same rule, the vulnerability of
-    Meeus et al. 2023 (see :func:`hybrid.evaluation.attacks.vulnerability.vulnerability`), and in the same share. The
-    share with the higher lower bound is given; bounds hold for both at once (Sidak).
+    The attack is on 5 % or 1 % of the people, those least like others by each ranking of
+    :func:`hybrid.evaluation.attacks.vulnerability.ranked`: direction, size, distance and isolation. Members and
+    non-members are chosen by the same rule and in the same share. The ranking and share with the highest lower bound
+    are given; bounds hold for all of them at once (Sidak).
     """
     members, others = scores(context)
-    least = context.options.min_cell
-    shares = _shares(len(members), len(others), least)
-    if not shares:
-        return _too_few(least)
-    level = simultaneous(context.options.confidence, len(shares))
+    groups = exposed(context)
+    if not groups:
+        return _too_few(context.options.min_cell)
     asked, unseen = context.asked_people
-    found = []
-    for share in shares:
-        most = [most_vulnerable(context, share, context.whole(role)) for role in ("train", "control")]
-        mine, its = members[most[0]], others[most[1]]
-        clusters = context.clusters(asked[most[0]], unseen[most[1]])
-        found.append((auc_interval(mine, its, level, clusters), share, mine, its))
-    (value, low, high), share, mine, its = max(found, key=lambda one: one[0][1])
-    details = {"advantage": 2 * value - 1, "non_members": len(its), "share": share, **_vulnerabilities(context)}
+    intervals = auc_intervals(
+        [(members[one.train], others[one.control]) for one in groups],
+        [simultaneous(context.options.confidence, len(groups))] * len(groups),
+        [context.clusters(asked[one.train], unseen[one.control]) for one in groups],
+    )
+    attacks = list(zip(intervals, groups, strict=True))
+    (value, low, high), worst_of = max(attacks, key=_low_end)
+    details = {
+        "advantage": 2 * value - 1,
+        "non_members": int(worst_of.control.sum()),
+        "share": worst_of.share,
+        "ranking": worst_of.ranking,
+        "groups": {one.name: list(interval) for interval, one in attacks},
+        **_vulnerabilities(context),
+    }
     if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
-        details["paper"] = {"AUC": auc(mine, others)}
-    return Measure(value, low, high, 0.5, len(mine), details, together=len(shares)).above(0.5)
+        _, printed = max((one for one in attacks if one[1].ranking == groups[0].ranking), key=_low_end)
+        details["paper"] = {"AUC": auc(members[printed.train], others)}
+    n = int(worst_of.train.sum())
+    return Measure(value, low, high, 0.5, n, details, together=len(groups)).above(0.5)
 
 
-class Exposed(NamedTuple):
+def _low_end(attack: tuple[tuple[float, float, float], Exposed]) -> float:
+    return attack[0][1]
+
+
+class Subgroup(NamedTuple):
     """Membership AUC of one subgroup."""
 
     column: str
@@ -107,7 +148,7 @@ def membership_subgroups(context: Context) -> Outcome:
         [one.persons for one in attacked],
     )
     rows = [
-        Exposed(one.group.column, one.group.label, len(one.members), *interval, together[one.kind])
+        Subgroup(one.group.column, one.group.label, len(one.members), *interval, together[one.kind])
         for one, interval in zip(attacked, intervals, strict=True)
     ]
     rows.sort(key=lambda row: (-row.low, row.column, row.group))
@@ -181,24 +222,23 @@ def _attack(
 
 
 def inference_exposed(context: Context) -> Outcome:
-    """Largest ``inference`` risk of the people least like training records.
+    """Largest ``inference`` risk of the people least like others.
 
-    The largest over all secrets, of the 5 % or 1 % of people least like any training record. Chosen as for
-    :func:`membership_exposed`; the interval holds for all secrets and both shares at once (Sidak).
+    The largest over all secrets, of the 5 % or 1 % of the people least like others by each ranking. Chosen as for
+    :func:`membership_exposed`; the interval holds for all secrets, rankings and shares at once (Sidak).
     """
-    least = context.options.min_cell
-    people = context.whole("train"), context.whole("control")
-    shares = _shares(len(context.asked_people[0]), len(context.asked_people[1]), least)
     if not inference.attackable(context):
         return NotComputable("no secret varies")
-    if not shares:
-        return _too_few(least)
-    exposed = [[most_vulnerable(context, share, part) for share in shares] for part in people]
-    recovered = _recovered(context, (np.logical_or.reduce(exposed[0]), np.logical_or.reduce(exposed[1])))
-    attacks, asked = {}, context.asked_people
-    for share, *chosen in zip(shares, *exposed, strict=True):
-        for secret, both in recovered.items():
-            attacks[f"{secret}, {100 * share:.3g} %"] = _attack(context, both, (chosen[0], chosen[1]), asked)
+    groups = exposed(context)
+    if not groups:
+        return _too_few(context.options.min_cell)
+    anybody = np.logical_or.reduce([one.train for one in groups]), np.logical_or.reduce([one.control for one in groups])
+    recovered = _recovered(context, anybody)
+    attacks = {
+        f"{secret}, {one.name}": _attack(context, both, (one.train, one.control), context.asked_people)
+        for one in groups
+        for secret, both in recovered.items()
+    }
     return worst(attacks, "secret", context.options.confidence, context.options.paper)
 
 

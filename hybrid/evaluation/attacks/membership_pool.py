@@ -21,7 +21,7 @@ from hybrid.evaluation.attacks.counting_queries import FEW_COLUMNS, query_shares
 from hybrid.evaluation.attacks.ordinal import ordered, with_places
 from hybrid.evaluation.attacks.pooled_scores import pooled_scores, success
 from hybrid.evaluation.attacks.retraining import retrained
-from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
@@ -70,13 +70,13 @@ def chosen_people(context: Context) -> tuple[list[Array], Array]:
         Rows of the training table of each person.
     attacked : numpy.ndarray, shape (2 n,), int
         Positions in the pool: the n most exposed, then n random others. A person is as exposed as the row least like
-        others (:func:`~.vulnerability.vulnerability`).
+        others (:func:`~.vulnerability.unlike_others`).
     """
     options, rng = _options(context), context.random("pool")
     persons, order, whole = context.train.persons, context.encoded("train").order, context.whole("train")
     person = np.arange(len(order)) if persons is None else person_groups(persons)
     unlike = np.full(len(order), -np.inf)
-    unlike[context.asked(whole).rows] = vulnerability(context, whole, options.distance, options.neighbours)
+    unlike[context.asked(whole).rows] = unlike_others(context, whole, options.distance, options.neighbours)
     by_person = order[np.lexsort((-unlike[order], person[order]))]
     rows = np.split(by_person, np.flatnonzero(np.diff(person[by_person])) + 1)
     place = np.argsort(order)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hybrid.publication.first_page import RunFacts, first_page
-from hybrid.publication.power import POWER
+from hybrid.publication.power import POWER, not_tried
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Standing, folded
 from hybrid.report.run.inputs import ReportInputs
@@ -45,6 +45,7 @@ TEMPLATE = """\
 {% for check in power %}<li>{{ signs[check.status] }}: {{ check.message }}</li>
 {% endfor %}
 </ul>
+{% if not_tried %}<p>{{ not_tried }}</p>{% endif %}
 {% endif %}
 {% if met %}
 <details><summary>{{ folded }}</summary>{{ rows(met) }}</details>
@@ -52,7 +53,7 @@ TEMPLATE = """\
 <div class="pair plain">
 {{ sentences("How people are protected", page.protection) }}
 {{ sentences("What the table is, and who decided", page.table + page.decided) }}
-{{ sentences("What was not tried", page.not_attacked) }}
+{{ sentences("What was not tried", page.not_attacked|reject("equalto", not_tried)|list) }}
 </div>
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
@@ -113,6 +114,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "criteria": CRITERIA,
         "met": [check for check in inputs.verdict.checks if check.decision == "pass"],
         "folded": folded(inputs.verdict),
+        "not_tried": not_tried(inputs.verdict.checks),
         "power": [check for check in inputs.verdict.checks if check.rule.startswith(POWER)],
     }
 
