@@ -91,8 +91,7 @@ class LeakTrials:
 
 def _words(kind: LeakName, size: float, ways: Sequence[str]) -> str:
     """A leak in plain words, with what its people were chosen by."""
-    chosen_by: Mapping[str, str] = RANKINGS
-    by = [f"by {chosen_by[way]}" for way in ways if way]
+    by = [f"by {chosen}" for way in ways for ranking, chosen in RANKINGS.items() if ranking == way]
     leak = LEAKS[kind].words.format(size=f"{100 * size:.3g} %")
     return f"{leak}, {_listed(by)}" if by else leak
 

@@ -40,13 +40,13 @@ class Exposed(NamedTuple):
         return f"{100 * self.share:.3g} % by {self.ranking}"
 
 
-def exposed(context: Context) -> list[Exposed]:
+def exposed(context: Context, unseen: int) -> list[Exposed]:
     """The most exposed 5 % and 1 % by each ranking, of training people and of people never seen.
 
-    The shares are the same on both sides, and each is large enough for ``min_cell`` training people and 10 people never
-    seen: one share where these are too few, none where there are not so many people.
+    The shares are the same on both sides, and each is large enough for ``min_cell`` training people and ``unseen``
+    people never seen: one share where these are too few, none where there are not so many people.
     """
-    parts, least = (context.whole("train"), context.whole("control")), (context.options.min_cell, LEAST_UNSEEN)
+    parts, least = (context.whole("train"), context.whole("control")), (context.options.min_cell, unseen)
     enough = max(few / max(_persons(context, part), 1) for part, few in zip(parts, least, strict=True))
     shares = sorted({max(share, enough) for share in OUTLIERS if enough <= 1})
     return [
@@ -62,8 +62,8 @@ def _persons(context: Context, part: Part) -> int:
     return len(np.unique(context.persons(part.role)[rows])) if context.has_persons(part.role) else len(rows)
 
 
-def _too_few(least: int) -> NotComputable:
-    return NotComputable(f"fewer than {least} training people or {LEAST_UNSEEN} people never seen", "too_few")
+def _too_few(least: int, unseen: int) -> NotComputable:
+    return NotComputable(f"fewer than {least} training people or {unseen} people never seen", "too_few")
 
 
 def _vulnerabilities(context: Context) -> dict[str, Any]:
@@ -84,9 +84,9 @@ def membership_exposed(context: Context) -> Outcome:
     are given; bounds hold for all of them at once (Sidak).
     """
     members, others = scores(context)
-    groups = exposed(context)
+    groups = exposed(context, LEAST_UNSEEN)
     if not groups:
-        return _too_few(context.options.min_cell)
+        return _too_few(context.options.min_cell, LEAST_UNSEEN)
     asked, unseen = context.asked_people
     intervals = auc_intervals(
         [(members[one.train], others[one.control]) for one in groups],
@@ -229,9 +229,10 @@ def inference_exposed(context: Context) -> Outcome:
     """
     if not inference.attackable(context):
         return NotComputable("no secret varies")
-    groups = exposed(context)
+    least = context.options.min_cell  # Ten people never seen are enough for an AUC, not for a rate of right guesses.
+    groups = exposed(context, least)
     if not groups:
-        return _too_few(context.options.min_cell)
+        return _too_few(least, least)
     anybody = np.logical_or.reduce([one.train for one in groups]), np.logical_or.reduce([one.control for one in groups])
     recovered = _recovered(context, anybody)
     attacks = {
