@@ -261,15 +261,16 @@ def _made(hidden: Path, locks: ExitStack) -> bool:
 def is_workplace(folder: Path) -> bool:
     """True if a hidden folder is ours.
 
-    It is of this user, without links, and locked or empty. An empty one is of a writer that was killed before the
+    It is of this user, and locked or empty. An empty one is of a writer that was killed before the
     lock. Who can write beside it could make one whose link ``old`` leads to a private folder, and let a sweep move
     everything from there to here.
     """
     about = folder.lstat()
     if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.getuid():
         return False
-    found = {path.name: path for path in folder.iterdir()}
-    return not any(path.is_symlink() for path in found.values()) and (LOCK in found or not found)
+    if (folder / _OLD).is_symlink():
+        return False
+    return (folder / LOCK).is_file() or not any(folder.iterdir())
 
 
 def _sweep_one(left: Path) -> None:

@@ -192,6 +192,7 @@ def retain(
 
     The ledger gives their order. Never the latest, never what was changed or is not ours.
     """
+    from hybrid.publication.own_release import shown
     from hybrid.publication.retention import Retention
     from hybrid.publication.retention import retain as remove
 
@@ -204,7 +205,9 @@ def retain(
 
     found = remove(releases, work, keep, agreed)
     for name in found.left:
-        console.line("note", f"{name} is not, or not as, this installation published it; it was left", "hybrid status")
+        console.line(
+            "note", f"{shown(name)} is not, or not as, this installation published it; it was left", "hybrid status"
+        )
     console.line("ok", f"{len(found.removed)} releases removed, {len(found.kept)} kept")
 
 

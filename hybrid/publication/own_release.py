@@ -149,7 +149,7 @@ class OwnReleases:
             hint = f"put the copy back that was delivered, or: hybrid withdraw {name}"
             found += [Problem(f"{name}: {one.message}", hint) for one in self.problems(name, whole=compared)]
         foreign = self.foreign()
-        found += [Problem(f"{name} is not in the ledger: {_FOREIGN}", _DISTRUST) for name in foreign[:_SHOWN]]
+        found += [Problem(f"{shown(name)} is not in the ledger: {_FOREIGN}", _DISTRUST) for name in foreign[:_SHOWN]]
         if len(foreign) > _SHOWN:
             found.append(Problem(f"{len(foreign) - _SHOWN:,} further folders are not in the ledger", _DISTRUST))
         return Look(tuple(found), whole, others)
@@ -174,14 +174,14 @@ class OwnReleases:
     def _problems(self, name: str, whole: bool) -> list[Problem]:
         path, entry = self.folder / name, self.entries.get(name)
         if entry is None:
-            return [Problem(f"{name} is not in the ledger: {_FOREIGN}", _WORK)]
+            return [Problem(f"{shown(name)} is not in the ledger: {_FOREIGN}", _WORK)]
         if not _is_folder(path):
             return [Problem(f"{name} is no folder", "fetch it again from a copy that was delivered")]
         keys = self._keys
         if keys and datetime.fromisoformat(entry.created) < datetime.fromisoformat(keys[0].made):
             keys = ()
         problems = verify(path, [key.public for key in keys], whole=whole)
-        return [*problems, *self._mark_problems(path, name), *self._claim_problems(path, entry)]
+        return problems or [*self._mark_problems(path, name), *self._claim_problems(path, entry)]
 
     def _mark_problems(self, path: Path, name: str) -> list[Problem]:
         """Differences of the unsigned mark of a withdrawal from the ledger."""
@@ -265,7 +265,12 @@ def _latest_words(releases_dir: Path) -> str:
     named = named_latest(releases_dir)
     if named is None:
         return f"{LATEST} is no link" if os.path.lexists(releases_dir / LATEST) else f"there is no {LATEST}"
-    return f"{LATEST} names {named}"
+    return f"{LATEST} names {shown(named)}"
+
+
+def shown(name: str) -> str:
+    """Name of a foreign folder in one line, without hidden characters."""
+    return name if name.isprintable() else ascii(name)
 
 
 def _is_odd(hidden: Path) -> bool:

@@ -256,6 +256,12 @@ def test_nothing_is_found_where_nothing_was_done(at: Zones, capsys: pytest.Captu
     assert at.own().foreign() == [] and named_latest(at.releases) == at.newest.name
 
 
+def test_a_name_stays_in_its_line(at: Zones, capsys: pytest.CaptureFixture[str]) -> None:
+    (at.releases / "2099\nok      all is well\x1b[2J\u202e").mkdir()
+    assert at.call("status", *at.zones) == 1
+    assert r"error   '2099\nok      all is well\x1b[2J\u202e' is not in the ledger" in capsys.readouterr().out
+
+
 def test_status_names_it(forged: Zones, capsys: pytest.CaptureFixture[str]) -> None:
     assert forged.call("status", *forged.zones) == 1
     said = capsys.readouterr().out

@@ -99,7 +99,7 @@ def test_nights_release_keep_stop_and_leave_the_last_release(ward: Ward, monkeyp
         len(pd.read_parquet(ward.places.releases / "latest" / f"{name}.parquet")) for name in ward.tables
     }
     events = [event.outcome for event in Ledger(ward.places.work).events("hospital")]
-    assert events == ["released", "kept", "stopped", "failed", "released"]
+    assert events == ["released", "repaired", "kept", "stopped", "failed", "released"]
     certificate = json.loads((ward.places.releases / "latest" / "certificate.json").read_text())
     assert certificate["draw"]["number"] == 1, "new data: its first draw"
 

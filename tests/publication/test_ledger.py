@@ -219,7 +219,18 @@ def test_a_ledger_of_the_first_format_keeps_its_rows(ledger: Ledger, releases: P
     appears(releases, ENTRY)
     ledger.settle(releases)
     with sqlite3.connect(ledger.path) as database:
-        for table in ("draws", "outs", "withdrawals", "deliveries", "approvals", "payments", "payers", "sent_back"):
+        later = (
+            "draws",
+            "outs",
+            "withdrawals",
+            "deliveries",
+            "approvals",
+            "payments",
+            "payers",
+            "sent_back",
+            "certificates",
+        )
+        for table in later:
             database.execute(f"DROP TABLE {table}")
         database.execute("CREATE TABLE approvals (run TEXT, by TEXT, reason TEXT, at TEXT, PRIMARY KEY (run, by))")
         database.execute("PRAGMA user_version = 1")

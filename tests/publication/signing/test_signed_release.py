@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from hypothesis import strategies as st
 from securesystemslib.signer import CryptoSigner, SSlibKey
 
 from hybrid.publication.certificate import checksum
+from hybrid.publication.ledger import LEDGER
 from hybrid.publication.publish import publish
 from hybrid.publication.signing.keyring import rotate_key, signing_keys
 from hybrid.publication.status import releases_state
@@ -209,6 +212,8 @@ def test_a_release_from_before_the_first_key_stays_published(
     (original / ENVELOPE).unlink()
     ring = work / "signing" / "keys.json"
     ring.write_text(ring.read_text().replace('"made": "20', '"made": "21'))
+    with closing(sqlite3.connect(work / LEDGER)) as database, database:
+        database.execute("DELETE FROM certificates")
     assert publish(run, releases, work) == original
 
 
