@@ -113,7 +113,7 @@ def recommend(found: Contest | None) -> Recommendation | None:
     return Recommendation(
         attack.column,
         use.column,
-        close and close.column,
+        None if close is None else close.column,
         None if verdict == "block" else candidate(first),
         verdict,
         family,

@@ -203,7 +203,7 @@ def _place(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
 def _ranking(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
     levels = answers.results.configurations
     titles = words.question_titles(answers, texts)
-    behind = {"verdict": "the gate", **titles}
+    behind: dict[str, str] = {"verdict": "the gate"} | {str(question): title for question, title in titles.items()}
     return [
         {
             "name": each.configuration,
