@@ -224,5 +224,5 @@ def _severity(results: Results) -> Array:
     given = results.ok.get("verdict", pd.Series("", index=results.ok.index))
     places = given.map({verdict: at for at, verdict in enumerate(SEVERITY)})
     worst = places.groupby(results.ok["configuration"]).max()
-    found: Array = worst.reindex(results.configurations.index).fillna(len(SEVERITY)).to_numpy(int)
-    return found
+    severity: Array = worst.reindex(results.configurations.index).fillna(len(SEVERITY)).to_numpy(int)
+    return severity
