@@ -75,7 +75,7 @@ def _hits(train: Array, control: Array, share: float) -> tuple[float, float]:
     return next(found), next(found)
 
 
-def _risk(train: float, together: int, sizes: tuple[int, int]) -> float:
+def _risk(train: float, together: float, sizes: tuple[int, int]) -> float:
     """Risk where so many of the accused are training people."""
     mine, other = min(train / sizes[0], 1.0), min((together - train) / sizes[1], 1.0 - 1e-9)
     return (mine - other) / (1 - other)
