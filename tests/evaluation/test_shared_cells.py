@@ -160,6 +160,20 @@ def test_bounds_of_accusations_are_close_to_exact_ones() -> None:
     assert found.details["worst_accused"] == "3 %" and found.low is not None and found.low > 0.02
 
 
+def test_people_with_equal_scores_are_accused_in_equal_parts() -> None:
+    """Ten of 100 members share the highest score; everybody else has the same one."""
+    asked = context(*tables(np.random.default_rng(6), 20, 20, 20))
+    train, control = np.zeros(100), np.zeros(50)
+    none = accused(asked, train, control)
+    assert none.value == pytest.approx(0.0) and none.low is not None and none.low < 0
+    train[:10] = 1.0
+    found = accused(asked, train, control)
+    assert found.details["accused"]["1 %"][0] == pytest.approx(0.02), "2 of 100 members, nobody else"
+    assert found.details["accused"]["3 %"][0] == pytest.approx(0.06) and found.value == pytest.approx(0.06)
+    train[:] = 1.0
+    assert accused(asked, train, control).value == pytest.approx(0.06), "a copy"
+
+
 def test_it_needs_a_control_set() -> None:
     train, _, table = tables(np.random.default_rng(8), 50, 50, 50)
     found = REGISTRY["shared_cells"].measure(Context(train, None, table, EvaluateOptions())).outcome

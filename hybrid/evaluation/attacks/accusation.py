@@ -51,31 +51,31 @@ def accused(context: Context, train: Array, control: Array) -> Measure:
 
 def _accusation(train: Array, control: Array, share: float, confidence: float) -> Risk:
     """Risk of accusing ``share`` of the people, with its bounds."""
-    edge = _threshold(train, control, share)
     sizes = len(train), len(control)
-    hits = int((train > edge).sum()), int((control > edge).sum())
+    hits = _hits(train, control, share)
     together = sum(hits)
-    if not together:
-        return Risk(0.0, 0.0, 0.0)
     worth = together / (1 - together / (sum(sizes) + 1))
     bounds = exact_share_interval(hits[0] / together * worth, worth, confidence)
-    ends = [_risk(share * together, together, sizes) for share in (hits[0] / together, *bounds)]
-    return Risk(*ends)
+    return Risk(*(_risk(part * together, together, sizes) for part in (hits[0] / together, *bounds)))
 
 
-def _risk(train: float, together: int, sizes: tuple[int, int]) -> float:
-    """Risk where so many of the accused are training people."""
-    mine, other = min(train / sizes[0], 1.0), min((together - train) / sizes[1], 1.0 - 1e-9)
-    return (mine - other) / (1 - other)
+def _hits(train: Array, control: Array, share: float) -> tuple[float, float]:
+    """Numbers of accused training people and people never seen.
 
-
-def _threshold(train: Array, control: Array, share: float) -> float:
-    """Score above which at most ``share`` of the people lie.
-
-    Both sides count alike, whatever their sizes.
+    Both sides count alike, whatever their sizes. Of people with the same score at the threshold, such as those whose
+    records are copied, equal parts of both sides are accused.
     """
     both = np.concatenate([train, control])
     mass = np.concatenate([np.full(len(side), 0.5 / len(side)) for side in (train, control)])
     order = np.argsort(-both, kind="stable")
-    at = np.searchsorted(np.cumsum(mass[order]), share * (1 + 1e-9))
-    return float(both[order][min(int(at), len(both) - 1)])
+    edge = both[order][min(int(np.searchsorted(np.cumsum(mass[order]), share)), len(both) - 1)]
+    above, tied = (float(mass[chosen].sum()) for chosen in (both > edge, both == edge))
+    part = (share - above) / tied
+    found = (float((side > edge).sum() + part * (side == edge).sum()) for side in (train, control))
+    return next(found), next(found)
+
+
+def _risk(train: float, together: float, sizes: tuple[int, int]) -> float:
+    """Risk where so many of the accused are training people."""
+    mine, other = min(train / sizes[0], 1.0), min((together - train) / sizes[1], 1.0 - 1e-9)
+    return (mine - other) / (1 - other)
