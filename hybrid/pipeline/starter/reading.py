@@ -120,7 +120,7 @@ def _n_columns(path: Path) -> int:
     if not path.is_file():
         return 0
     if path.suffix.lower() in PARQUET_SUFFIXES:
-        return parquet_metadata(File.local(path)).num_columns
+        return int(parquet_metadata(File.local(path)).num_columns)
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     header = line.decode("utf-16" if line[:2] in UTF_16 else "cp1252", errors="replace")
