@@ -74,8 +74,8 @@ def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
 def unstorable(raw: pa.ChunkedArray, kind: Kind) -> str:
     """Values of a typed column that its dtype cannot hold.
 
-    Their description; empty if there are none. Integers have 64 signed bits, decimals are at most :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie
-    in the years 1 to 9999.
+    Their description; empty if there are none. Integers have 64 signed bits, decimals are at most
+    :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie in the years 1 to 9999.
     """
     if pa.types.is_dictionary(raw.type):
         raw = raw.cast(raw.type.value_type)

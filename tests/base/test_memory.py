@@ -62,7 +62,8 @@ READERS = {
     "try: main(__import__('pathlib').Path('nowhere'))\nexcept FileNotFoundError: pass",
     "a flow of Prefect": "import flows.stages",
     "a worker of a comparison": "from hybrid.comparison import local\nfrom hybrid.comparison.local import _begin\n"
-    "local.parent_process = lambda: __import__('threading').Thread(target=input)\ntry: _begin()\nexcept Exception: pass",
+    "local.parent_process = lambda: __import__('threading').Thread(target=input)\n"
+    "try: _begin()\nexcept Exception: pass",
 }
 STATE = """
 import ctypes, resource
