@@ -51,7 +51,9 @@ def restart_peak() -> None:
 
 
 def forbid_dumps() -> None:
-    """Let no crash write the memory of this process to a disk, since it holds records.
+    """Forbid core files and reading of this process by others.
+
+    Its memory holds records.
 
     Core files of it and of the processes that it starts have no size (RLIMIT_CORE, every POSIX system). On Linux,
     moreover, nothing is handed to a collector of crashes, and no other process of the same user reads the memory
@@ -64,7 +66,10 @@ def forbid_dumps() -> None:
 
 @contextmanager
 def _own_files() -> Iterator[None]:
-    """Let the files below ``/proc/self`` be the user's for the block, which they are not where dumps are forbidden."""
+    """Own files below ``/proc/self`` for the block.
+
+    They are those of root where dumps are forbidden.
+    """
     before = _prctl(_GET_DUMPABLE) if sys.platform == "linux" else 1
     if before != 0:
         yield

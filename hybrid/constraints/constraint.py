@@ -63,7 +63,7 @@ class Constraint(Options, ABC):
         """
 
     def breach(self, least: int) -> Problem:  # noqa: ARG002 - few kinds are about how many people have a value
-        """What is said of rows that the fitted rule does not allow.
+        """Finding about rows that the fitted rule does not allow.
 
         The message follows a number of rows, the hint says what becomes of them. Without cell values.
 
@@ -212,7 +212,10 @@ def numbers(values: pd.Series) -> Numbers:
 
 
 def whole_numbers(found: Numbers) -> pd.Series:
-    """Whole numbers as a column has them; missing where 64 bits cannot hold one."""
+    """Whole numbers as a column has them.
+
+    Missing where 64 bits cannot hold one.
+    """
     held = np.abs(found) < 2.0**63
     return pd.Series(pd.arrays.IntegerArray(np.where(held, found, 0).astype(np.int64), ~held))
 

@@ -235,7 +235,7 @@ class _Evaluation:
         name = self.expression.names[node.id]
         return _SORTS[self.schema[name].kind], self.frame[name]
 
-    def _constant(self, value: bool | float | str) -> Value:
+    def _constant(self, value: Any) -> Value:
         if isinstance(value, str):
             return "text", value
         sort: Sort = "truth" if isinstance(value, bool) else "number"

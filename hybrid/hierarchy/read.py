@@ -16,6 +16,8 @@ from hybrid.hierarchy.spec import HierarchySpec
 
 YAML_SUFFIXES = (".yaml", ".yml")
 SEPARATORS = (";", ",", "\t")
+MOST_LEVELS = 1_000
+"""Levels of a hierarchy in a CSV file at most."""
 _FREE_TEXT = ("tree", "levels", "edges")
 """Keys below which a file holds values; a message names nothing below them."""
 
@@ -71,6 +73,8 @@ def parse_rows(text: str, name: str) -> Rows:
     if not rows:
         raise HierarchyError(f"{name}: the file has no values", hint="write one line per value: value, label, ..., *")
     width = max(map(len, rows))
+    if width > MOST_LEVELS:
+        raise HierarchyError(f"{name}: {width:,} fields in a line; at most {MOST_LEVELS:,} levels are read")
     short = [at for at, row in enumerate(rows, start=1) if len(row) != width]
     if short:
         raise HierarchyError(

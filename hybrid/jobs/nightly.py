@@ -226,7 +226,10 @@ class Night:
 
     @contextmanager
     def _out(self, release: str) -> Iterator[None]:
-        """What fails in the block does not take back that a release is out, and says so."""
+        """Errors of the block as those after a publication.
+
+        They do not take back that a release is out, and say so.
+        """
         self.published = release
         try:
             yield

@@ -153,7 +153,7 @@ def deliver(
 
 @contextmanager
 def _of_release(name: str) -> Iterator[None]:
-    """Problems of the block as those of a release that is out all the same."""
+    """Problems of the block as those of a published release."""
     try:
         yield
     except HybridError as error:

@@ -206,7 +206,10 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
 
 
 def _checked(folder: Path, name: str, files: Mapping[str, str], parse: Callable[[Any], T]) -> T:
-    """Parse a file of a run, whose hashes anybody can renew."""
+    """Parse a file of a run.
+
+    Its hash may have been renewed.
+    """
     found = _checked_json(folder, name, files)
     try:
         return parse(found)

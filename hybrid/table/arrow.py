@@ -51,9 +51,9 @@ def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
 
 
 def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
-    """A column in the dtype of its kind, which can hold it (:func:`unstorable`).
+    """A column in the dtype of its kind.
 
-    Times in UTC, to the microsecond.
+    It can hold the values (:func:`unstorable`). Times in UTC, to the microsecond.
     """
     target = {
         Kind.BOOLEAN: pa.bool_(),
@@ -72,10 +72,10 @@ def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
 
 
 def unstorable(raw: pa.ChunkedArray, kind: Kind) -> str:
-    """What a column that is not text holds and the dtype of its kind cannot; empty if nothing.
+    """Values of a typed column that its dtype cannot hold.
 
-    Integers have 64 signed bits, decimals are at most :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie
-    in the years 1 to 9999.
+    Their description; empty if there are none. Integers have 64 signed bits, decimals are at most
+    :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie in the years 1 to 9999.
     """
     if pa.types.is_dictionary(raw.type):
         raw = raw.cast(raw.type.value_type)

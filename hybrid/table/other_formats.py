@@ -1,4 +1,4 @@
-"""Files of other programs, which are taken for tables that can be read."""
+"""Files of other programs, and their conversion."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OtherFormat:
     packages: str = "pandas pyarrow"
 
     def hint(self, file: str) -> str:
-        """What to do with one of these files."""
+        """Remedy for one of these files."""
         if not self.conversion:
             return "unpack or export the table as CSV or Parquet, and name that file"
         new = f"{PurePath(file).stem}{'.csv' if 'to_csv' in self.conversion else '.parquet'}"

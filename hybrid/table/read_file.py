@@ -275,7 +275,7 @@ def _wrong_length(file: File, header: list[str], options: ReadOptions, *, is_tit
 
 
 def parquet_metadata(file: File) -> pq.FileMetaData:
-    """What a Parquet file says of itself, before any of it is read.
+    """Metadata of a Parquet file, before any of it is read.
 
     Raises
     ------
@@ -295,13 +295,16 @@ def parquet_metadata(file: File) -> pq.FileMetaData:
 
 
 def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
-    """Row groups. Of their columns nothing is asked: Arrow ends the process where a broken file has wrong ones."""
+    """Row groups of a Parquet file.
+
+    Their columns are not looked at: Arrow ends the process where a broken file has wrong ones.
+    """
     return [metadata.row_group(at) for at in range(metadata.num_row_groups)]
 
 
 @contextmanager
 def readable(file: File, problem: str = "the file could not be read as Parquet") -> Iterator[None]:
-    """Report whatever Arrow says of a broken file as a problem of the file.
+    """Report errors of Arrow as a problem of the file.
 
     Raises
     ------
@@ -405,7 +408,10 @@ def _csv_header(file: File, options: ReadOptions) -> list[str]:
 
 
 def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema]:
-    """Columns of a Parquet file, texts as dictionaries, and the types that it has."""
+    """Columns of a Parquet file, and its types.
+
+    Texts are dictionaries.
+    """
     metadata = parquet_metadata(file)
     _refuse_too_large(file, metadata, options)
     with readable(file):

@@ -155,7 +155,7 @@ def too_slow(name: str, minutes: float) -> DataError:
 
 
 def is_superuser(url_env: str) -> bool:
-    """True if the role that reads from a PostgreSQL database may do everything there.
+    """True if the role is a superuser of a PostgreSQL database.
 
     Errors as of :func:`connected`.
     """

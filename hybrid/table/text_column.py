@@ -93,9 +93,9 @@ def _distinct(raw: pa.ChunkedArray, markers: set[str], counts: Array | None) -> 
 
 
 def _encoded(raw: pa.ChunkedArray) -> tuple[pa.Array, Array]:
-    """Distinct texts that rows have, and the number of each row's text, -1 for a null.
+    """Distinct texts, and the number of each row's text.
 
-    A dictionary is never written out: a file of some bytes may hold a long text in each of millions of rows.
+    -1 for a null. A dictionary is never written out: a small file may hold a long text in each of millions of rows.
     """
     if not pa.types.is_dictionary(raw.type) or pa.types.is_null(raw.type.value_type):
         encoded = raw.cast(pa.large_string()).combine_chunks().dictionary_encode()

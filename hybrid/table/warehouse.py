@@ -96,9 +96,9 @@ class Warehouse:
 
     @contextmanager
     def limited(self, minutes: float) -> Iterator[None]:
-        """Stop statements of the block that take longer, where the engine can (PostgreSQL).
+        """Stop statements of the block that take longer.
 
-        What it raises then is in :data:`STOPPED`.
+        Where the engine can (PostgreSQL). What it raises then is in :data:`STOPPED`.
         """
         if self.engine == "postgres":
             self.execute(f"SET statement_timeout = {math.ceil(60_000 * minutes)}")

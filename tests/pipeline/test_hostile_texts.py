@@ -204,7 +204,7 @@ def test_a_hierarchy(seed: int, kind: Kind, rule: bool) -> None:
         load_hierarchy(parse_hierarchy(text, Path(f"x{'.yaml' if rule else '.csv'}")), column, values)
 
 
-@pytest.mark.parametrize("text", ['"', '""\n', "a" * 140_000])
+@pytest.mark.parametrize("text", ['"', '""\n', "a" * 140_000, "a" + ";x" * 100_000])
 def test_a_list_without_values_or_with_endless_ones(text: str) -> None:
     with pytest.raises(HybridError):
         parse_hierarchy(text, Path("x.csv"))

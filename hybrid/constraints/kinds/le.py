@@ -128,7 +128,10 @@ def _in_order(table: Table, column: Column) -> Numbers:
 
 
 def _least_above(values: pd.Series, column: Column) -> pd.Series:
-    """Least values that a column can have and that are not below these; missing where it can have none."""
+    """Least values of a column that are not below these.
+
+    Missing where it can have none.
+    """
     if column.kind.is_temporal:
         return values.dt.ceil("D") if column.kind is Kind.DATE else values
     if column.kind is Kind.INTEGER and not pd.api.types.is_float_dtype(values.dtype):

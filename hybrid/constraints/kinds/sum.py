@@ -146,5 +146,8 @@ def _adds_up(values: Numbers, total: int, parts: tuple[int, ...]) -> bool:
 
 @np.errstate(over="ignore")
 def _added(table: Table, parts: tuple[str, ...]) -> Numbers:
-    """Sums of the parts, shape (n_rows,); NaN where one is missing, infinite beyond every float64."""
+    """Sums of the parts, shape (n_rows,).
+
+    NaN where one is missing, infinite beyond every float64.
+    """
     return np.asarray(np.sum([numbers(table.frame[name]) for name in parts], axis=0), dtype=np.float64)
