@@ -62,7 +62,7 @@ class Measure:
     n : int
         Records, attacks or cells behind the number.
     details : dict
-        Aggregates that explain the number; never a record.
+        Aggregates that explain the number; never a record. ``said``: what it is the worst of, in words, for verdicts.
     """
 
     value: float

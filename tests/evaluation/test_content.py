@@ -9,6 +9,7 @@ import pytest
 from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.fidelity.content import GROUPS, corrected_v, distance_beyond_chance
 from hybrid.evaluation.measure import Measure, NotComputable
+from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.table import Kind, Role, Table
 from tests.evaluation.small_tables import measured, small
@@ -88,6 +89,22 @@ def test_one_ruined_column_is_named(ruin, metric: str, worst: str) -> None:
     found = both(ruin(people(900, 3)))
     assert found[metric].details["worst"] == worst
     assert found[metric].low > 0.1
+    assert found[metric].details["said"].startswith(f"{worst}: ")
+
+
+def test_the_verdict_names_what_was_lost() -> None:
+    frame = people(900, 3)
+    ruined = frame.assign(age=frame["age"].sample(frac=1, random_state=0).to_numpy())
+    options = EvaluateOptions(metrics=("lost_link",))
+    train, control, drawn = table(people(1000, 1)), table(people(500, 2)), table(ruined)
+    found = evaluate(train, control, {"synthetic": drawn}, options, np.random.default_rng(0))
+    rule = next(one for one in load_policy(packaged_policies()["default"]).rules if one.metric == "lost_link")
+    policy = load_policy(packaged_policies()["default"]).model_copy(
+        update={"rules": (rule,), "anonymity": (), "history": (), "must_detect": None}
+    )
+    (check,) = judge(policy, found, None).checks
+    assert check.status == "review"
+    assert "age and work: their link fell from " in check.message and "The low end counts" in check.message
 
 
 def test_other_codes_of_the_same_region_are_no_loss() -> None:

@@ -126,6 +126,7 @@ def lost_column(context: Context) -> Outcome:
     details = {
         "columns": listed,
         "worst": context.encoding.names[order[0]],
+        "said": f"{context.encoding.names[order[0]]}: {100 * max(value, 0):.0f} % of the rows would need another value",
         "interval": f"simultaneous over {len(found)}",
     }
     return Measure(
@@ -208,6 +209,8 @@ def lost_link(context: Context) -> Outcome:
             for at in order[:MOST_LISTED]
         ],
         "worst": f"{names[a[order[0]]]} and {names[b[order[0]]]}",
+        "said": f"{names[a[order[0]]]} and {names[b[order[0]]]}: their link fell from {real[order[0]]:.2f} to "
+        f"{there[order[0]]:.2f} (0: none, 1: full)",
         "interval": f"simultaneous over {len(linked)}",
     }
     reference = None if context.control is None else float(np.nanmax((train - control)[a, b]))

@@ -153,8 +153,9 @@ def _stage_difference(about: Compared) -> Found | str:
 
 
 def _measured(outcome: Measure) -> str:
-    """Value and interval in plain words."""
-    text = f"The score is {text_of(outcome.value)}"
+    """What the number is about, where the metric names it, value and interval in plain words."""
+    said = outcome.details.get("said")
+    text = f"{f'{said}. ' if said else ''}The score is {text_of(outcome.value)}"
     if outcome.low is None or outcome.high is None:
         return text
     return f"{text} (between {text_of(outcome.low)} and {text_of(outcome.high)})"
