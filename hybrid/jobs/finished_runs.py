@@ -22,6 +22,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import FinishedRun, read_run
 from hybrid.publication.folder import releases_in
 from hybrid.publication.key import release_key, release_tag
+from hybrid.publication.pending_membership import keeps_membership
 from hybrid.publication.private_run import refuse_without_claim
 from hybrid.publication.seal import check_seal
 from hybrid.publication.side_by_side import verdict_of
@@ -58,12 +59,13 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
     """Runs of a data set that could be published, oldest first.
 
     Left out are those that nothing would be published of: blocked by their policy, changed, not sealed by this private
-    zone, or without the claim that their configuration makes.
+    zone, without the claim that their configuration makes, or killed before they kept what joins them with earlier
+    releases.
 
     Parameters
     ----------
     pipeline : Pipeline or LinkedRun
-        Of the present configuration; its data are read, nothing is computed.
+        Of the present configuration; its data are read if there is any run, nothing is computed.
     places : Places
         The zones; no folder need be there.
 
@@ -72,7 +74,10 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
     HybridError
         The data or the policy cannot be read.
     """
-    config = pipeline.config
+    config, policy = pipeline.config, pipeline.policy
+    runs = list(_sound(places.runs, config.name, places.work))
+    if not runs:
+        return []
     content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
     key = release_key(places.work)
     tag = release_tag(key, {"data_fingerprint": pipeline.data_fingerprint, "config": content})
@@ -80,17 +85,19 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
         about["sha256"] for release in releases_in(places.releases) for about in release.certificate["files"].values()
     }
     found = []
-    for run in _sound(places.runs, config.name, places.work):
+    for run in runs:
         same = {
             "data or configuration": release_tag(key, run.manifest) == tag,
             "roles": run.manifest.get("roles") == _plain(pipeline.roles.to_json()),
-            "policy": run.policy.sha256 == pipeline.policy.sha256,
+            "policy": run.policy.sha256 == policy.sha256,
             "version": _version(run.manifest) == library_versions(PACKAGE).get(PACKAGE),
         }
         verdict = verdict_of(run, run.draw or 1).status
         if verdict != "block":
             other = tuple(name for name, equal in same.items() if not equal)
-            found.append(Finished(run, verdict, other, out.issuperset(run.tables.values())))
+            is_out = out.issuperset(run.tables.values())
+            if is_out or keeps_membership(run, places.work):
+                found.append(Finished(run, verdict, other, is_out))
     return sorted(found, key=lambda each: str(each.run.manifest.get("created")))
 
 

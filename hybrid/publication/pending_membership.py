@@ -43,6 +43,14 @@ def forget_membership(private_dir: Path, run: FinishedRun) -> None:
     _path(private_dir, run.id).unlink(missing_ok=True)
 
 
+def keeps_membership(run: FinishedRun, private_dir: Path) -> bool:
+    """True if what joins a run with earlier releases is kept, or if it has no classes to be joined."""
+    found = run.anonymization
+    if found is None or not found.k_anonymous or found.drawn is not None:
+        return True
+    return _path(private_dir, run.id).is_file()
+
+
 def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private_dir: Path) -> JoinedHistory:
     """Joint exposure of a run and its data set's earlier releases."""
     if run.anonymization is None:

@@ -22,6 +22,7 @@ from hybrid.evaluation.measure import (
     Outcome,
     Subject,
 )
+from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.publication.criteria import QUESTIONS
 from hybrid.publication.gate import confidence_of_each, judge, strictness
@@ -313,8 +314,8 @@ def sound(copies: float = 0.0) -> Evaluation:
 
 def everything_noticed() -> Power:
     """Trials of all leaks that the default policy must notice, all of them noticed."""
-    leaks = load_policy().must_detect.items()
-    return Power(tuple(LeakTrials(kind, size, 20, 20, 20) for kind, size in leaks), control=1500)
+    leaks = [(kind, size, leak.way) for kind, size in load_policy().must_detect.items() for leak in LEAKS[kind].ways]
+    return Power(tuple(LeakTrials(kind, size, 20, 20, 20, way=way) for kind, size, way in leaks), control=1500)
 
 
 def test_the_default_policy_blocks_copies_and_passes_a_sound_run(anonymization: Anonymization) -> None:

@@ -190,6 +190,7 @@ def test_draws_of_a_ledger_without_data_sets_count_for_every_one(ledger: Ledger)
     ledger.note("patients", "released", "r")
     with sqlite3.connect(ledger.path) as database:
         database.execute("DROP TABLE draws")
+        database.execute("DROP TABLE certificates")
         database.execute(
             "CREATE TABLE draws (data_tag TEXT NOT NULL, policy TEXT NOT NULL, draw TEXT NOT NULL,"
             " number INTEGER NOT NULL, at TEXT NOT NULL, PRIMARY KEY (data_tag, policy, draw))"
@@ -238,7 +239,7 @@ def test_a_ledger_of_the_first_format_keeps_its_rows(ledger: Ledger, releases: P
     assert ledger.count_draw("s", "d", "p", "a") == Draw(1, 1)
     ledger.approve("run", Approval("Ada", "looked at", "1", "ada@ward", ""))
     with sqlite3.connect(ledger.path) as database:
-        assert database.execute("PRAGMA user_version").fetchone() == (6,)
+        assert database.execute("PRAGMA user_version").fetchone() == (7,)
 
 
 @pytest.mark.parametrize(

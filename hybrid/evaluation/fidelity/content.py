@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
@@ -220,6 +219,8 @@ def lost_link(context: Context) -> Outcome:
 
 def _links(columns: Sequence[Groups], role: Role) -> Array:
     """Corrected V of every pair of columns of one table, shape (p, p)."""
+    from scipy.sparse import csr_array
+
     starts = np.cumsum([0, *(of.n for of in columns)])
     codes = np.column_stack([of.codes[role] for of in columns]) + starts[:-1]
     n, p = codes.shape

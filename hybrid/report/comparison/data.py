@@ -24,7 +24,7 @@ from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
 
 INTERVALS = ("value", "low", "high", "wide_low", "wide_high")
-DIGITS = 5
+DIGITS, DIGITS_OF_ENDS = 5, 4
 """Significant digits of every number."""
 STRONGEST_TEXT = MetricText(
     "Strongest attack",
@@ -112,13 +112,15 @@ def runs_json(results: Results) -> dict[str, Any]:
     texts = ["configuration", *results.factors, "seed", "status", "verdict", "promise", "reason"]
     shown = {name: table[name].map(_text).tolist() for name in texts if name in table.columns}
     numbers = [name for column in results.columns.values() for name in _with_interval(column, table)]
-    shown |= {name: [rounded(value) for value in table[name].to_numpy(float, na_value=np.nan)] for name in numbers}
+    for name in numbers:
+        digits = DIGITS if name in results.columns else DIGITS_OF_ENDS
+        shown[name] = [rounded(value, digits) for value in table[name].to_numpy(float, na_value=np.nan)]
     return {name: _coded(values) for name, values in shown.items()}
 
 
-def rounded(value: float) -> float | None:
-    """A number with five significant digits, or None."""
-    return float(f"{value:.{DIGITS}g}") if np.isfinite(value) else None
+def rounded(value: float, digits: int = DIGITS) -> float | None:
+    """A number with a few significant digits, or None."""
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
 def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
