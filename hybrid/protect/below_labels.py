@@ -233,7 +233,7 @@ def _unlisted(
     persons: Array | None,
     rng: np.random.Generator,
 ) -> tuple[Leaves, Levels, dict[int, object]]:
-    """Values of other people below each row's node; texts of its form where nobody's may come through.
+    """Values of other people below each row's node; texts of its form where none of these may come through.
 
     Where neither is possible, those of other people under a larger node, and at last the missing value.
     """

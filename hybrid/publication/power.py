@@ -118,7 +118,7 @@ class Power:
 
 
 def not_tried(checks: Iterable[Check]) -> str:
-    """Sentence on the forms of leaks that were not planted, to stand beside what would have been noticed.
+    """Sentence on the forms of leaks that were not planted, for the place of those that would have been noticed.
 
     Parameters
     ----------

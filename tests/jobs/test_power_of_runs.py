@@ -51,7 +51,7 @@ def test_what_was_not_planted_is_said_wherever_the_verdict_is(
     assert "copies of a whole group" in sentence
     print_verdict(pipeline.verdict)
     assert sentence in " ".join(capsys.readouterr().out.split())
-    assert summary(pipeline).endswith(sentence)
+    assert f"\n{sentence}\n" in summary(pipeline)
     assert html.unescape((out / "report.html").read_text()).count(sentence) == 1
     found = read_run(out)
     assert sentence in summary_of(found, pipeline.verdict, "2026-11-23").not_attacked

@@ -27,7 +27,7 @@ from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.publication.certificate import Acceptance
-from hybrid.publication.folder import catch_up_latest, point_latest, releases_in
+from hybrid.publication.folder import releases_in
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish
 from hybrid.publication.release_tags import tags_of
@@ -142,8 +142,6 @@ def test_releases_of_one_day_keep_their_order(three: dict[str, Path], tmp_path: 
         shutil.copytree(three["whole"], folder)
         os.utime(folder / "certificate.json", (1e9 + at, 1e9 + at))
     assert [found.path for found in releases_in(tmp_path)] == [first, second]
-    point_latest(first)
-    assert catch_up_latest(second) and not catch_up_latest(first)
 
 
 def words_of(page: Path) -> str:

@@ -150,7 +150,7 @@ def test_a_run_in_parts(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert run.evaluation.all_rows is not None
     assert (run.evaluation.all_rows.rows, run.evaluation.all_rows.judged) == (700, len(pipeline.synthetic))
     columns = ["age", "sex", "postcode", "admission_date", "length_of_stay"]
-    tables = (frame[columns].astype(object).fillna("").astype(str) for frame in (pipeline.synthetic.frame, rows))
+    tables = (frame[columns].astype(str).mask(frame[columns].isna(), "") for frame in (pipeline.synthetic.frame, rows))
     sampled, written = (frame.agg("|".join, axis=1) for frame in tables)
     assert set(sampled) <= set(written)
     verdict = judge(run.policy, run.evaluation, run.anonymization)

@@ -44,7 +44,7 @@ def local_outlier_factors(space: Space, records: Columns, k: int = NEIGHBOURS) -
 
 
 def isolation_scores(numbers: Array, codes: Array, rng: np.random.Generator) -> Array:
-    """How soon random cuts part each record from the others.
+    """Isolation of each record from the others by random cuts.
 
     An isolation forest (Liu, Ting and Zhou 2008): :data:`TREES` trees of 256 records each. A category counts as the
     negative logarithm of its share of the records, so that the width of the table stays that of its columns.

@@ -153,7 +153,7 @@ def _stage_difference(about: Compared) -> Found | str:
 
 
 def _measured(outcome: Measure) -> str:
-    """What the number is about, where the metric names it, value and interval in plain words."""
+    """Value and interval in plain words, after the subject of the number where the metric names one."""
     said = outcome.details.get("said")
     text = f"{f'{said}. ' if said else ''}The score is {text_of(outcome.value)}"
     if outcome.low is None or outcome.high is None:

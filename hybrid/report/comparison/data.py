@@ -24,8 +24,8 @@ from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
 
 INTERVALS = ("value", "low", "high", "wide_low", "wide_high")
-DIGITS, DIGITS_OF_ENDS = 5, 4
-"""Significant digits of every number."""
+DIGITS, DIGITS_OF_ENDS = 5, 3
+"""Significant digits of a number, and of the ends of the interval of a run."""
 STRONGEST_TEXT = MetricText(
     "Strongest attack",
     "Leakage of the attack that gets most, of copies, singling out, linkability, inference and distances: 0 is what "
