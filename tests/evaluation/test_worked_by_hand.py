@@ -131,8 +131,8 @@ def test_inference_and_linkability() -> None:
         close(measured(name, *tables, secrets=("ill",)), *expected)
     # By ill all rows of the same letter tie; by x one row is nearest: linked where it has that letter.
     close(measured("linkability", *tables, linkability=(("ill",), ("x",))), *expected)
-    # min_cell 10 of 10 people: all of them are the exposed ones, by each of four rankings. At Sidak's level of four z is
-    # 2.490915. Rates .685132 -+ .272869 and .376579 -+ .293721: risk .494938, error hypot(.272869 / .623421,
+    # min_cell 10 of 10 people: all of them are the exposed ones, by each of four rankings. At Sidak's level of four z
+    # is 2.490915. Rates .685132 -+ .272869 and .376579 -+ .293721: risk .494938, error hypot(.272869 / .623421,
     # .293721 * .314868 / .623421^2) = .498196, so up to .993134. Donner and Zou: ratio at most 1.082366.
     found = measured("inference_exposed", *tables, secrets=("ill",), min_cell=10)
     close(found, 0.560492, 1 - 1.082366, 0.993134)
