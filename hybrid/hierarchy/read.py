@@ -18,6 +18,8 @@ YAML_SUFFIXES = (".yaml", ".yml")
 SEPARATORS = (";", ",", "\t")
 MOST_LEVELS = 1_000
 """Levels of a hierarchy in a CSV file at most."""
+LONGEST_FIELD = 131_072
+"""Characters of a field of a CSV hierarchy at most."""
 _FREE_TEXT = ("tree", "levels", "edges")
 """Keys below which a file holds values; a message names nothing below them."""
 
@@ -67,7 +69,7 @@ def parse_rows(text: str, name: str) -> Rows:
         rows = _split(text, separator)
     except csv.Error:
         raise HierarchyError(
-            f"{name}: a field has more than {csv.field_size_limit():,} characters: no separator of fields fits",
+            f"{name}: a field has more than {LONGEST_FIELD:,} characters: no separator of fields fits",
             hint="separate the fields by semicolons, and close every quote",
         ) from None
     if not rows:
@@ -101,7 +103,11 @@ def _best_separator(text: str) -> str:
 
 def _split(text: str, separator: str) -> Rows:
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
-    return [tuple(field.strip() for field in line) for line in lines if any(field.strip() for field in line)]
+    rows = [tuple(field.strip() for field in line) for line in lines if any(field.strip() for field in line)]
+    # The limit of the csv module is one for the whole process, and other packages raise it.
+    if any(len(field) > LONGEST_FIELD for row in rows for field in row):
+        raise csv.Error("a field is too long")
+    return rows
 
 
 def _fitness(text: str, separator: str) -> tuple[bool, bool, int]:

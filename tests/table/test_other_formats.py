@@ -61,19 +61,23 @@ def xport(path: Path) -> None:
     pytest.importorskip("pyreadstat").write_xport(FRAME, path)
 
 
-def excel(path: Path) -> None:
-    pytest.importorskip("openpyxl")
-    FRAME.to_excel(path, index=False)
-
-
 WRITERS: dict[str, Callable[[Path], None]] = {
     ".dta": lambda path: FRAME.to_stata(path, write_index=False),
     ".xpt": xport,
     ".sav": spss,
-    ".xlsx": excel,
     ".feather": FRAME.to_feather,
     ".json": lambda path: FRAME.to_json(path, orient="records"),
 }
+
+
+def test_the_message_about_excel_names_command_and_package(tmp_path: Path) -> None:
+    """It is not executed here: the package that reads Excel is none of this project's."""
+    path = tmp_path / "people.xlsx"
+    path.write_bytes(b"PK\x03\x04" + bytes(60))
+    with pytest.raises(DataError) as caught:
+        read_table(path, OPTIONS)
+    hint = caught.value.problems[0].hint
+    assert "pandas.read_excel(" in hint and "openpyxl" in hint
 
 
 @pytest.mark.parametrize("suffix", WRITERS)
