@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -136,6 +136,33 @@ class Hierarchy:
             differs = below != above
             parent[below[differs]] = above[differs]
         return parent
+
+    def restricted(self, kept: Mask) -> Hierarchy:
+        """The hierarchy with some of its leaves alone; the missing one stays.
+
+        Labels, shares and bounds are those of the whole.
+
+        Parameters
+        ----------
+        kept : numpy.ndarray, shape (n_leaves,), bool
+        """
+        chosen = kept.copy()
+        if self.missing_leaf is not None:
+            chosen[self.missing_leaf] = True
+        if chosen.all():
+            return self
+        nodes, node_of = np.unique(self.node_of[chosen], return_inverse=True)
+        return replace(
+            self,
+            leaves=self.leaves[chosen],
+            node_of=node_of.reshape(-1, self.n_levels).astype(np.int32),
+            labels=tuple(self.labels[node] for node in nodes),
+            share=self.share[nodes],
+            low=self.low[nodes] if len(self.low) else self.low,
+            high=self.high[nodes] if len(self.high) else self.high,
+            missing_leaf=None if self.missing_leaf is None else int(chosen.sum()) - 1,
+            rule=None,
+        )
 
     def leaves_of(self, node: int) -> Leaves:
         """Positions in :attr:`leaves` of the leaves that a node covers.

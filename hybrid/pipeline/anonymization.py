@@ -104,6 +104,8 @@ class Anonymization:
         Rules that restored rows must keep.
     ties : tuple of Gap
         Those of dates that protection counts from another one of their row.
+    public : frozenset of str
+        Quasi-identifiers whose hierarchy is a public list of values.
     whole : WholeTable or None
         The labels of all rows, where ``train`` comes from a sample of a warehouse's table.
     """
@@ -121,6 +123,7 @@ class Anonymization:
     static: tuple[str, ...] | None = None
     rules: Rules = NO_RULES
     ties: tuple[Gap, ...] = ()
+    public: frozenset[str] = frozenset()
     whole: WholeTable | None = None
 
     @cached_property
@@ -225,7 +228,8 @@ class Anonymization:
             return {}
         names = {one.column for one in self.protection.columns if one.method == BELOW_LABELS}
         rng = rng_for(self.seed, "transition", "values")
-        return restorable(self.sampled.anonymized.donors, names, self.config.protection, self.config.k, rng)
+        donors = self.sampled.anonymized.donors
+        return restorable(donors, names, self.config.protection, self.config.k, rng, self.public)
 
     @cached_property
     def restored(self) -> Restored:

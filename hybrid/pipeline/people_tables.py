@@ -32,6 +32,7 @@ from hybrid.pipeline.stages import PROTECT
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.protect import Protected
+from hybrid.protect.below_labels import has_public_list
 from hybrid.publication.draw import Draw
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.sample import Sampled
@@ -268,9 +269,17 @@ class PeopleTables:
             protection=None if self.protected is None else self.protected.result,
             static=self.static,
             rules=self.rules,
+            public=self._public_lists,
             ties=self.rules.tied(self.labelled if self.protected is None else self.train, self.static),
             whole=self.inputs.whole,
         )
+
+    @property
+    def _public_lists(self) -> frozenset[str]:
+        """Quasi-identifiers with a public list of values, judged by the whole table."""
+        frame = self.inputs.table.frame
+        known = self.inputs.hierarchies.items()
+        return frozenset(name for name, tree in known if has_public_list(tree, frame[name]))
 
     @property
     def anonymized(self) -> AnonymizedTable | None:

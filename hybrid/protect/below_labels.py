@@ -27,6 +27,8 @@ from hybrid.table.holders import holders, row_holders, row_persons
 EPSILON, DELTA = 1.0, 0.05
 """One person more or less changes the chance that a value comes through by a factor of at most e ** EPSILON, plus
 DELTA."""
+PUBLIC = 0.5
+"""Share of a list's values that have a holder, below which the list counts as public."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,9 @@ class Restorable:
 
     values: pd.Series
     level: Levels
+    drawable: Mask | None = None
+    """Leaves of the column's hierarchy that may come out, shape (n_leaves,), bool, where its file lists values that are
+    not public; None: all."""
 
 
 def restorable(
@@ -52,15 +57,16 @@ def restorable(
     options: ProtectOptions,
     k: int,
     rng: np.random.Generator,
+    public: Collection[str] = (),
 ) -> dict[str, Restorable]:
     """Replace exact values that few people hold by others below the same label.
 
-    A value of a column stays if a file lists the column's values and at least ``options.least_holders(k)`` people hold
-    it, or if the noisy threshold of :func:`keep_probability` lets it through. Others become
+    A value of a column stays if it is of a public list and at least ``options.least_holders(k)`` people hold it, or if
+    the noisy threshold of :func:`keep_probability` lets it through. Others become
 
-    - values of a listed hierarchy: any value that few or no people hold, under the lowest node with enough people;
-    - categories with leaves from the data: the value of another person under that node; where that has none, a text of
-      the label's form (:func:`~hybrid.protect.made_up.made_up_texts`);
+    - values of a public list: any value that few or no people hold, under the lowest node with enough people;
+    - other categories: the value of another person under that node; where that has none, a text of the label's form
+      (:func:`~hybrid.protect.made_up.made_up_texts`), or of a listed group any of its values;
     - numbers and dates in intervals: drawn anew on the column's grid, inside the label
       (:func:`~hybrid.protect.numbers.protect_numbers`).
 
@@ -76,6 +82,9 @@ def restorable(
         Of the anonymization.
     rng : numpy.random.Generator
         Draws.
+    public : collection of str
+        Columns with a public list of values (:func:`has_public_list`). Any list may else be a copy of the table's own
+        values.
 
     Returns
     -------
@@ -99,8 +108,26 @@ def restorable(
             new = redraw(values, column, least, stream, histories, persons).values
             found[name] = _inside(values, new, column, tree, (nodes, level), stream, released=released)
         else:
-            found[name] = _below(values, tree, (leaves, level), least, stream, persons, released=released)
+            listed = _are_listed(tree)
+            lists = _Lists(listed, listed if name in public else np.zeros_like(listed))
+            found[name] = _below(values, tree, (leaves, level), lists, least, stream, persons, released=released)
     return found
+
+
+def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
+    """True if most values that a file lists for a column have no holder: then it is no copy of the table's own.
+
+    Parameters
+    ----------
+    tree : Hierarchy
+        Of the column.
+    values : pandas.Series, shape (n,)
+        The column in the whole table, in the dtype of its kind.
+    """
+    listed = _are_listed(tree)
+    held = np.zeros(tree.n_leaves, dtype=bool)
+    held[tree.encode(values)] = True
+    return bool(listed.any() and held[listed].mean() < PUBLIC)
 
 
 def keep_probability(held: Array, least: int) -> Array:
@@ -132,10 +159,19 @@ def keep_probability(held: Array, least: int) -> Array:
     return probability
 
 
+@dataclass(frozen=True)
+class _Lists:
+    """Leaves that a file lists, and those of a public list, shape (n_leaves,), bool."""
+
+    listed: Mask
+    public: Mask
+
+
 def _below(
     values: pd.Series,
     tree: Hierarchy,
     records: tuple[Leaves, Levels],
+    lists: _Lists,
     least: int,
     rng: np.random.Generator,
     persons: Array | None,
@@ -147,27 +183,42 @@ def _below(
     ``released``: whether every label is held by enough people.
     """
     leaves, level = records
-    own, listed = tree.node_of[leaves], _are_listed(tree)
-    enough = _enough(tree, own, listed, least, rng, persons)
+    own = tree.node_of[leaves]
+    enough = _enough(tree, own, lists.public, least, rng, persons)
     if released:
         enough[own[level == 0, 0]] = True
     stays = enough[own[:, 0]] | (leaves == tree.missing_leaf)
-    rows = np.flatnonzero(~stays)
-    if not len(rows):
-        return Restorable(values, level)
-    target = _lowest(enough, own[rows], level[rows])
-    drawn, texts = leaves.copy(), dict[int, object]()
-    free = listed.copy()
+    free, target = lists.public.copy(), level
     free[leaves[stays]] = False
-    from_list = np.bincount(tree.node_of[free].ravel().astype(np.int64), minlength=tree.n_nodes)[own[rows, target]] > 0
-    if from_list.any():
+    # A listed group of which no value has enough holders: any of its values.
+    labels = np.unique(own[np.arange(len(leaves)), level])
+    empty = np.setdiff1d(labels, tree.node_of[leaves[stays]])
+    free |= lists.listed & np.isin(tree.node_of, empty).any(axis=1)
+    rows = np.flatnonzero(~stays)
+    drawn, texts = leaves.copy(), dict[int, object]()
+    if len(rows):
+        target = _lowest(enough, own[rows], level[rows])
+        target = np.where(np.isin(own[rows, level[rows]], empty), level[rows], target)
+        from_list = np.isin(own[rows, target], tree.node_of[free])
         drawn[rows[from_list]] = _listed(tree, own[rows[from_list], target[from_list]], free, rng)
-    if not from_list.all():
-        others = rows[~from_list], target[~from_list]
-        drawn[others[0]], target[~from_list], texts = _unlisted(tree, leaves, *others, stays, least, persons, rng)
-    reached = np.zeros_like(level)
-    reached[rows] = target
-    return Restorable(_decoded(tree, drawn, values, texts), np.maximum(level, reached))
+        if not from_list.all():
+            others = rows[~from_list], target[~from_list]
+            drawn[others[0]], target[~from_list], texts = _unlisted(
+                tree, leaves, *others, stays, lists.listed, least, persons, rng
+            )
+        level = np.maximum(level, _at(rows, target, len(level)))
+    drawable = None
+    if (lists.listed & ~lists.public).any():
+        drawable = free.copy()
+        drawable[drawn] = True
+    return Restorable(_decoded(tree, drawn, values, texts), level, drawable)
+
+
+def _at(rows: Array, found: Levels, n: int) -> Levels:
+    """Levels of some rows in their places, 0 elsewhere."""
+    placed = np.zeros(n, dtype=found.dtype)
+    placed[rows] = found
+    return placed
 
 
 def _are_listed(tree: Hierarchy) -> Mask:
@@ -229,6 +280,7 @@ def _unlisted(
     rows: Array,
     target: Levels,
     stays: Mask,
+    listed: Mask,
     least: int,
     persons: Array | None,
     rng: np.random.Generator,
@@ -248,12 +300,16 @@ def _unlisted(
             drawn[asked[found >= 0]] = leaves[donors[found[found >= 0]]]
             pending = np.setdiff1d(pending, asked[found >= 0], assume_unique=True)
         if not climbed and tree.kind is Kind.CATEGORICAL:
-            made = made_up_texts(tree, leaves, rows[pending], target[pending], least, persons, rng)
+            made_of = pending[~listed[leaves[rows[pending]]]]
+            made = made_up_texts(tree, leaves, rows[made_of], target[made_of], least, persons, rng)
             there = np.array([one is not None for one in made], dtype=bool)
-            texts = dict(zip(rows[pending[there]].tolist(), made[there], strict=True))
-            pending = pending[~there]
+            texts = dict(zip(rows[made_of[there]].tolist(), made[there], strict=True))
+            pending = np.setdiff1d(pending, made_of[there], assume_unique=True)
         target[pending] = np.minimum(target[pending] + 1, tree.n_levels - 1)
-    texts |= dict.fromkeys(rows[pending].tolist())
+    if tree.rule is None and tree.missing_leaf is None:
+        drawn[pending] = np.bincount(leaves).argmax()
+    else:
+        texts |= dict.fromkeys(rows[pending].tolist())
     return drawn, target, texts
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
@@ -14,6 +15,7 @@ from hybrid.base.errors import DataError
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.hierarchy.build import hierarchy_of_values
 from hybrid.protect.below_labels import Restorable
+from hybrid.table import Column
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
 
 
@@ -84,7 +86,7 @@ def _known(anonymized: AnonymizedTable, values: Mapping[str, Restorable]) -> _Kn
     names, labels = anonymized.quasi_identifiers, anonymized.labels
     frame = anonymized.originals.frame.assign(**{name: found.values for name, found in values.items()})
     whole = anonymized.hierarchies
-    known = {name: hierarchy_of_values(whole[name], labels.schema[name], frame[name]) for name in names}
+    known = {name: _own_hierarchy(whole[name], labels.schema[name], frame[name], values.get(name)) for name in names}
     if not values and all(known[name] is whole[name] for name in names):
         return _Known(anonymized)
     leaves, nodes, maps = np.empty_like(anonymized.leaves), np.empty_like(labels.nodes), []
@@ -105,6 +107,17 @@ def _known(anonymized: AnonymizedTable, values: Mapping[str, Restorable]) -> _Kn
         leaves=leaves,
     )
     return _Known(own, tuple(maps))
+
+
+def _own_hierarchy(whole: Hierarchy, column: Column, values: pd.Series, found: Restorable | None) -> Hierarchy:
+    """Hierarchy of the values that may come out: of a list that is not public, those alone."""
+    own = hierarchy_of_values(whole, column, values)
+    if found is None or found.drawable is None:
+        return own
+    may = {whole.labels[node] for node in whole.node_of[found.drawable, 0]}
+    kept = np.array([own.labels[node] in may for node in own.node_of[:, 0]], dtype=bool)
+    kept[own.encode(values)] = True
+    return own.restricted(kept)
 
 
 @dataclass(frozen=True)

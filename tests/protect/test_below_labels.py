@@ -17,7 +17,7 @@ from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, Interval
 from hybrid.pipeline.config import parse_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.protect import ProtectOptions, protect
-from hybrid.protect.below_labels import DELTA, EPSILON, keep_probability, restorable
+from hybrid.protect.below_labels import DELTA, EPSILON, has_public_list, keep_probability, restorable
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.transition import REGISTRY, fit_transition
 from tests.anonymize.adult import content, reference
@@ -133,13 +133,45 @@ def test_a_listed_value_of_one_person_is_as_likely_as_one_of_nobody() -> None:
     tree = build_hierarchy(SPECS["job"], COLUMNS[2], jobs)
     found = anonymized_table(table.frame, (COLUMNS[2],), {"job": tree}, {"job": 1})
     drawn = [
-        restorable(found, ["job"], ProtectOptions(), 5, np.random.default_rng(int(rng.integers(2**31))))[
+        restorable(found, ["job"], ProtectOptions(), 5, np.random.default_rng(int(rng.integers(2**31))), {"job"})[
             "job"
         ].values.iloc[-1]
         for _ in range(400)
     ]
     counts = pd.Series(drawn).value_counts()
     assert set(counts.index) == {"smith", "baker"} and abs(counts["smith"] - 200) < 50
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_a_list_that_is_no_public_one_brings_no_value_of_one_person_out(name: str) -> None:
+    """A list may be a copy of the table's own values: `hybrid init` writes such ones."""
+    jobs = pd.Series(["nurse"] * 60 + ["doctor"] * 39 + ["porter"] + ["mason"] * 3 + ["smith"] * 3).astype("category")
+    towns = pd.Series(["Ulm"] * 80 + ["Bonn"] * 3 + ["Kiel"] * 22 + ["CANARY"]).astype("category")
+    frame = pd.DataFrame({"job": jobs, "town": towns, "ill": pd.Series(["yes", "no"] * 53).astype("category")})
+    columns = (COLUMNS[2], COLUMNS[1], COLUMNS[6])
+    table = Table(frame, Schema(columns))
+    spec = {"job": SPECS["job"], "town": GroupsSpec(levels=({"u": ("Ulm",), "o": ("Bonn", "Kiel", "CANARY")},))}
+    trees = {key: build_hierarchy(one, table.schema[key], table.frame[key]) for key, one in spec.items()}
+    found = anonymized_table(table.frame, columns, trees, {"job": 1, "town": 1})
+    values = restorable(found, ["job", "town"], ProtectOptions(), 5, np.random.default_rng(0))
+    strategy = REGISTRY[name]
+    fitted = fit_transition(strategy, found, strategy.Options(), np.random.default_rng(0), values)
+    restored = fitted.restore(found.labels, np.random.default_rng(1)).table
+    assert set(restored.frame["town"]) == {"Ulm", "Kiel"}
+    assert "porter" not in set(restored.frame["job"])
+    # Nobody in craft has enough like him: all values of the group, those of nobody among them, and none of another.
+    craft = restored.frame["job"].iloc[100:]
+    assert set(craft) <= {"mason", "smith", "baker"}
+
+
+def test_a_list_is_public_where_most_of_its_values_have_no_holder() -> None:
+    jobs = pd.Series(["nurse", "doctor", "mason"] * 5).astype("category")
+    tree = build_hierarchy(SPECS["job"], COLUMNS[2], jobs)
+    assert not has_public_list(tree, jobs)
+    assert has_public_list(tree, jobs.iloc[:2])
+    towns = build_hierarchy(SPECS["town"], COLUMNS[1], pd.Series(["Ulm", "Jena"], dtype="category"))
+    assert not has_public_list(towns, pd.Series(["Ulm", "Bonn"], dtype="category"))
+    assert not has_public_list(build_hierarchy(MaskSpec(), COLUMNS[0], jobs), jobs)
 
 
 def test_words_are_not_made_up_and_codes_keep_their_form() -> None:
