@@ -159,7 +159,8 @@ def test_table_has_declared_values_alone(finished: tuple[Any, Pipeline]) -> None
     assert set(frame["ward"].dropna()) <= {"ICU", "eye"}
     assert frame["age"].dropna().between(0, 99).all()
     assert (frame["cost"].dropna() * 10 % 1 < 1e-6).mean() > 0.5
-    assert len(frame) != len(finished[1].train)
+    # The number of rows is drawn with noise, which is 0 once in a while.
+    assert abs(len(frame) - len(finished[1].train)) < 200
 
 
 def test_noise_is_fresh_and_rows_of_a_person_are_limited() -> None:
