@@ -20,11 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.display import Range
 from hybrid.evaluation.engine.intervals import simultaneous
 
 CONFIDENCE = 0.95
-Range = tuple[float | None, float | None]
-"""Least and largest possible value; None is unbounded."""
 ENDS = ("low", "high", "wide_low", "wide_high", "least", "most")
 NOISE = 1e-9
 """Differences below this share of the values' size are rounding."""
@@ -107,12 +106,6 @@ def mean_spread(seeds: int, overlap: float) -> float:
         Correlation of two seeds, 0 to below 1.
     """
     return math.sqrt(1 / seeds + overlap / (1 - overlap))
-
-
-def spans(within: Range) -> Range:
-    """Range of a difference of two values that have a range."""
-    low, high = within
-    return (None, None) if low is None or high is None else (low - high, high - low)
 
 
 def half_interval(seeds: int, level: float, overlap: float) -> float:

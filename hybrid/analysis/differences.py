@@ -9,9 +9,10 @@ from typing import Literal, get_args
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import Estimate, Range, complete, estimates, spans
+from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.analysis.results import STAGES, STRONGEST, Column, Results
 from hybrid.base.arrays import Array
+from hybrid.evaluation.display import Range, spans
 from hybrid.evaluation.measure import Family
 
 Judgement = Literal["better", "worse", "perhaps better", "perhaps worse", "open"]

@@ -9,8 +9,9 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import Estimate, Range, complete, estimates, spans
+from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.base.arrays import Array
+from hybrid.evaluation.display import Range, spans
 
 
 @dataclass(frozen=True)

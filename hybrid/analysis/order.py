@@ -16,9 +16,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import NOISE, Estimate, estimates, mean_spread, spans
+from hybrid.analysis.contrasts import NOISE, Estimate, estimates, mean_spread
 from hybrid.analysis.results import STRONGEST, Column, Results
 from hybrid.base.arrays import Array, Mask
+from hybrid.evaluation.display import spans
 from hybrid.evaluation.engine.intervals import quantile
 
 Question = Literal["use", "attack", "closeness"]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.analysis.contrasts import Estimate, Range, complete, estimates, spans
+from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.analysis.order import SEVERITY, Contest, Question
 from hybrid.analysis.results import Column, Results
 from hybrid.base.arrays import Array
+from hybrid.evaluation.display import Range, spans
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import get_args
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import Range
 from hybrid.base.arrays import Array
 from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.display import Range
 from hybrid.evaluation.measure import Direction, Family, Subject
 from hybrid.evaluation.metric import Metric
 

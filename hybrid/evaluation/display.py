@@ -38,9 +38,9 @@ def excess_range(metric: str) -> tuple[float, float]:
     return max(down, -1.0), min(up, 1.0)
 
 
-def difference_range(metric: str) -> Range:
-    """Range of the difference of two numbers of a metric."""
-    low, high = range_of(metric)
+def spans(limits: Range) -> Range:
+    """Range of the difference of two numbers that have a range."""
+    low, high = limits
     return (None, None) if low is None or high is None else (low - high, high - low)
 
 

@@ -16,12 +16,15 @@ from typing import Any
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import MANIFEST, PACKAGE
+from hybrid.base.regular_file import read_json
 from hybrid.jobs.places import Places
 from hybrid.jobs.start import AnyRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import FinishedRun, read_run
-from hybrid.publication.folder import releases_in
+from hybrid.publication.folder import read_release
 from hybrid.publication.key import release_key, release_tag
+from hybrid.publication.ledger import Ledger
+from hybrid.publication.own_release import OwnReleases
 from hybrid.publication.pending_membership import keeps_membership
 from hybrid.publication.private_run import refuse_without_claim
 from hybrid.publication.seal import check_seal
@@ -81,9 +84,7 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
     content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
     key = release_key(places.work)
     tag = release_tag(key, {"data_fingerprint": pipeline.data_fingerprint, "config": content})
-    out = {
-        about["sha256"] for release in releases_in(places.releases) for about in release.certificate["files"].values()
-    }
+    out = set(_released(places, config.name))
     found = []
     for run in runs:
         same = {
@@ -122,6 +123,15 @@ def only_one(found: Sequence[Finished]) -> Finished | None:
     return same[0] if same else None
 
 
+def _released(places: Places, name: str) -> Iterator[str]:
+    """SHA-256 of every file of the true releases of a data set."""
+    own = OwnReleases(places.releases, Ledger(places.work))
+    for release in own.names(name):
+        found = None if own.problems(release, whole=False) else read_release(places.releases / release)
+        if found is not None:
+            yield from (about["sha256"] for about in found.certificate["files"].values())
+
+
 def _sound(runs: Path, name: str, private_dir: Path) -> Iterator[FinishedRun]:
     for folder in sorted(runs.iterdir()) if runs.is_dir() else ():
         if not _is_called(folder, name):
@@ -137,7 +147,7 @@ def _sound(runs: Path, name: str, private_dir: Path) -> Iterator[FinishedRun]:
 
 def _is_called(folder: Path, name: str) -> bool:
     try:
-        manifest = json.loads((folder / MANIFEST).read_bytes())
+        manifest = read_json(folder / MANIFEST)
     except (OSError, ValueError):
         return False
     return isinstance(manifest, Mapping) and (manifest.get("kind"), manifest.get("name")) == ("run", name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,10 @@ import yaml
 import hybrid
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
+from hybrid.jobs.finished_runs import finished_runs
+from hybrid.jobs.places import Places
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.ledger import Ledger
 from tests.jobs.small_job import POLICY, write_small_job
 
@@ -160,3 +165,25 @@ def test_another_data_set_over_the_same_table_is_no_repeated_draw(
     words = "first draw of this data under this policy for this data set; one draw of the same data under other names"
     assert code == 0 and words in said
     assert certificate()["draw"]["number"] == 1
+
+
+def test_foreign_folders_among_runs_and_releases_neither_stop_nor_count(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder without a list of files ended in a bug, and a pipe in the place of a manifest was waited for."""
+    hybrid.run(job, out="runs/read")
+    bare, forged = Path("releases/2099-01-01-00000000"), Path("releases/2099-01-01-11111111")
+    files = {
+        name: {"sha256": sha} for name, sha in json.loads(Path("runs/read/manifest.json").read_text())["files"].items()
+    }
+    for folder, content in ((bare, {"created": "2099-01-01"}), (forged, {"created": "2099-01-01", "files": files})):
+        folder.mkdir(parents=True)
+        (folder / "certificate.json").write_text(json.dumps(content))
+    Path("runs/pipe").mkdir()
+    os.mkfifo("runs/pipe/manifest.json")
+    (found,) = finished_runs(Pipeline(load_config(job), store=Places().store), Places())
+    assert (found.run.folder, found.is_out) == (Path("runs/read"), False)
+    code, said = released_by(capsys, str(job))
+    assert code == 0 and "nothing was drawn again" in said
+    (found,) = finished_runs(Pipeline(load_config(job), store=Places().store), Places())
+    assert found.is_out

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hybrid.analysis.contrasts import estimates, spans
+from hybrid.analysis.contrasts import estimates
 from hybrid.analysis.results import STRONGEST
 from hybrid.evaluation import REGISTRY
-from hybrid.evaluation.display import displayed, displayed_evaluation, excess_range, range_of
+from hybrid.evaluation.display import displayed, displayed_evaluation, excess_range, range_of, spans
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.publication.certificate import metrics_of
 from hybrid.publication.criteria import criterion_of

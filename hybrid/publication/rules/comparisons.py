@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from hybrid.evaluation.display import difference_range, displayed, excess_range, within
+from hybrid.evaluation.display import displayed, excess_range, range_of, spans, within
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Measure, MetricResult, NotComputable, Subject
 from hybrid.publication.rules.rule import Found, text_of
@@ -45,7 +45,7 @@ class Compared:
 
     def difference(self, number: float) -> str:
         """A difference of two numbers of the metric, in words."""
-        return text_of(within(number, difference_range(self.metric)))
+        return text_of(within(number, spans(range_of(self.metric))))
 
 
 @dataclass(frozen=True)
