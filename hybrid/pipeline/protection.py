@@ -64,15 +64,21 @@ def protected(
     ties = {rule.other: rule.anchor for rule in rules.tied(train, static)}
     about = config.protection, rng, config.k, row_holders(train), hierarchies
     found = protect(train, *about, ties=ties, decided=decided)
-    found = replace(found, table=agreed(found.table, static), labelled=agreed(found.labelled, static))
-    if not rules:
-        return found
-    repaired = rules.repair(found.table, train, rng_for(seed, "protect", "constraints"))
-    labelled = rules.repair(found.labelled, train, rng_for(seed, "protect", "labelled"))
+
+    def kept(table: Table, draws: str) -> Table:
+        """The table with one value per person in the static columns, and with the rules."""
+        table = agreed(table, static)
+        return agreed(rules.repair(table, train, rng_for(seed, "protect", draws)), static) if rules else table
+
+    generalized = [name for name in train.schema.quasi_identifiers if name in hierarchies]
+    table = kept(found.table, "constraints")
+    if not generalized:
+        return replace(found, table=table, labelled=table)
     # Rules move other columns to quasi-identifiers, never these.
-    true = {name: found.labelled.frame[name] for name in train.schema.quasi_identifiers if name in hierarchies}
-    labelled = replace(labelled, frame=labelled.frame.assign(**true))
-    return replace(found, table=agreed(repaired, static), labelled=agreed(labelled, static))
+    labelled = kept(found.labelled, "labelled")
+    true = found.labelled.frame[generalized]
+    labelled = replace(labelled, frame=labelled.frame.assign(**{name: true[name] for name in generalized}))
+    return replace(found, table=table, labelled=agreed(labelled, static))
 
 
 def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:

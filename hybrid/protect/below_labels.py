@@ -125,9 +125,11 @@ def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
         The column in the whole table, in the dtype of its kind.
     """
     listed = _are_listed(tree)
+    if not listed.any():
+        return False
     held = np.zeros(tree.n_leaves, dtype=bool)
     held[tree.encode(values)] = True
-    return bool(listed.any() and held[listed].mean() < PUBLIC)
+    return bool(held[listed].mean() < PUBLIC)
 
 
 def keep_probability(held: Array, least: int) -> Array:

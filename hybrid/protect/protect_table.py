@@ -125,7 +125,7 @@ def protect(
         for name, anchor in (ties or {}).items()
         if name in drawn - set(true) and anchor in drawn | set(true)
     }
-    apart = protect_ties(sorted_table, columns | true, counted, least, beside, people, fixed=true)
+    apart = protect_ties(sorted_table, columns | true, counted, least, beside, people, fixed=true) if true else together
     results |= {name: replace(results[name], method=BELOW_LABELS) for name in true if results[name].method != "keep"}
 
     def unsorted(found: Mapping[str, pd.Series]) -> Table:

@@ -16,6 +16,7 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
+from hybrid.table import Table
 from hybrid.table.persons import n_persons
 
 GROUPS = 20
@@ -47,17 +48,8 @@ def groups_of(context: Context, at: int, most: int) -> Groups:
     Numbers and dates in order of size, categories in order of their text, so that codes which begin alike are together.
     Up to ``most`` values are a group each; more are cut where about equally many training rows lie between.
     """
-    column = context.encoding.columns[at]
     ranks = {role: context.encoded(role).ranks[:, at].astype(np.int64) for role in _roles(context)}
-    size = int(context.encoding.cardinality[at])
-    place = np.arange(size)
-    if not column.kind.is_continuous:
-        texts = np.empty(size, dtype=object)
-        for role, table in (("train", context.train), ("table", context.table), ("control", context.control)):
-            if table is not None and role in ranks:
-                known = ranks[role] >= 0
-                texts[ranks[role][known]] = table.frame[column.name].astype(str).to_numpy()[known]
-        place[np.argsort([str(text) for text in texts], kind="stable")] = np.arange(size)
+    size, place = int(context.encoding.cardinality[at]), context.once(("places", at), lambda: _places(context, at))
     if size > most:
         order = place[ranks["train"][ranks["train"] >= 0]]
         counts = np.bincount(order, minlength=size)
@@ -68,15 +60,34 @@ def groups_of(context: Context, at: int, most: int) -> Groups:
     return Groups({role: lookup[codes] for role, codes in ranks.items()}, size + 1)
 
 
+def _places(context: Context, at: int) -> Array:
+    """Place of each rank of a column: by size, and of categories by their text; shape (cardinality,), int64."""
+    column, size = context.encoding.columns[at], int(context.encoding.cardinality[at])
+    place = np.arange(size)
+    if column.kind.is_continuous:
+        return place
+    texts = np.full(size, "", dtype=object)
+    for role in _roles(context):
+        ranks, first = np.unique(context.encoded(role).ranks[:, at], return_index=True)
+        known = ranks >= 0
+        texts[ranks[known]] = _table(context, role).frame[column.name].iloc[first[known]].astype(str).to_numpy()
+    place[np.argsort(texts, kind="stable")] = np.arange(size)
+    return place
+
+
 def _grouped(context: Context, most: int) -> list[Groups]:
     columns = range(len(context.encoding.columns))
     return context.once(("groups of values", most), lambda: [groups_of(context, at, most) for at in columns])
 
 
+def _table(context: Context, role: Role) -> Table:
+    found = {"train": context.train, "table": context.table, "control": context.control}[role]
+    assert found is not None
+    return found
+
+
 def _people(context: Context, role: Role) -> int:
-    table = {"train": context.train, "table": context.table, "control": context.control}[role]
-    assert table is not None
-    return n_persons(table)
+    return n_persons(_table(context, role))
 
 
 def distance_beyond_chance(mine: Array, its: Array, sizes: tuple[int, int]) -> tuple[float, float]:
