@@ -47,14 +47,17 @@ def read_regular(path: Path, most: int = LARGEST) -> bytes:
     Raises
     ------
     OSError
-        As :func:`open_regular`, or it is larger than ``most`` bytes.
+        As :func:`open_regular`, or it is larger than ``most`` bytes, or grows meanwhile.
     """
     with open_regular(path) as stream:
-        if os.fstat(stream.fileno()).st_size <= most:
-            content = stream.read(most + 1)
-            if len(content) <= most:
-                return content
-    raise OSError(errno.EFBIG, f"the file is larger than {most:,} bytes", str(path))
+        size = os.fstat(stream.fileno()).st_size
+        if size > most:
+            raise OSError(errno.EFBIG, f"the file is larger than {most:,} bytes", str(path))
+        # Asked for no more than the file has: a reader makes a buffer as large as what it is asked for.
+        content = stream.read(size + 1)
+    if len(content) > size:
+        raise OSError(errno.EBUSY, "the file grew while it was read", str(path))
+    return content
 
 
 def read_json(path: Path, most: int = LARGEST) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import DataError, Problem, VerificationError
 from hybrid.base.manifest import MANIFEST, hash_files
-from hybrid.base.regular_file import parse_json, read_regular
+from hybrid.base.regular_file import LARGEST, parse_json, read_regular
 from hybrid.evaluation.measure import AllRows, Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power
@@ -218,17 +218,38 @@ def _checked(folder: Path, name: str, files: Mapping[str, str], parse: Callable[
 
 
 def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
-    """Read once for check and content, so that nothing changes in between."""
     try:
-        content = read_regular(folder / name)
-    except OSError as error:
-        raise DataError(f"{folder / name}: cannot be read ({error.strerror})", hint="run it again") from None
-    if hashlib.sha256(content).hexdigest() != files[name]:
-        raise changed(folder / name)
-    try:
-        return parse_json(content)
+        return parse_json(checked_content(folder / name, files[name]))
     except (ValueError, RecursionError):
         raise DataError(f"{folder / name}: this is not what a run writes", hint="run it again") from None
+
+
+def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
+    """Content of a file of a run, read once for check and use, so that nothing changes in between.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    sha256 : str
+        As the run's manifest states it.
+    most : int
+        Largest size in bytes.
+
+    Raises
+    ------
+    DataError
+        It cannot be read.
+    VerificationError
+        It is not the one that the run wrote.
+    """
+    try:
+        content = read_regular(path, most)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})", hint="run it again") from None
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise changed(path)
+    return content
 
 
 def damaged(folder: Path) -> DataError:

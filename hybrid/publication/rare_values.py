@@ -6,7 +6,8 @@ nothing to anybody else, and let the gate look for the values without the source
 
 from __future__ import annotations
 
-import hashlib
+import io
+import sys
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.base.errors import DataError, VerificationError
+from hybrid.base.errors import DataError
+from hybrid.publication.finished_run import checked_content
 from hybrid.publication.words import all_phrases, phrase
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.holders import value_holders
@@ -101,10 +103,7 @@ class RareValues:
         if sha256 is None or not path.is_file():
             message = f"{folder}: the run does not say which values few people hold, so nothing of it is published"
             raise DataError(message, hint="run it again")
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != sha256:
-            raise VerificationError(f"{path}: the file was changed after the run wrote it", hint="run it again")
-        found = pd.read_parquet(path)
+        found = pd.read_parquet(io.BytesIO(checked_content(path, sha256, sys.maxsize)))
         least = int(found["least"].iloc[0]) if len(found) else 0
         return cls(least, found.drop(columns="least"))
 
