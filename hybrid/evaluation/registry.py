@@ -53,7 +53,7 @@ from hybrid.evaluation.fidelity import (
     weighted,
 )
 from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.utility import by_group, c2st, discriminator, prediction, queries
+from hybrid.evaluation.utility import by_group, c2st, discriminator, each_column, prediction, queries
 
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
@@ -88,6 +88,7 @@ MODULES: tuple[ModuleType, ...] = (
     membership_pool,
     inference_queries,
     prediction,
+    each_column,
     discriminator,
     queries,
     c2st,

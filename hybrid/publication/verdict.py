@@ -22,6 +22,8 @@ Standing = Literal["pass", "not ruled out", "review", "block", "not judged"]
 found, but the upper end of its interval lies beyond the limit."""
 WORST_FIRST: tuple[Standing, ...] = ("block", "review", "not judged", "not ruled out", "pass")
 SEVERITY: dict[Decision, int] = {"pass": 0, "review": 1, "block": 2}
+CONTENT = frozenset({"lost_column", "lost_link", "lost_prediction"})
+"""Metrics of what the table is for: a reader must meet them before details of the attacks."""
 _SHOWN = 12
 """Open checks that the short form of a verdict lists."""
 
@@ -99,9 +101,9 @@ class Verdict:
 
     @property
     def open_checks(self) -> tuple[Check, ...]:
-        """Checks that do not pass, the worst first."""
+        """Checks that do not pass, the worst first; among equals first what is lost of the content."""
         failed = [check for check in self.checks if check.decision != "pass"]
-        return tuple(sorted(failed, key=lambda check: -SEVERITY[check.decision]))
+        return tuple(sorted(failed, key=lambda check: (-SEVERITY[check.decision], check.metric not in CONTENT)))
 
     def about(self, table: str) -> Verdict:
         """Part of the verdict that is about one of several linked tables."""

@@ -245,8 +245,8 @@ def _delong(positive: Array, negative: Array, clusters: tuple[Array, Array] | No
     ordered = np.sort(positive), np.sort(negative)
     if clusters is None:
         positive, negative = ordered  # Sorted values are found several times faster.
-    above = _below(positive, ordered[1]) / m
-    below = 1 - _below(negative, ordered[0]) / n
+    above = counts_below(positive, ordered[1]) / m
+    below = 1 - counts_below(negative, ordered[0]) / n
     value = float(above.mean())
     if clusters is None:
         variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
@@ -282,7 +282,7 @@ def weighted_auc_interval(
     return value, max(value - error, 0.0), min(value + error, 1.0)
 
 
-def _below(values: Array, ordered: Array) -> Array:
+def counts_below(values: Array, ordered: Array) -> Array:
     """Number of sorted others below each value, ties counting half."""
     counts: Array = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
     return counts

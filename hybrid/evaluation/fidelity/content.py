@@ -14,6 +14,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
+from hybrid.evaluation.fidelity.changes_in_words import column_in_words, relation_in_words
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
@@ -75,7 +76,8 @@ def _places(context: Context, at: int) -> Array:
     return place
 
 
-def _grouped(context: Context, most: int) -> list[Groups]:
+def grouped(context: Context, most: int) -> list[Groups]:
+    """Groups of every column, in the order of the coding; see :func:`groups_of`."""
     columns = range(len(context.encoding.columns))
     return context.once(("groups of values", most), lambda: [groups_of(context, at, most) for at in columns])
 
@@ -132,11 +134,14 @@ def lost_column(context: Context) -> Outcome:
     width = math.sqrt(math.log(1 / alpha))
     order = sorted(range(len(found)), key=lambda at: (-found[at][0], context.encoding.names[at]))
     value, step = found[order[0]]
+    worst = context.encoding.names[order[0]]
     listed = [{"column": context.encoding.names[at], "value": found[at][0]} for at in order[:MOST_LISTED]]
     details = {
         "columns": listed,
-        "worst": context.encoding.names[order[0]],
-        "said": f"{context.encoding.names[order[0]]}: {100 * max(value, 0):.0f} % of the rows would need another value",
+        "worst": worst,
+        "said": column_in_words(context, worst)
+        or f"{worst}: number of different values {_different(context.table, worst)} instead of "
+        f"{_different(context.train, worst)}",
         "interval": f"simultaneous over {len(found)}",
     }
     return Measure(
@@ -144,10 +149,14 @@ def lost_column(context: Context) -> Outcome:
     )
 
 
+def _different(table: Table, name: str) -> int:
+    return int(table.frame[name].nunique())
+
+
 def _column_distances(context: Context, role: Role) -> list[tuple[float, float]]:
     sizes = _people(context, "train"), _people(context, role)
     found = []
-    for of in _grouped(context, GROUPS):
+    for of in grouped(context, GROUPS):
         mine, its = (np.bincount(of.codes[side], minlength=of.n) for side in ("train", role))
         found.append(distance_beyond_chance(mine, its, sizes))
     return found
@@ -195,7 +204,7 @@ def lost_link(context: Context) -> Outcome:
     simultaneously over all pairs; linked columns have a smaller one. The reference is the largest fall from training to
     control.
     """
-    columns = _grouped(context, GROUPS_OF_PAIRS)
+    columns = grouped(context, GROUPS_OF_PAIRS)
     if len(columns) < 2:
         return NotComputable("fewer than two columns vary", lacks="linked_columns")
     train, table = (_links(columns, role) for role in ("train", "table"))
@@ -213,14 +222,16 @@ def lost_link(context: Context) -> Outcome:
     low = real - there - quantile(simultaneous(context.options.confidence, len(linked))) * error
     order = np.lexsort((b, a, there - real, -low))
     names = context.encoding.names
+    worst = names[a[order[0]]], names[b[order[0]]]
     details: dict[str, Any] = {
         "pairs": [
             {"a": names[a[at]], "b": names[b[at]], "train": float(real[at]), "table": float(there[at])}
             for at in order[:MOST_LISTED]
         ],
-        "worst": f"{names[a[order[0]]]} and {names[b[order[0]]]}",
-        "said": f"{names[a[order[0]]]} and {names[b[order[0]]]}: their link fell from {real[order[0]]:.2f} to "
-        f"{there[order[0]]:.2f} (0: none, 1: full)",
+        "worst": f"{worst[0]} and {worst[1]}",
+        "said": relation_in_words(context, *worst)
+        or f"{worst[0]} and {worst[1]}: their link fell from {real[order[0]]:.2f} to {there[order[0]]:.2f} (0: none, "
+        "1: full)",
         "interval": f"simultaneous over {len(linked)}",
     }
     reference = None if context.control is None else float(np.nanmax((train - control)[a, b]))
