@@ -51,7 +51,7 @@ def lost_prediction(context: Context) -> Outcome:
         if known is not None and known.auc - z * clustered_error(known.parts, persons) >= PREDICTED
     ]
     if not judged:
-        return NotComputable("the real table predicts no column from the others", lacks="signal")
+        return NotComputable("the real table predicts no column from the others", lacks="linked_columns")
     found = []
     for at, known in judged:
         there = known if context.table is context.train else _scored(context, at, "table")
