@@ -14,7 +14,17 @@ from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.dates import build_dates
 from hybrid.hierarchy.intervals import build_intervals
 from hybrid.hierarchy.levels import from_levels
-from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec, rule_of
+from hybrid.hierarchy.public_lists import list_rows
+from hybrid.hierarchy.spec import (
+    DatesSpec,
+    GroupsSpec,
+    HierarchySpec,
+    IntervalsSpec,
+    ListSpec,
+    MaskSpec,
+    TreeSpec,
+    rule_of,
+)
 from hybrid.hierarchy.tree import ROOT, Hierarchy
 from hybrid.hierarchy.values import distinct_values, from_texts, texts_of
 from hybrid.table import Column, Kind
@@ -28,7 +38,7 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
 
     Parameters
     ----------
-    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec or GroupsSpec
+    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
         What the levels are.
     column : Column
         Name, kind and format of the column.
@@ -46,7 +56,8 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
     _check_kind(spec, column, source)
     found = distinct_values(values, column)
     spec = _fixed_levels(spec, column, found)
-    return replace(_built(spec, column, found, bool(values.isna().any()), source), rule=rule_of(spec))
+    built = _built(spec, column, found, bool(values.isna().any()), source)
+    return replace(built, rule=rule_of(spec), public=isinstance(spec, ListSpec))
 
 
 def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series) -> Hierarchy:
@@ -91,6 +102,8 @@ def _built(spec: HierarchySpec, column: Column, found: Array, missing: bool, sou
         return from_rows(_tree_rows(spec), column, missing, source)
     if isinstance(spec, GroupsSpec):
         return from_rows(_group_rows(spec, texts(found), column, source), column, missing, source)
+    if isinstance(spec, ListSpec):
+        return from_rows(list_rows(spec, texts(found)), column, missing, source)
     if not len(found):
         return from_levels(column.name, column.kind, found, [[]], missing=missing, source=source)
     if isinstance(spec, IntervalsSpec):

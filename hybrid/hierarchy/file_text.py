@@ -42,7 +42,7 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
     Parameters
     ----------
-    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec or GroupsSpec
+    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
         What the levels are.
     comment : str
         Lines to write above it.

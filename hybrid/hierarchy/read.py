@@ -163,7 +163,7 @@ def _problem(source: Source, detail: Any) -> Problem:
     if detail["type"] == "extra_forbidden":
         return Problem(f"{file}: {where}: unknown key for type {detail['loc'][0]}", "correct or remove it")
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        return Problem(f"{file}: type: one of intervals, dates, mask, tree, groups was expected")
+        return Problem(f"{file}: type: one of intervals, dates, mask, tree, groups, list was expected")
     message = detail["msg"].removeprefix("Value error, ")
     return Problem(f"{file}: {where}: {message}" if where else f"{file}: {message}")
 

@@ -14,6 +14,14 @@ Period = Literal["day", "month", "quarter", "year", "decade"]
 PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year", "decade")
 """From fine to coarse; each is nested in the next."""
 
+ListName = Literal["countries", "us_states", "icd10"]
+FORMS: dict[ListName, tuple[str, ...]] = {
+    "countries": ("name", "alpha_2", "alpha_3"),
+    "us_states": ("name", "code"),
+    "icd10": ("code",),
+}
+"""Ways to write the values of each public list; the first is the default."""
+
 Number = Annotated[Decimal, Field(allow_inf_nan=False, max_digits=400)]
 """A number that a double can hold; one of a million digits would take hours to count with."""
 
@@ -126,8 +134,29 @@ class GroupsSpec(Options):
     """Level 1 label of all values that are in no group; not given: such values are an error."""
 
 
+class ListSpec(Options):
+    """A public list that comes with the package, with its groups (:mod:`hybrid.hierarchy.public_lists`).
+
+    Which of its values a release may hold depends on no record.
+    """
+
+    type: Literal["list"] = "list"
+    list: ListName
+    """Name of the list."""
+    form: Literal["name", "alpha_2", "alpha_3", "code"] | None = None
+    """How values are written: name, alpha_2 or alpha_3 of countries, name or code of us_states, code of icd10. null:
+    the first of these."""
+
+    @model_validator(mode="after")
+    def _check(self) -> ListSpec:
+        forms = FORMS[self.list]
+        if self.form is not None and self.form not in forms:
+            raise ValueError(f"the list {self.list} is written as {' or '.join(forms)}")
+        return self
+
+
 HierarchySpec = Annotated[
-    IntervalsSpec | DatesSpec | MaskSpec | TreeSpec | GroupsSpec,
+    IntervalsSpec | DatesSpec | MaskSpec | TreeSpec | GroupsSpec | ListSpec,
     Field(discriminator="type"),
 ]
 
@@ -140,6 +169,6 @@ def rule_of(spec: HierarchySpec) -> ValueRule | None:
 
     None where the description lists every leaf.
     """
-    if isinstance(spec, TreeSpec) or (isinstance(spec, GroupsSpec) and spec.others is None):
+    if isinstance(spec, TreeSpec | ListSpec) or (isinstance(spec, GroupsSpec) and spec.others is None):
         return None
     return spec

@@ -76,6 +76,8 @@ class Hierarchy:
     rule : MaskSpec, GroupsSpec, IntervalsSpec, DatesSpec or None
         The rule by which leaves were made from the values of a table; None where a file lists every leaf, so that
         the leaves reveal nothing about the table. See :func:`hybrid.hierarchy.build.hierarchy_of_values`.
+    public : bool
+        Whether the leaves are those of a public list, known without any table.
     """
 
     column: str
@@ -89,6 +91,7 @@ class Hierarchy:
     missing_leaf: int | None = None
     intervals: bool = False
     rule: ValueRule | None = None
+    public: bool = False
 
     @property
     def n_leaves(self) -> int:

@@ -115,7 +115,9 @@ def restorable(
 
 
 def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
-    """True if most values that a file lists for a column have no holder: then it is no copy of the table's own.
+    """True for a list of the package, and if most values that a file lists have no holder.
+
+    Then it is no copy of the table's own values.
 
     Parameters
     ----------
@@ -124,6 +126,8 @@ def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
     values : pandas.Series, shape (n,)
         The column in the whole table, in the dtype of its kind.
     """
+    if tree.public:
+        return True
     listed = _are_listed(tree)
     if not listed.any():
         return False

@@ -22,6 +22,7 @@ from hybrid.table.persons import constant_within
 _ADVICE = {
     "intervals": "widths are guessed from the data; labels that people know (10-year groups, legal ages) read better",
     "dates": "periods from fine to coarse: day, month, quarter, year, decade",
+    "list": "a public list of this program; write a list of your own as type: tree, or as a CSV file",
     "mask": "keep: how many leading characters each level shows",
 }
 

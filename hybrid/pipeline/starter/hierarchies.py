@@ -7,6 +7,7 @@ import re
 import pandas as pd
 
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
+from hybrid.hierarchy.public_lists import list_of
 from hybrid.hierarchy.spec import GroupsSpec, HierarchySpec
 from hybrid.hierarchy.values import distinct_values, texts_of
 from hybrid.pipeline.starter.reading import is_place_code
@@ -20,7 +21,7 @@ _FEW = 3
 def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
     """Hierarchy to start from.
 
-    Intervals of numbers, calendar periods, masks of codes, or frequent categories.
+    Intervals of numbers, calendar periods, a public list, masks of codes, or frequent categories.
 
     Parameters
     ----------
@@ -34,6 +35,9 @@ def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
     if column.kind.is_temporal:
         return calendar(values)
     texts = texts_of(distinct_values(values, column), column)
+    known = list_of(column.name, texts) if column.kind is Kind.CATEGORICAL else None
+    if known is not None:
+        return known
     codes = all(_CODE.match(text) and len(text) <= _LONGEST_CODE for text in texts)
     if column.kind is Kind.CATEGORICAL and len(texts) > _FEW and (codes or is_place_code(column.name)):
         return prefixes(column, values)
