@@ -43,16 +43,16 @@ def _misfits(constraint: Constraint, schema: Schema) -> Iterator[Problem]:
         yield Problem(f"no such column: {', '.join(unknown)}", f"one of: {', '.join(schema.names)}")
         return
     roles = {name: schema[name].role for name in constraint.columns}
-    undecided = [name for name, role in roles.items() if role is Role.UNDECIDED]
-    if undecided:
-        yield Problem(f"undecided columns enter no run: {', '.join(undecided)}", "give them a role first")
+    left_out = [name for name, role in roles.items() if not role.enters_runs]
+    if left_out:
+        yield Problem(f"undecided and excluded columns enter no run: {', '.join(left_out)}", "give them another role")
     named = [name for name, role in roles.items() if role is Role.IDENTIFIER]
     if named and not constraint.about_identifiers:
         yield Problem(
             f"identifiers are never learned, and surrogates take their place: {', '.join(named)}",
             "leave the constraint out, or give the column another role",
         )
-    elif not undecided:
+    elif not left_out:
         yield from constraint.problems(schema)
 
 

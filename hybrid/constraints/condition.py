@@ -18,6 +18,7 @@ from hybrid.table.persons import with_any_of
 FORBIDDEN = {
     Role.IDENTIFIER: ("identifiers are never learned, and surrogates take their place", "name other columns"),
     Role.UNDECIDED: ("undecided columns enter no run", "give them a role first"),
+    Role.EXCLUDED: ("excluded columns enter no run", "name other columns"),
     Role.WEIGHT: ("sampling weights are calibrated after drawing", "name other columns"),
 }
 """Roles that a condition cannot name, with the reason and the remedy."""

@@ -13,7 +13,7 @@ from hybrid.base.arrays import Codes
 from hybrid.base.errors import DataError, Problem
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.pipeline.starter.reading import guess_reading
-from hybrid.table import Kind, Role, Table
+from hybrid.table import Kind, Table
 from hybrid.table.options import DataOptions
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
@@ -162,9 +162,9 @@ def without_person(lacking: Sequence[File]) -> str:
 
 def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
     """Reading options of one file; only train must have the identifiers."""
-    columns, hidden = options.columns, (Role.IDENTIFIER, Role.UNDECIDED)
+    columns = options.columns
     if name != "train":
-        columns = {column: wanted for column, wanted in columns.items() if wanted.role not in hidden}
+        columns = {column: wanted for column, wanted in columns.items() if wanted.role.is_learned}
         options = options.model_copy(update={"columns": columns, "unlisted": "insensitive"})
     if options.model_fields_set & READING:
         return options

@@ -203,13 +203,14 @@ class LinkedRun:
             if name == self.config.links.person:
                 continue
             found = decided_roles(self.config.views[name], table)
-            undecided, kept, suspected = (
+            undecided, excluded, kept, suspected = (
                 tuple(f"{name}.{column}" for column in columns)
-                for columns in (found.undecided, found.as_they_are, found.suspected)
+                for columns in (found.undecided, found.excluded, found.as_they_are, found.suspected)
             )
             person = replace(
                 person,
                 undecided=(*person.undecided, *undecided),
+                excluded=(*person.excluded, *excluded),
                 as_they_are=(*person.as_they_are, *kept),
                 suspected=(*person.suspected, *suspected),
             )

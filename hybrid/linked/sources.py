@@ -148,7 +148,7 @@ def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Prob
     owners: dict[str, Rows] = {}
     orphans: dict[str, int] = {}
     for name, view in config.views.items():
-        options, table = config.links.tables[name], read[name].without_undecided()
+        options, table = config.links.tables[name], read[name].without_left_out()
         if options.parent is None:
             tables[name] = replace(table, persons=np.arange(len(table)))
             continue

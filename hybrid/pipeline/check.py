@@ -85,7 +85,7 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.engine))
     if whole is not None:
-        table = whole.without_undecided()
+        table = whole.without_left_out()
         findings = [_size(whole), *findings]
         findings += _stages(config, table, whole, store, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
@@ -207,7 +207,7 @@ def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
         refuse_undecided(config)
     except ConfigError as error:
         yield from (Finding("note", problem.message, problem.hint) for problem in error.problems)
-    table = whole.without_undecided()
+    table = whole.without_left_out()
     names = without_person(config, table)
     if names:
         yield Finding.error(person_problem(names))

@@ -312,7 +312,7 @@ class RunConfig(Options):
 
         Errors as :meth:`load_all_columns`.
         """
-        return self.load_all_columns().without_undecided()
+        return self.load_all_columns().without_left_out()
 
     def load_all_columns(self) -> Table:
         """Read all columns of the input table, for checks.

@@ -36,7 +36,7 @@ class DraftColumn:
 
     @property
     def role(self) -> str:
-        """One of identifier, quasi_identifier, sensitive, insensitive, weight, undecided.
+        """One of identifier, quasi_identifier, sensitive, insensitive, weight, undecided, excluded.
 
         A quasi-identifier of a guessed draft gets a hierarchy to start from.
         """

@@ -94,7 +94,7 @@ def _searches(config: RunConfig) -> bool:
     learned = {
         name: column
         for name, column in config.data.columns.items()
-        if column.role not in (Role.IDENTIFIER, Role.UNDECIDED) and column.kind is Kind.CATEGORICAL
+        if column.role.is_learned and column.kind is Kind.CATEGORICAL
     }
     schema = Schema(tuple(Column(name, Role.INSENSITIVE, Kind.CATEGORICAL) for name in learned))
     listed = listed_values(schema, config.hierarchy_sources)

@@ -62,7 +62,7 @@ def private_problems(config: RunConfig) -> Iterator[Problem]:
     for name, column in config.data.columns.items():
         if column.role is Role.WEIGHT:
             yield Problem(f"data.columns.{name}: weights are calibrated to margins of the records", "leave it out")
-        elif column.role not in (Role.IDENTIFIER, Role.UNDECIDED) and column.kind is None:
+        elif column.role.is_learned and column.kind is None:
             yield Problem(f"data.columns.{name}: the kind would be inferred from the records", "set kind")
 
 

@@ -65,7 +65,7 @@ def role_effect(config: RunConfig, whole: Table, most: int) -> RoleEffect:
     most : int
         Combinations of levels up to which the least loss is searched for.
     """
-    table = whole.without_undecided()
+    table = whole.without_left_out()
     names = table.schema.quasi_identifiers
     found = RoleEffect(config.k, unique_share(table, names), small_share(table, names, config.k))
     if config.anonymize is None or not config.anonymize.generalizes or not names:

@@ -22,7 +22,7 @@ from hybrid.table import Role, Table
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
 
-CHOICES = "identifier, quasi_identifier, sensitive, insensitive or weight; or remove the column from the file"
+CHOICES = "identifier, quasi_identifier, sensitive, insensitive or weight; or excluded, which leaves the column out"
 
 
 class RolesOptions(Options):
@@ -52,7 +52,11 @@ def refuse_undecided(config: RunConfig) -> None:
 
 def undecided_columns(config: RunConfig) -> tuple[str, ...]:
     """Columns that the configuration names without a decided role."""
-    return tuple(name for name, column in config.data.columns.items() if column.role is Role.UNDECIDED)
+    return _having(config, Role.UNDECIDED)
+
+
+def _having(config: RunConfig, role: Role) -> tuple[str, ...]:
+    return tuple(name for name, column in config.data.columns.items() if column.role is role)
 
 
 def refuse_undecided_columns(roles: RolesOptions | None, undecided: Sequence[str]) -> None:
@@ -136,6 +140,7 @@ def decided_roles(config: RunConfig, table: Table) -> DecidedRoles:
         decided_by=None if config.roles is None else config.roles.decided_by,
         date=None if config.roles is None else config.roles.date.isoformat(),
         undecided=undecided_columns(config),
+        excluded=_having(config, Role.EXCLUDED),
         as_they_are=() if noisy else tuple(evidence),
         suspected=tuple(name for name, found in (evidence | masked).items() if found is not None and found.strong),
         repeating=without_person(config, table),

@@ -24,6 +24,8 @@ class DecidedRoles:
         The person, and the day (ISO 8601); None where nobody has decided.
     undecided : tuple of str
         Columns left out of the run, since nobody has said what they are.
+    excluded : tuple of str
+        Columns left out of the run by decision.
     as_they_are : tuple of str
         Columns that are neither replaced as identifiers nor generalized as quasi-identifiers.
     suspected : tuple of str
@@ -39,6 +41,7 @@ class DecidedRoles:
     decided_by: str | None = None
     date: str | None = None
     undecided: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     as_they_are: tuple[str, ...] = ()
     suspected: tuple[str, ...] = ()
     repeating: tuple[str, ...] = ()
@@ -65,6 +68,7 @@ class DecidedRoles:
         Passes where a person has decided every role and nothing contradicts the decision; asks for a review otherwise.
         """
         left = f"left as they are: {', '.join(self.as_they_are)}" if self.as_they_are else "no column is left as it is"
+        left += f"; left out: {', '.join(self.excluded)}" if self.excluded else ""
         open_points = []
         if self.decided_by is None:
             open_points.append("nobody has decided the roles of the columns")

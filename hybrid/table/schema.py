@@ -35,6 +35,18 @@ class Role(StrEnum):
     """Sampling weight: people of the population that a row counts for. Learned, and calibrated for the release."""
     UNDECIDED = "undecided"
     """Not known yet: a person has to decide. Never learned, never released, in nothing that a run writes."""
+    EXCLUDED = "excluded"
+    """Left out by decision: treated as an undecided column, and no decision is open."""
+
+    @property
+    def enters_runs(self) -> bool:
+        """True for all but undecided and excluded columns."""
+        return self not in (Role.UNDECIDED, Role.EXCLUDED)
+
+    @property
+    def is_learned(self) -> bool:
+        """True for columns that enter runs and are no identifiers."""
+        return self.enters_runs and self is not Role.IDENTIFIER
 
 
 class Kind(StrEnum):
@@ -173,13 +185,13 @@ class Schema:
     def without_identifiers(self) -> Schema:
         """Schema of the columns that may be learned from.
 
-        No identifiers, and no undecided columns.
+        No identifiers, and no undecided or excluded columns.
         """
-        return self.only(set(self.names) - set(self.identifiers) - set(self.undecided))
+        return self.only(column.name for column in self if column.role.is_learned)
 
-    def without_undecided(self) -> Schema:
-        """The schema of everything that may enter a walk."""
-        return self.only(set(self.names) - set(self.undecided))
+    def without_left_out(self) -> Schema:
+        """The schema of everything that may enter a run."""
+        return self.only(column.name for column in self if column.role.enters_runs)
 
 
 @dataclass(frozen=True)
@@ -239,9 +251,9 @@ class Table:
         return Table(self.frame[schema.names], schema, self.persons, self.households)
 
     def without_identifiers(self) -> Table:
-        """The table without its identifier and undecided columns."""
+        """The table without its identifier, undecided and excluded columns."""
         return self.only(self.schema.without_identifiers().names)
 
-    def without_undecided(self) -> Table:
-        """The table without the columns whose role a person has to decide."""
-        return self.only(self.schema.without_undecided().names)
+    def without_left_out(self) -> Table:
+        """The table without undecided and excluded columns."""
+        return self.only(self.schema.without_left_out().names)

@@ -53,7 +53,7 @@ def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
     pipeline = Pipeline(config, seed=1)
     assert pipeline.anonymized is not None
     assert pipeline.anonymized.result.min_class_size >= 5
-    assert pipeline.synthetic.schema.names == read_table(data, config.data).without_undecided().schema.names
+    assert pipeline.synthetic.schema.names == read_table(data, config.data).without_left_out().schema.names
 
 
 def test_adult_runs_from_a_guess(census: Path, tmp_path: Path) -> None:

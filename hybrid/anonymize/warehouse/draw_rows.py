@@ -99,7 +99,8 @@ def draw_rows(
     Returns
     -------
     WholeTable, pyarrow.Table
-        The verified labels; the drawn rows as they are, without undecided columns, ordered by their content.
+        The verified labels; the drawn rows as they are, without columns that enter no run, ordered by their
+        content.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def draw_rows(
     warehouse = task.warehouse
     searched = search_rows(task, recorder, progress)
     rows, asked, decided = searched.rows, searched.asked, searched.decided
-    columns = [name for name in asked.columns if asked.role(name) is not Role.UNDECIDED]
+    columns = [name for name in asked.columns if asked.role(name).enters_runs]
     with stage("verify", recorder, progress):
         kept = send_labels(rows, asked, searched.counted, decided).kept()
         labelled = expressions.labelled(kept, asked.names)

@@ -1,4 +1,4 @@
-"""What changed in a column, or between two columns, in the data's own words and units.
+"""Changes of a column, or between two columns, in the data's own words and units.
 
 Values and bounds that are named are those of groups of people that are large enough to be named.
 """
@@ -49,7 +49,7 @@ def column_in_words(context: Context, name: str) -> str | None:
 
 
 def relation_in_words(context: Context, a: str, b: str) -> str | None:
-    """Where one column says most of another in the real table, and what it says in the judged one.
+    """Values of one column where another says most about it, in the real table and in the judged one.
 
     The explained column is the one with fewer groups; its mean where it is a number, else the share of the value that
     differs most. None where no two groups of the other column are large enough.

@@ -25,7 +25,7 @@ TREES = 20
 
 
 class Ranked(NamedTuple):
-    """How well a model tells the groups of a column apart: the AUC, and each tested row's part in it."""
+    """AUC of a model that predicts the groups of a column, and each tested row's part in it."""
 
     auc: float
     parts: Array
@@ -94,7 +94,7 @@ def _rows(context: Context, role: Role) -> Array:
 
 
 def _scored(context: Context, at: int, source: Role) -> Ranked | None:
-    """The model of one table, asked about control; None where control has only one group of the column."""
+    """AUC on control of a model of one table; None where control has only one group of the column."""
     from sklearn.ensemble import RandomForestClassifier
 
     weights, inputs = _weights(context), grouped(context, GROUPS)

@@ -59,7 +59,7 @@ def learned_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]
     return [
         guessed.column.name
         for guessed in columns
-        if (guessed.role.role not in (Role.IDENTIFIER, Role.UNDECIDED) or guessed.role.is_event)
+        if (guessed.role.role.is_learned or guessed.role.is_event)
         and guessed.column.kind is table.schema[guessed.column.name].kind
     ]
 
@@ -76,9 +76,8 @@ def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
     columns : sequence of GuessedColumn
         Of the table.
     """
-    roles = (Role.IDENTIFIER, Role.UNDECIDED)
     dated = [one for one in columns if one.column.kind.is_temporal]
-    dates = [one.column.name for one in dated if one.role.role not in roles or one.role.is_event]
+    dates = [one.column.name for one in dated if one.role.role.is_learned or one.role.is_event]
     fixed = constant_within(table, dates)
     gaps = {name: int(table.frame[name].isna().sum()) for name in dates if name not in fixed}
     return min(gaps, key=gaps.__getitem__, default=None)

@@ -88,7 +88,7 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
 def _without_told_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
     """Roles without targets that another column determines."""
     targets = [name for name, guessed in roles.items() if guessed.target]
-    among = [name for name, guessed in roles.items() if guessed.role not in (Role.IDENTIFIER, Role.UNDECIDED)]
+    among = [name for name, guessed in roles.items() if guessed.role.is_learned]
     told: dict[str, str] = {}
     for teller, name in giveaways(table, targets, among):
         if told.get(teller) != name:
