@@ -231,7 +231,7 @@ def _person_column(links: LinkOptions, name: str) -> str:
     """
     parent = links.tables[name].parent
     assert parent is not None
-    if parent.table == links.person:
+    if parent.table == links.person and parent.through is None:
         return parent.column
     return f"{links.person}.{links.tables[links.person].key}"
 

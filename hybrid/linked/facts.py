@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hybrid.linked.run import LinkedRun
+from hybrid.linked.sources import pairs_of
 from hybrid.linked.view import View
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.description.columns import stated_columns
@@ -37,7 +38,12 @@ def stated(run: LinkedRun) -> list[StatedTable]:
 
 def _stated(run: LinkedRun, name: str, table: Table, page: str | None) -> StatedTable:
     options, config = run.config.links.tables[name], run.config.config_of(name)
-    parent = {} if options.parent is None else {options.parent.column: options.parent.table}
+    direct = options.parent is not None and options.parent.through is None
+    parent = {options.parent.column: options.parent.table} if options.parent is not None and direct else {}
+    through = pairs_of(run.config.links, name)
+    if through is not None and options.parent is not None:
+        owned = run.config.links.tables[options.parent.table].parent
+        parent |= {} if owned is None else {through.owner: owned.table}
     return StatedTable(
         name=name,
         file=file_of(name, config),

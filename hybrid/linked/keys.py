@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
-from hybrid.linked.options import LinkOptions
-from hybrid.linked.sources import Sources
+from hybrid.base.arrays import Rows
+from hybrid.linked.options import LinkOptions, ThroughOptions
+from hybrid.linked.sources import Sources, pairs_of, preferred_first
 from hybrid.linked.view import LinkedTable, View
 from hybrid.table import DTYPES, Table
 from hybrid.table.surrogates import with_surrogates
@@ -34,11 +36,41 @@ def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, LinkedT
         source, options = sources.tables[name], links.tables[name]
         own = pipeline.own if isinstance(pipeline, View) else pipeline.generated.table.schema.names
         table = with_surrogates(pipeline.generated.table.only(own), source.schema, source)
-        if isinstance(pipeline, View) and options.parent is not None:
+        if isinstance(pipeline, View) and options.parent is not None and options.parent.through is None:
             parent = found[options.parent.table].frame[links.tables[options.parent.table].key]
             keys = parent.take(pipeline.drawn_owners).reset_index(drop=True)
             table = _with(table, options.parent.column, keys)
+        through = pairs_of(links, name)
+        if through is not None and options.parent is not None:
+            owned = links.tables[options.parent.table].parent
+            assert owned is not None
+            key = found[owned.table].frame[links.tables[owned.table].key]
+            partners = _partners(
+                table, through, pipeline.drawn_owners, tables[options.parent.table].drawn_owners, len(key)
+            )
+            table = _with(table, through.owner, key.take(partners).reset_index(drop=True))
         found[name] = table
+    return found
+
+
+def _partners(pairs: Table, through: ThroughOptions, rows: Rows, owners: Rows, n: int) -> Rows:
+    """Parent of each pair: the owner for one pair of each row, others for the others; shape (n_pairs,).
+
+    Parameters
+    ----------
+    rows : numpy.ndarray, shape (n_pairs,), int64
+        Row that each pair belongs to.
+    owners : numpy.ndarray, shape (n_rows,), int64
+        Its owner.
+    n : int
+        Possible parents.
+    """
+    order = preferred_first(pairs, through)
+    first = np.zeros(len(pairs), dtype=bool)
+    first[order[~pd.Series(rows[order]).duplicated().to_numpy()]] = True
+    # Drawn people are in random order: the next ones are as good as any.
+    steps = np.where(first, 0, 1 + np.arange(len(pairs)) % max(n - 1, 1))
+    found: Rows = (owners[rows] + steps) % n
     return found
 
 

@@ -15,13 +15,30 @@ TableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]
 """Name of a table; its output file has it, too."""
 
 
+class ThroughOptions(Options):
+    """A table with one row for each pair, such as the rights of clients on accounts: one of them is the owner."""
+
+    table: TableName
+    """The table of pairs. Its parent is this table. A release has the owner's key in one pair of each row, and keys of
+    other, random parents in its other pairs."""
+    column: str = Field(min_length=1)
+    """Its column with the key of this table."""
+    owner: str = Field(min_length=1)
+    """Its column with the key of the parent; it has the role identifier."""
+    prefer: str | None = None
+    """Condition that the owner's pair meets, such as type = 'OWNER'. Of several such pairs, or where none meets it, the
+    first one counts."""
+
+
 class ParentOptions(Options):
     """Reference of every row to one row of the parent."""
 
     table: TableName
     """The parent: a table that is not public, and has a key."""
     column: str = Field(min_length=1)
-    """The column of this table that holds the parent's key."""
+    """The column of this table that holds the parent's key; with `through` this table's own key."""
+    through: ThroughOptions | None = None
+    """Where a row may belong to several parents, the table of these pairs, and which of them owns it."""
     orphans: Literal["refuse", "drop"] = "refuse"
     """Rows whose parent is missing or unknown: the configuration is refused, or these rows are left out."""
 

@@ -16,7 +16,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.join import own_names
 from hybrid.linked.keys import with_keys
-from hybrid.linked.sources import Sources, places_of, read_sources
+from hybrid.linked.sources import Sources, parent_keys, places_of, read_sources
 from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words
@@ -264,7 +264,8 @@ class LinkedRun:
         frame, parent = self.released[name].frame, options.parent
         assert parent is not None
         key = tables[parent.table].key
-        owners = places_of(self.released[parent.table].frame[key], frame[parent.column])
+        keys = parent_keys(parent, self.released[name], self.released)
+        owners = places_of(self.released[parent.table].frame[key], keys)
         broken = owners < 0
         for column, other in options.references.items():
             places = places_of(self.sources.public[other].frame[tables[other].key], frame[column])

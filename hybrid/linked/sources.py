@@ -11,8 +11,9 @@ import pandas as pd
 
 from hybrid.base.arrays import Codes, Mask, Rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
+from hybrid.constraints.condition import DrawCondition
 from hybrid.linked.config import LinkedConfig, in_table
-from hybrid.linked.options import TableOptions
+from hybrid.linked.options import LinkOptions, ParentOptions, TableOptions, ThroughOptions
 from hybrid.table import Kind, Table
 from hybrid.table.persons import with_order
 
@@ -102,7 +103,31 @@ def _collected(problems: list[Problem], name: str) -> Iterator[None]:
 
 def _all_columns(config: LinkedConfig, read: Mapping[str, Table]) -> list[Problem]:
     """Keys and references of all tables without a column that can link."""
-    return [problem for name, table in read.items() for problem in _columns(name, config.links.tables[name], table)]
+    tables = config.links.tables
+    return [
+        problem
+        for name, table in read.items()
+        for problem in [*_columns(name, tables[name], table), *_pair_columns(name, tables[name], read)]
+    ]
+
+
+def _pair_columns(name: str, options: TableOptions, read: Mapping[str, Table]) -> list[Problem]:
+    """Columns of pairs that do not exist, and a condition that does not fit them."""
+    through = None if options.parent is None else options.parent.through
+    if through is None or through.table not in read:
+        return []
+    at, schema = f"tables.{name}.parent.through", read[through.table].schema
+    named = {"column": through.column, "owner": through.owner}
+    problems = [
+        Problem(f"{at}.{key}: {through.table} has no column {column!r}", f"use one of: {', '.join(schema.names)}")
+        for key, column in named.items()
+        if column not in schema
+    ]
+    if through.prefer is None:
+        return problems
+    condition = DrawCondition(through.prefer)
+    found = [*condition.malformed()] or [*condition.problems(schema)]
+    return [*problems, *(Problem(f"{at}.prefer: {one.message}", one.hint) for one in found)]
 
 
 def _columns(name: str, options: TableOptions, table: Table) -> list[Problem]:
@@ -153,10 +178,12 @@ def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Prob
             tables[name] = replace(table, persons=np.arange(len(table)))
             continue
         parent = tables[options.parent.table]
+        through = pairs_of(config.links, name)
+        table = table if through is None else table.take(preferred_first(table, through))
         with _collected(problems, name):
             table = with_order(table, view.data.order)
         key = parent.frame[config.links.tables[options.parent.table].key]
-        found = places_of(key, table.frame[options.parent.column])
+        found = places_of(key, parent_keys(options.parent, table, read))
         lost = int((found < 0).sum())
         drop = made or options.parent.orphans == "drop"
         if lost and not drop:
@@ -216,6 +243,48 @@ def _broken(config: LinkedConfig, name: str, found: Sources, column: str) -> Mas
     values = table.frame[column]
     mask: Mask = (places_of(found.public[other].frame[key], values) < 0) & values.notna().to_numpy()
     return mask
+
+
+def pairs_of(links: LinkOptions, name: str) -> ThroughOptions | None:
+    """The option ``through`` that names a table; None for tables that hold no pairs."""
+    parents = (table.parent for table in links.tables.values() if table.parent is not None)
+    return next((one.through for one in parents if one.through is not None and one.through.table == name), None)
+
+
+def preferred(pairs: Table, through: ThroughOptions) -> Mask:
+    """Pairs that meet ``prefer``, shape (n,); all without one."""
+    if through.prefer is None:
+        return np.ones(len(pairs), dtype=bool)
+    return DrawCondition(through.prefer).rows(pairs)
+
+
+def preferred_first(pairs: Table, through: ThroughOptions) -> Rows:
+    """Order of the pairs: those that meet ``prefer`` first, else as they are."""
+    return np.argsort(~preferred(pairs, through), kind="stable")
+
+
+def parent_keys(parent: ParentOptions, table: Table, tables: Mapping[str, Table]) -> pd.Series:
+    """Key of the parent of each row, missing where there is none; shape (n,).
+
+    Parameters
+    ----------
+    parent : ParentOptions
+        Of the table.
+    table : Table, n rows
+    tables : mapping of str to Table
+        All tables, with that of the pairs.
+    """
+    own = table.frame[parent.column]
+    if parent.through is None:
+        return own
+    pairs = tables[parent.through.table]
+    frame = pairs.frame.iloc[preferred_first(pairs, parent.through)]
+    owners = frame[parent.through.owner].astype("string").to_numpy(dtype=object)
+    found = places_of(frame[parent.through.column], own)
+    first = ~frame[parent.through.column].astype("string").duplicated().to_numpy() & (
+        frame[parent.through.column].notna().to_numpy()
+    )
+    return pd.Series(pd.array([*owners[first], None], dtype="string")[found])
 
 
 def places_of(key: pd.Series, values: pd.Series) -> Rows:

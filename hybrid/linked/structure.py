@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hybrid.base.errors import Problem
-from hybrid.linked.options import LinkOptions, TableOptions
+from hybrid.linked.options import LinkOptions, TableOptions, ThroughOptions
 from hybrid.table import Role
 
 DEEPEST = 4
@@ -91,10 +91,32 @@ def _owned(links: LinkOptions, name: str, table: TableOptions) -> Iterator[Probl
         yield Problem(
             f"tables.{parent.table}.key is missing: {name} refers to it", "set the column that names its rows"
         )
-    if parent.column == table.key:
+    if parent.through is not None:
+        yield from _through(links, name, table, parent.through)
+    elif parent.column == table.key:
         yield Problem(
             f"{at}: {table.key!r} is its key and its parent column: at most one row belongs to each parent row",
             f"join its columns into {parent.table}, or leave key out if no table refers to {name}",
+        )
+
+
+def _through(links: LinkOptions, name: str, table: TableOptions, through: ThroughOptions) -> Iterator[Problem]:
+    at, pairs = f"tables.{name}.parent", links.tables.get(through.table)
+    if table.parent is not None and table.parent.column != table.key:
+        yield Problem(f"{at}.column: with through it is the key of {name}", f"set column: {table.key}")
+    if pairs is None:
+        yield Problem(f"{at}.through: there is no table {through.table!r}", f"use one of: {', '.join(links.tables)}")
+        return
+    if pairs.parent is None or (pairs.parent.table, pairs.parent.column) != (name, through.column):
+        yield Problem(
+            f"tables.{through.table}.parent: its rows belong to those of {name}, which has its owner through it",
+            f"set parent: {{table: {name}, column: {through.column}}}",
+        )
+    known = pairs.columns.get(through.owner)
+    if known is None or known.role is not Role.IDENTIFIER:
+        yield Problem(
+            f"tables.{through.table}.columns.{through.owner}: it holds keys, which are never learned",
+            f"set columns: {{{through.owner}: {{role: identifier}}}}",
         )
 
 

@@ -145,3 +145,10 @@ def test_who_has_one_row_has_no_history() -> None:
     other = asked.control.take(np.arange(0, 60 * MONTHS, MONTHS))
     found = REGISTRY["near_histories"].measure(Context(asked.train, other, asked.table, asked.options)).outcome
     assert isinstance(found, NotComputable) and found.lacks is None
+
+
+def test_a_side_without_histories_has_no_scores() -> None:
+    """Of two people with one row each there is no history: no person, not an error."""
+    rows = Rows(np.zeros((1, 2)), np.zeros(2, np.int64), np.zeros(2, np.int64))
+    found, starts = _histories(rows, np.array([0, 1]))
+    assert starts.tolist() == [0] and found.points.shape == (1, 0)

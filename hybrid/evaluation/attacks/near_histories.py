@@ -109,12 +109,12 @@ def _places(persons: Array, times: Array) -> Array:
 def _histories(rows: Rows, persons: Array) -> tuple[Rows, Array]:
     """Rows of the persons with two or more, in order of persons.
 
-    And where each person's begin.
+    And where each person's begin, with the end of the last one; shape (n_persons + 1,).
     """
     chosen = np.flatnonzero(np.bincount(persons)[persons] > 1)
     chosen = chosen[np.argsort(persons[chosen], kind="stable")]
     points, places, owners = rows
-    starts = np.flatnonzero(np.diff(persons[chosen], prepend=-1, append=-1))
+    starts = np.append(np.flatnonzero(np.diff(persons[chosen], prepend=-1)), len(chosen))
     return Rows(np.ascontiguousarray(points[:, chosen]), places[chosen], owners[chosen]), starts
 
 

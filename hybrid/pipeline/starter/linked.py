@@ -144,6 +144,13 @@ def guess_links(place: Place) -> GuessedLinks:
 
 def reference_words(one: Reference) -> str:
     """Sentence about a reference, for review; no cell values."""
+    if one.through is not None:
+        pairs = one.through
+        many = f"{pairs.shared:,} rows have several rows in {pairs.table}"
+        chosen = f"the one with {pairs.prefer} owns it" if pairs.prefer else "the first one owns it"
+        return (
+            f"belongs to {one.parent} through {pairs.table}; {many}: {chosen}, and k and attacks count its owner alone"
+        )
     found = "declared by the database" if one.declared else "names are alike" if one.likeness else "values are alike"
     counts = f"at most {one.most:,} to the same one, to {one.childless:,} of them none"
     broken = [f"{one.unknown:,} rows refer to no row of it"] if one.unknown else []
@@ -154,7 +161,12 @@ def reference_words(one: Reference) -> str:
 def _guess_table(name: str, place: Place, tree: Tree, references: Sequence[Reference]) -> GuessedTable:
     found, parent = place.tables[name], tree.parents.get(name)
     key = find_key(name, found.table, references, place.declared)
-    if parent is not None and key == parent.column and not any(one.parent == name for one in tree.parents.values()):
+    if (
+        parent is not None
+        and not parent.through
+        and key == parent.column
+        and not any(one.parent == name for one in tree.parents.values())
+    ):
         key = None
     links = {key} if parent is None else {key, parent.column}
     lookups, detours = tree.lookups(name), {one.column: one for one in tree.detours(name)}
@@ -165,7 +177,7 @@ def _guess_table(name: str, place: Place, tree: Tree, references: Sequence[Refer
         if own in links:
             continue
         if own in detours:
-            columns.append(_detour(guessed, detours[own]))
+            columns.append(_detour(guessed, detours[own], owner=(name, own) in _owner_columns(tree)))
             continue
         known = _lookup(guessed, table.frame[own], lookups[own]) if own in lookups else guessed
         columns.append(known if parent is None else _of_event(known))
@@ -205,9 +217,19 @@ def _of_event(guessed: GuessedColumn) -> GuessedColumn:
     return GuessedColumn(guessed.column, GuessedRole(Role.INSENSITIVE, False, reason), None)
 
 
-def _detour(guessed: GuessedColumn, to: Reference) -> GuessedColumn:
+def _owner_columns(tree: Tree) -> set[tuple[str, str]]:
+    """Columns of tables of pairs that hold the key of the owner."""
+    return {(one.through.table, one.through.owner) for one in tree.parents.values() if one.through is not None}
+
+
+def _detour(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedColumn:
     """A second reference to a table of persons."""
-    reason = f"refers to {to.parent}.{to.key}, too; the release holds fresh numbers that lead nowhere"
+    leads = (
+        "the release holds one owner of each row, and others at random"
+        if owner
+        else ("the release holds fresh numbers that lead nowhere")
+    )
+    reason = f"refers to {to.parent}.{to.key}, too; {leads}"
     return GuessedColumn(guessed.column, GuessedRole(Role.IDENTIFIER, False, reason), None)
 
 

@@ -20,7 +20,7 @@ from hybrid.table.sql_connection import connected, sqlalchemy
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-SUFFIXES = (".csv", ".tsv", *PARQUET_SUFFIXES)
+SUFFIXES = (".csv", ".tsv", ".asc", ".data", *PARQUET_SUFFIXES)
 MOST_TABLES = 50
 """Tables of one place: every one of them is read into memory, and every two are compared."""
 

@@ -25,6 +25,8 @@ PARTICULAR = 20
 """Distinct values from which values alone say that a column refers to a key, if all are keys."""
 _LONG = 5
 """Characters of a text that is hardly a key by chance."""
+MOST_RIGHTS = 10
+"""Values of a column of pairs below which one of them may mark the owner."""
 _SPARSE = 10
 """Width of the range of whole numbers, in keys, from which a number is hardly a key by chance."""
 
@@ -43,6 +45,27 @@ class Declared:
 
     keys: Mapping[str, str] = field(default_factory=dict)
     references: frozenset[tuple[str, str, str, str]] = frozenset()
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A table whose rows pair rows of two tables, such as the rights of clients on accounts.
+
+    Parameters
+    ----------
+    table, column, owner : str
+        The table, its column with the key of the owned row, and that with the key of its owner.
+    prefer : str or None
+        Condition that one pair of every owned row meets; None where no value occurs so.
+    shared : int
+        Owned rows with several pairs.
+    """
+
+    table: str
+    column: str
+    owner: str
+    prefer: str | None
+    shared: int
 
 
 @dataclass(frozen=True)
@@ -79,6 +102,8 @@ class Reference:
     childless: int
     most: int
     declared: bool = False
+    through: Pairs | None = None
+    """Where the column is the table's own key, and pairs say which row of the parent owns each of its rows."""
 
     @property
     def whole(self) -> bool:
@@ -166,6 +191,44 @@ def find_key(name: str, table: Table, references: Sequence[Reference], declared:
         if counted and Values(column, table.frame[column.name]).are_key:
             return column.name
     return None
+
+
+def find_pairs(tables: Mapping[str, Table], references: Sequence[Reference]) -> list[Reference]:
+    """References over tables of pairs, in both directions: either side could own the other.
+
+    Parameters
+    ----------
+    tables : mapping of str to Table
+    references : sequence of Reference
+        As :func:`find_references` gives them.
+    """
+    found = []
+    for to_owned in references:
+        for to_owner in references:
+            if to_owned.table == to_owner.table and to_owned.parent != to_owner.parent and to_owned.whole:
+                pairs = _pairs(tables[to_owned.table], to_owned, to_owner)
+                key = to_owned.parent, to_owned.key
+                ends = to_owner.parent, to_owner.key
+                counts = to_owner.childless, to_owner.most
+                found.append(Reference(*key, *ends, 0.0, to_owned.childless, 0, *counts, through=pairs))
+    return found
+
+
+def _pairs(table: Table, to_owned: Reference, to_owner: Reference) -> Pairs:
+    owned = table.frame[to_owned.column].astype("string")
+    names = [
+        column.name
+        for column in table.schema
+        if column.kind is Kind.CATEGORICAL and column.name not in (to_owned.column, to_owner.column)
+    ]
+    n, prefer = owned.nunique(), None
+    for name in names:
+        values = table.frame[name].astype("string")
+        for value in sorted(values.dropna().unique()) if values.nunique() < MOST_RIGHTS else ():
+            rows = owned[(values == value).to_numpy()]
+            if prefer is None and len(rows) == rows.nunique() == n:
+                prefer = f"{name if name.isidentifier() else f'`{name}`'} = {str(value)!r}"
+    return Pairs(to_owned.table, to_owned.column, to_owner.column, prefer, int((owned.value_counts() > 1).sum()))
 
 
 def _reference(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hybrid.base.errors import DataError
 from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.reference_names import denotes_events, denotes_people
-from hybrid.pipeline.starter.references import Reference
+from hybrid.pipeline.starter.references import Reference, find_pairs
 from hybrid.pipeline.starter.value_patterns import NAMES, pattern_of
 from hybrid.table import Table
 
@@ -67,7 +67,8 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
     -------
     Tree
         The person table is one that is named after persons, or else the one with most tables below it. Of several
-        possible parents a table has the lowest one, and preferably one that all of its rows refer to. Public are small
+        possible parents a table has the lowest one, and preferably one that all of its rows refer to. A table that no
+        reference leads to the person table may belong to it over a table of pairs. Public are small
         tables that others refer to, with fewer rows than these, without traits of persons and dates, not named after
         persons, visits or contracts, that refer to public tables only.
 
@@ -89,6 +90,12 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
         raise _no_person_table(tables, public)
     person = max(roots, key=rank)
     parents = _parents(person, links)
+    over_pairs = [one for one in find_pairs(tables, references) if one.table not in public]
+    while found := [
+        one for one in over_pairs if one.parent in (person, *parents) and one.table not in (person, *parents)
+    ]:
+        links.append(found[0])
+        parents = _parents(person, links)
     private = {person, *parents}
     reached = _reached(private, [one for one in references if one.parent in public])
     others = (one for one in references if one.table in private and parents.get(one.table) is not one)

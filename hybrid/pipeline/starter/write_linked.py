@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from hybrid.base.atomic import write_text
 from hybrid.pipeline.starter.columns import hierarchy_paths, write_hierarchies
@@ -101,7 +102,11 @@ def _table_lines(one: GuessedTable, folder: Path) -> Iterator[str]:
         yield f"# review: {reference_words(one.parent)}"
         if not one.parent.whole:
             yield "# Rows without a parent are refused; orphans: drop leaves them out."
-        yield f"parent: {scalar({'table': one.parent.parent, 'column': one.parent.column})}"
+        parent: dict[str, Any] = {"table": one.parent.parent, "column": one.parent.column}
+        if (pairs := one.parent.through) is not None:
+            through = {"table": pairs.table, "column": pairs.column, "owner": pairs.owner}
+            parent["through"] = through | ({} if pairs.prefer is None else {"prefer": pairs.prefer})
+        yield f"parent: {scalar(parent)}"
     if one.order is not None:
         yield f"order: {scalar(one.order)}   # review: the rows of one parent are ordered by it"
     if one.lookups:
