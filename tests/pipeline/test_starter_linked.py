@@ -163,7 +163,12 @@ def test_folder_of_another_hospital(clinic: tuple[Path, GuessedLinks], tmp_path:
         "medications": None,
         "organizations": "Id",
     }
-    assert tables["encounters"].parent.model_dump() == {"table": "patients", "column": "PATIENT", "orphans": "refuse"}
+    assert tables["encounters"].parent.model_dump() == {
+        "table": "patients",
+        "column": "PATIENT",
+        "through": None,
+        "orphans": "refuse",
+    }
     assert tables["medications"].parent.table == "encounters", "the lower of two parents"
     assert tables["medications"].columns["PATIENT"].role == "identifier"
     assert tables["encounters"].order == "START"

@@ -196,6 +196,8 @@ def find_key(name: str, table: Table, references: Sequence[Reference], declared:
 def find_pairs(tables: Mapping[str, Table], references: Sequence[Reference]) -> list[Reference]:
     """References over tables of pairs, in both directions: either side could own the other.
 
+    At most half of the owned rows have several pairs.
+
     Parameters
     ----------
     tables : mapping of str to Table
@@ -207,6 +209,8 @@ def find_pairs(tables: Mapping[str, Table], references: Sequence[Reference]) -> 
         for to_owner in references:
             if to_owned.table == to_owner.table and to_owned.parent != to_owner.parent and to_owned.whole:
                 pairs = _pairs(tables[to_owned.table], to_owned, to_owner)
+                if 2 * pairs.shared > len(tables[to_owned.parent]):
+                    continue  # Doctors and their visits: nobody owns a doctor.
                 key = to_owned.parent, to_owned.key
                 ends = to_owner.parent, to_owner.key
                 counts = to_owner.childless, to_owner.most
