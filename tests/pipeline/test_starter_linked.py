@@ -249,9 +249,10 @@ def test_accounts_are_not_public(tmp_path: Path) -> None:
     for name, frame in {"district": districts, "client": clients, "account": accounts, "disp": held}.items():
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     guessed = guess_links(read_folder(tmp_path))
-    assert (guessed.tree.private, guessed.tree.public) == (("client", "disp"), ("district",))
+    assert (guessed.tree.private, guessed.tree.public) == (("client", "account", "disp"), ("district",))
     assert guessed.tables[0].named(Role.QUASI_IDENTIFIER) == ["district_id"]
-    assert guessed.tree.left_out == ("account",)
+    over = guessed.tree.parents["account"].through
+    assert over is not None and (over.table, over.prefer) == ("disp", None)
 
 
 def test_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
