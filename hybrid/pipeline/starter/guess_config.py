@@ -10,7 +10,7 @@ from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.columns import guess_columns, learned_as_read
 from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.starter.person_numbers import people_again
-from hybrid.pipeline.starter.questions import questions
+from hybrid.pipeline.starter.questions import AskedTable, questions
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.roles import GuessedRole, person_key
 from hybrid.pipeline.starter.rules import guess_rules
@@ -118,7 +118,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             f"whose is a row? {', '.join(shared)} repeats, but does not name one person each time: set data.person to "
             "the column that does, or to none if each row is another person"
         )
-    notes += questions(table, columns, path)
+    notes += questions([AskedTable(table, columns, path)])
     rules = guess_rules(with_persons(table, [] if person is None else [person]), columns)
     notes += [f"no l-diversity of {one.model['attribute']} is proposed: {one.against}" for one in rules if one.against]
     notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")

@@ -12,6 +12,7 @@ from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, learned_as_read, order_column
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.pipeline.starter.places import FoundTable, Place
+from hybrid.pipeline.starter.questions import AskedTable, questions
 from hybrid.pipeline.starter.references import Reference, find_key, find_references
 from hybrid.pipeline.starter.roles import GuessedRole, role_by_name
 from hybrid.pipeline.starter.tree import Tree, find_tree
@@ -100,6 +101,7 @@ class GuessedLinks:
             notes.append(f"{share:.1f} % of {person.name} are alone on the quasi-identifiers: {', '.join(known)}")
         if not any(one.named(Role.QUASI_IDENTIFIER) for one in self.tables):
             notes.append("no column looks like a quasi-identifier: without one nothing is anonymized")
+        notes += questions([AskedTable(one.found.table, one.columns, None, f"{one.name}.") for one in self.tables])
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
         if undecided:
             notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")

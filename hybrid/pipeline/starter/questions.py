@@ -5,7 +5,8 @@ They are about targets, secrets, and dates that others know.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.pipeline.starter.column_names import vocabulary
@@ -13,6 +14,26 @@ from hybrid.pipeline.starter.columns import GuessedColumn
 from hybrid.pipeline.starter.roles import MOST_CLASSES
 from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import giveaways
+
+
+@dataclass(frozen=True)
+class AskedTable:
+    """A guessed table, to ask about.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of GuessedColumn
+    file : Path or None
+        Its file; None without one.
+    prefix : str
+        Before the names of its columns, such as ``visits.``.
+    """
+
+    table: Table
+    columns: Sequence[GuessedColumn]
+    file: Path | None = None
+    prefix: str = ""
 
 
 def targets_of(columns: Sequence[GuessedColumn]) -> list[str]:
@@ -57,24 +78,27 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
     return list(dict.fromkeys([*named, *last]))
 
 
-def questions(table: Table, columns: Sequence[GuessedColumn], data: Path | None) -> Iterator[str]:
-    """Questions about a guessed table; no cell values."""
-    if targets := targets_of(columns):
-        yield f"what will users predict? {', '.join(targets)} is a guess by its name (target: true)"
+def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
+    """Questions about guessed tables; no cell values."""
+
+    def named(found: Callable[[AskedTable], Sequence[str]]) -> str:
+        return ", ".join(f"{one.prefix}{column}" for one in tables for column in found(one))
+
+    if targets := named(lambda one: targets_of(one.columns)):
+        yield f"what will users predict? {targets} is a guess by its name (target: true)"
     else:
-        possible = possible_targets(table, columns, data)
-        perhaps = f", perhaps {' or '.join(possible)}" if possible else ""
+        possible = named(lambda one: possible_targets(one.table, one.columns, one.file))
+        perhaps = f", perhaps {' or '.join(possible.split(', '))}" if possible else ""
         yield (
             f"what will users predict? no column is marked{perhaps}: write target: true beside it; without one no "
             "metric shows whether models learn the same from the release"
         )
-    secrets = secrets_of(table, columns)
-    if secrets:
-        yield f"what do attackers want to learn? {', '.join(secrets)} is a guess (role sensitive, evaluate.secrets)"
+    if secrets := named(lambda one: secrets_of(one.table, one.columns)):
+        yield f"what do attackers want to learn? {secrets} is a guess (role sensitive, evaluate.secrets)"
     else:
         yield "what do attackers want to learn? no column looks sensitive: give that role to those"
-    if dates := [one.column.name for one in columns if one.role.is_event]:
+    if dates := named(lambda one: [column.column.name for column in one.columns if column.role.is_event]):
         yield (
-            f"do others know {', '.join(dates)} of a person? then quasi_identifier (generalized, and counted by k), "
+            f"do others know {dates} of a person? then quasi_identifier (generalized, and counted by k), "
             "else insensitive; until you say, these dates are undecided and left out"
         )

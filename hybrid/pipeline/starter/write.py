@@ -26,7 +26,7 @@ from hybrid.pipeline.starter.config_text import (
     scalar,
     split_lines,
 )
-from hybrid.pipeline.starter.questions import questions, secrets_of, targets_of
+from hybrid.pipeline.starter.questions import AskedTable, questions, secrets_of, targets_of
 from hybrid.pipeline.starter.rules import SUPPRESSION_LIMIT, GuessedRule, K
 from hybrid.table import Role, Table
 from hybrid.table.options import DataOptions
@@ -148,7 +148,7 @@ class GuessedConfig:
             yield "# Only comparisons need a measured original and a second model: half of the time of a large table."
         chosen: dict[str, list[str] | bool] = {key: names for key, names in named.items() if names}
         chosen |= {} if few else {"original": False, "baseline": False}
-        for question in questions(self.table, self.columns, self.data):
+        for question in questions([AskedTable(self.table, self.columns, self.data)]):
             yield f"# review: {question}"
         if chosen:
             yield f"evaluate: {scalar(chosen)}"
