@@ -21,7 +21,7 @@ LACKING = tabddpm,ctgan,realtabformer,spark
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test coverage test-all test-engines docs fuzz mutants locks licences sbom format clean
+.PHONY: help demo quick test coverage frozen test-all test-engines docs fuzz mutants locks licences sbom format clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ coverage: $(VENV)/.ready  ## which lines and branches the tests of the first env
 
 test-all: $(VENV_ALL)/.ready  ## the tests of real generators and of Spark (needs Java), in an environment with all extras
 	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "(generators or anjana or spark) and not engines" $(PYTEST_OPTIONS)
+
+frozen: $(VENV)/.ready  ## are tables, metrics, checks and levels of small configurations those that are kept? KEEP=1 keeps them anew
+	$(VENV)/bin/python -m pytest -n auto -q tests/frozen $(PYTEST_OPTIONS)
 
 test-engines: $(VENV_ALL)/.ready  ## build and use the managed environment of synthcity (7 GB, minutes), Spark with all settings, a token (softhsm2)
 	HYBRID_ENVIRONMENTS=$${HYBRID_ENVIRONMENTS:-$(CURDIR)/$(VENV_ALL)/environments} \

@@ -56,7 +56,7 @@ class Measure:
     value : float
         Finite.
     low, high : float or None
-        Bounds of the interval (95 % unless ``details`` says otherwise); None where there is none.
+        Both bounds of the interval (95 % unless ``details`` says otherwise); None where there is none.
     reference : float or None
         What the control set, or real data, scores in the same place.
     n : int
@@ -82,6 +82,8 @@ class Measure:
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
             raise ValueError("a Measure is finite; use NotComputable for what is not")
+        if (self.low is None) != (self.high is None):
+            raise ValueError("an interval has both ends: its JSON form keeps none of one alone")
 
     def above(self, reference: float) -> Measure:
         """Set the excess to value and interval minus a constant reference."""

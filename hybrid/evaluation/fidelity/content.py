@@ -144,9 +144,8 @@ def lost_column(context: Context) -> Outcome:
         f"{_different(context.train, worst)}",
         "interval": f"simultaneous over {len(found)}",
     }
-    return Measure(
-        value, value - step * width, None, reference, _people(context, "table"), details, together=len(found)
-    )
+    ends = value - step * width, value + step * width
+    return Measure(value, *ends, reference, _people(context, "table"), details, together=len(found))
 
 
 def _different(table: Table, name: str) -> int:
@@ -219,7 +218,8 @@ def lost_link(context: Context) -> Outcome:
     sizes = np.array([of.n - 1 for of in columns])
     people = [_people(context, role) for role in ("train", "table")]
     error = np.sqrt(sum(1 / max(n, 1) for n in people) / np.maximum(np.minimum(sizes[a], sizes[b]) - 1, 1))
-    low = real - there - quantile(simultaneous(context.options.confidence, len(linked))) * error
+    width = quantile(simultaneous(context.options.confidence, len(linked))) * error
+    low = real - there - width
     order = np.lexsort((b, a, there - real, -low))
     names = context.encoding.names
     worst = names[a[order[0]]], names[b[order[0]]]
@@ -236,7 +236,8 @@ def lost_link(context: Context) -> Outcome:
     }
     reference = None if context.control is None else float(np.nanmax((train - control)[a, b]))
     value = float((real - there)[order[0]])
-    return Measure(value, float(low[order[0]]), None, reference, people[1], details, together=len(linked))
+    ends = float(low[order[0]]), value + float(width[order[0]])
+    return Measure(value, *ends, reference, people[1], details, together=len(linked))
 
 
 def _links(columns: Sequence[Groups], role: Role) -> Array:

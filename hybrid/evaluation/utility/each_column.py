@@ -60,6 +60,7 @@ def lost_prediction(context: Context) -> Outcome:
         found.append((fall - z * error, fall, known.auc, there.auc, context.encoding.names[at]))
     found.sort(key=lambda one: (-one[0], -one[1], one[4]))
     low, fall, before, after, name = found[0]
+    high = fall + (fall - low)
     details: dict[str, Any] = {
         "columns": [{"column": one[4], "train": one[2], "table": one[3]} for one in found[:MOST_LISTED]],
         "worst": name,
@@ -68,7 +69,7 @@ def lost_prediction(context: Context) -> Outcome:
         "tried": len(targets),
         "interval": f"simultaneous over {len(targets)}",
     }
-    return Measure(fall, low, None, 0.0, len(np.unique(persons)), details, together=len(targets))
+    return Measure(fall, low, high, 0.0, len(np.unique(persons)), details, together=len(targets))
 
 
 def _targets(context: Context) -> list[int]:

@@ -18,7 +18,9 @@ class FileSource(Source):
     key = "path"
     type = str
     unset = ""
-    description = "CSV (.csv, .tsv, .txt, .asc) or Parquet (.parquet, .pq), relative to the config file, or a URL (s3://...)."
+    description = (
+        "CSV (.csv, .tsv, .txt, .asc) or Parquet (.parquet, .pq), relative to the config file, or a URL (s3://...)."
+    )
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:
         """Read the file; as :func:`hybrid.table.read_file.read_table`."""

@@ -1,0 +1,34 @@
+"""Released tables, metrics, checks and levels of small configurations are those that are kept.
+
+``make frozen`` runs these alone. A change that is meant to change results writes them anew with ``KEEP=1`` and names
+each difference; one that only moves code changes nothing here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.frozen.configurations import FROZEN
+from tests.frozen.job import result_of
+
+FOLDER = Path(__file__).parents[1] / "data" / "frozen"
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_nothing_moved(name: str, tmp_path: Path) -> None:
+    found, path = result_of(FROZEN[name], tmp_path), FOLDER / f"{name.replace(' ', '_')}.json"
+    assert found
+    if os.environ.get("KEEP"):
+        path.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n")
+    kept = json.loads(path.read_text())
+    assert list(found) == list(kept)
+    for part, content in found.items():
+        assert content == kept[part], part
+
+
+def test_each_file_belongs_to_a_configuration() -> None:
+    assert {path.stem for path in FOLDER.iterdir()} == {name.replace(" ", "_") for name in FROZEN}
