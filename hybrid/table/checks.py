@@ -113,7 +113,7 @@ def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tup
 
 
 def rising_together(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
-    """Numbers that nearly tell other numbers, such as years of work the age.
+    """Pairs of numbers of which one nearly determines the other, such as years of work the age.
 
     Returns
     -------
