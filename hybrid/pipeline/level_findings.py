@@ -22,6 +22,7 @@ from hybrid.protect import Protection
 from hybrid.protect.result import BELOW_LABELS
 from hybrid.store import Store
 from hybrid.table import Kind, Table
+from hybrid.table.checks import small_share
 
 MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check searches all suppression limits; beyond, the configured one alone."""
@@ -127,12 +128,18 @@ def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
         ),
     ):
         lost = [
-            f"{one.column} ({one.rare:,} of {one.values:,} values)"
+            f"{one.column} ({one.rare:,} of {one.values:,} values, in {_share(people, one.column, least)} of the rows)"
             for one in rare
             if (one.method == BELOW_LABELS) is below
         ]
         if lost:
             yield Finding("note", f"values that fewer than {least} people have are {where}: {', '.join(lost)}", hint)
+
+
+def _share(people: Table, name: str, least: int) -> str:
+    """Share of the rows whose value fewer people have."""
+    share = 100 * small_share(people, [name], least)
+    return f"{share:.0f} %" if share >= 1 else "less than 1 %"
 
 
 def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:

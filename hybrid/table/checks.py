@@ -15,6 +15,8 @@ from hybrid.table.schema import Column, Kind, Table
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FEW = 20
 """In tables with fewer rows every column may be unique by chance."""
+_FEW_NUMBERS, _TOGETHER = 10, 0.97
+"""Values of a number up to which its rank says little, and rank correlation from which two numbers tell each other."""
 _SCREENED = 1_000
 """Rows on which most pairs of columns show that neither tells the other."""
 _CONFIRMED = 5
@@ -107,6 +109,28 @@ def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tup
         for teller in tellers
         for told in of
         if teller != told and 1 < size[told] <= size[teller] and _tells(codes[teller], codes[told])
+    ]
+
+
+def rising_together(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of numbers of which one nearly determines the other, such as years of work the age.
+
+    Returns
+    -------
+    list of (str, str)
+        Pairs (teller, told) of ``among`` and ``of``: whole or decimal numbers with more than ten values each, whose
+        rank correlation (Spearman 1904) over the rows that know both is at least 0.97 or at most -0.97.
+    """
+    ranks = {
+        name: table.frame[name].astype("float64").rank()
+        for name in dict.fromkeys((*of, *among))
+        if table.schema[name].kind in (Kind.INTEGER, Kind.DECIMAL) and table.frame[name].nunique() > _FEW_NUMBERS
+    }
+    return [
+        (teller, told)
+        for teller in among
+        for told in of
+        if {teller, told} <= ranks.keys() and abs(ranks[teller].corr(ranks[told])) >= _TOGETHER
     ]
 
 

@@ -54,8 +54,9 @@ def with_surrogates(
     -------
     Table
         n rows; integers are numbered above the source's longest identifier, texts are "S" and a number with
-        another letter where the source uses that form; dates, decimals and booleans are left missing. Columns that
-        number persons (``person``) have no gaps.
+        another letter where the source uses that form; decimals are numbered as integers are if all of the source's
+        are whole (3.0, as programs write whole numbers with gaps). Dates, booleans and other decimals are left
+        missing. Columns that number persons (``person``) have no gaps.
     """
     owners = None if table.persons is None else pd.factorize(table.persons)[0]
     of_person = {*person, *constant_within(source, schema.identifiers)}
@@ -136,10 +137,10 @@ def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tup
     """
     place, columns = step
     numbers = range(after * columns + place + 1, (after + n) * columns + place + 1, columns)
-    if column.kind is Kind.INTEGER:
-        longest = int(source.dropna().abs().astype(str).str.len().max()) if source.notna().any() else 1
-        first = 10 ** min(longest, 17)
-        return pd.Series([first + number for number in numbers], dtype="Int64")
+    if column.kind is Kind.INTEGER or (column.kind is Kind.DECIMAL and _are_whole(source)):
+        longest = len(f"{source.dropna().abs().max():.0f}") if source.notna().any() else 1
+        first = 10 ** min(longest, 17 if column.kind is Kind.INTEGER else 15)
+        return pd.Series([first + number for number in numbers], dtype=DTYPES[column.kind])
     if column.kind is Kind.CATEGORICAL:
         taken = set(source.dropna().astype(str))
         width = max(6, len(str((after + n) * columns)))
@@ -148,3 +149,9 @@ def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tup
             prefix += "Y"
         return pd.Series([f"{prefix}{number:0{width}d}" for number in numbers], dtype="category")
     return pd.Series([None] * n, dtype=DTYPES[column.kind])
+
+
+def _are_whole(values: pd.Series) -> bool:
+    """True for numbers, of which there are some, without a fraction."""
+    known = values.dropna()
+    return len(known) > 0 and bool((known % 1 == 0).all())

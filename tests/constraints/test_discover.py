@@ -109,6 +109,19 @@ def test_categories_that_exclude_each_other_are_found() -> None:
     assert texts(table) == ["{combinations: [work, job]}"]
 
 
+def test_categories_that_exclude_each_other_are_not_found_where_many_rows_would_get_others() -> None:
+    """A department has its own grades, and a few people at each grade of others."""
+    rng = np.random.default_rng(1)
+    office, own = rng.integers(0, 3, 900), rng.integers(0, 5, 900)
+    grade = np.where(rng.random(900) < 0.1, 100 + rng.integers(0, 300, 900), 3 * office + own)
+    table = table_of(
+        office=(Kind.CATEGORICAL, [f"o{one}" for one in office]), grade=(Kind.CATEGORICAL, [f"g{one}" for one in grade])
+    )
+    assert texts(table) == []
+    kept = table.take(np.flatnonzero(grade < 100))
+    assert texts(kept) == ["{combinations: [office, grade]}"]
+
+
 def test_counters_need_persons_with_several_rows() -> None:
     persons = np.repeat(np.arange(150), 3)
     rng = np.random.default_rng(0)

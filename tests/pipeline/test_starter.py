@@ -224,6 +224,8 @@ def test_one_row(tmp_path: Path) -> None:
         ("Annual Salary", [f'"{40 + i},448.00"' for i in range(30)], Role.UNDECIDED),
         ("Kosten", [f"{i}50 €" for i in range(30)], Role.UNDECIDED),
         ("stage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
+        ("black", [f"{i % 2}" for i in range(30)], Role.QUASI_IDENTIFIER),
+        ("white_blood_cells", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
     ],
 )
 def test_roles(tmp_path: Path, name: str, values: list[str], role: Role) -> None:
@@ -442,3 +444,38 @@ def test_a_secret_that_a_quasi_identifier_tells_is_none(tmp_path: Path) -> None:
         (column,) = (c for c in guess_config(data).columns if c.column.name == "salary")
         assert column.role.role is role, column.role.reason
         assert ("each value of age" in column.role.reason) == (role is Role.QUASI_IDENTIFIER)
+
+
+def test_numbers_of_people_that_a_program_wrote_as_decimals_name_them(tmp_path: Path) -> None:
+    rng, rows = np.random.default_rng(5), 300
+    person = rng.integers(0, 120, rows)
+    age = rng.integers(20, 90, 120)[person]
+    frame = pd.DataFrame({"PatientId": 29_872_499_824_000.0 + person, "age": age, "stay": rng.integers(1, 9, rows)})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    _, config = _started(tmp_path / "data.csv")
+    assert "29872499824" in (tmp_path / "data.csv").read_text(), "as pandas writes it: 29872499824000.0"
+    assert config.data.columns["PatientId"].kind is Kind.CATEGORICAL
+    assert _roles(config)["PatientId"] == "identifier"
+    assert config.data.person == "PatientId"
+
+
+@pytest.mark.parametrize("name", ["school_id", "schoolid", "hospitalId", "region_id"])
+def test_numbers_of_places_are_codes(tmp_path: Path, name: str) -> None:
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({name: rng.choice([2020, 2040, 2180, 2330], 200), "age": rng.integers(20, 60, 200)})
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    _, config = _started(tmp_path / "data.csv")
+    assert config.data.columns[name].kind is Kind.CATEGORICAL
+
+
+def test_a_number_that_nearly_tells_the_age_is_known_as_the_age_is(tmp_path: Path) -> None:
+    rng, rows = np.random.default_rng(7), 400
+    age = rng.integers(23, 68, rows)
+    frame = pd.DataFrame(
+        {"age": age, "experience": age - 25 + rng.integers(0, 2, rows), "hours": rng.integers(5, 60, rows)}
+    )
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    guessed, config = _started(tmp_path / "data.csv")
+    assert _roles(config) == {"age": "quasi_identifier", "experience": "quasi_identifier", "hours": "insensitive"}
+    (reason,) = (one.role.reason for one in guessed.columns if one.column.name == "experience")
+    assert "it nearly tells age" in reason

@@ -31,6 +31,7 @@ def one_column(kind: Kind, values: list[object]) -> Table:
         (Kind.INTEGER, [-9999, 1, 2], [10001, 10002]),
         (Kind.INTEGER, [None, None, None], [11, 12]),
         (Kind.INTEGER, [2**63 - 1, 1, 2], [10**17 + 1, 10**17 + 2]),
+        (Kind.DECIMAL, [7.0, 345.0, None], [1001.0, 1002.0]),
         (Kind.CATEGORICAL, ["P1", "P2", None], ["S000001", "S000002"]),
         (Kind.CATEGORICAL, ["S7", "SY0001", None], ["SYY000001", "SYY000002"]),
         (Kind.CATEGORICAL, ["Smith", "S", None], ["S000001", "S000002"]),
@@ -108,6 +109,11 @@ def test_an_identifier_stays_empty_where_the_source_has_none(told_by: str) -> No
 @pytest.mark.parametrize("kind", [Kind.DATE, Kind.DECIMAL, Kind.BOOLEAN])
 def test_identifiers_of_other_kinds_are_missing(kind: Kind) -> None:
     source = one_column(kind, [None, None])
+    assert with_surrogates(source.only(["x"]), source.schema, source).frame["id"].isna().all()
+
+
+def test_decimals_that_measure_are_no_numbers_of_people() -> None:
+    source = one_column(Kind.DECIMAL, [52.52, 13.4])
     assert with_surrogates(source.only(["x"]), source.schema, source).frame["id"].isna().all()
 
 

@@ -16,7 +16,7 @@ from hybrid.base.errors import Problem
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.constraints.constraint import Constraint, Rule, listed, no_row
 from hybrid.table import Column, Kind, Schema, Table
-from hybrid.table.checks import giveaways
+from hybrid.table.checks import giveaways, small_share
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.schema import ColumnFormat
 
@@ -24,6 +24,9 @@ LEAST_EXPECTED = 20
 """Records expected in a combination that none has, so that the columns are suggested: by chance, once in 5e8."""
 MOST_LEVELS = 1000
 """Values of a column at most, so that it is suggested."""
+MOST_RARE, FEW = 0.01, 5
+"""Share of records, at most, whose combination fewer than so many people have, so that columns that exclude each other
+are suggested: each of these records would get another combination, and large groups would grow by them."""
 MOST_PAIRS = 10
 """Pairs that are suggested for want of frequent combinations, at most."""
 
@@ -43,7 +46,7 @@ class Combinations(Constraint):
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
         """Columns that determine each other, or exclude each other.
 
-        The latter are categories with frequent values that never occur together.
+        The latter are categories with frequent values that never occur together, and few rare combinations.
         """
         names = [column.name for column in table.schema if _is_countable(column, table.frame[column.name])]
         shuffled = table.take(rng.permutation(len(table)))
@@ -54,7 +57,11 @@ class Combinations(Constraint):
                 determined.append((teller, told))
         yield from (cls(combinations=pair) for pair in determined)
         groups = [name for name in names if not table.schema[name].kind.is_continuous]
-        empty = {pair: _empty(table, *pair) for pair in pairwise(groups, 2) if not {pair, pair[::-1]} & set(determined)}
+        empty = {
+            pair: _empty(table, *pair)
+            for pair in pairwise(groups, 2)
+            if not {pair, pair[::-1]} & set(determined) and small_share(table, pair, FEW) <= MOST_RARE
+        }
         ordered = sorted((pair for pair, records in empty.items() if records), key=lambda pair: -empty[pair])
         yield from (cls(combinations=pair) for pair in ordered[:MOST_PAIRS])
 

@@ -39,8 +39,10 @@ class Vocabulary:
     ages, known_outside, secrets, targets, sampling_weights, lasting, personal, code_words : frozenset of tuple of str
         Phrases for ages in years, quasi-identifiers (ages among them), sensitive columns, prediction targets, sampling
         weights, traits that a person keeps, traits of persons, and codes.
-    targets_alone, opinions, deaths : frozenset of tuple of str
-        Whole names of prediction targets; phrases for what people think or are marked with; for dates of death.
+    known_outside_alone, targets_alone : frozenset of tuple of str
+        Whole names of quasi-identifiers, and of prediction targets.
+    opinions, deaths : frozenset of tuple of str
+        Phrases for what people think or are marked with, and for dates of death.
     """
 
     fillers: frozenset[str]
@@ -56,6 +58,7 @@ class Vocabulary:
     alone: Mapping[Identity, frozenset[str]]
     ages: frozenset[Phrase]
     known_outside: frozenset[Phrase]
+    known_outside_alone: frozenset[Phrase]
     secrets: frozenset[Phrase]
     targets: frozenset[Phrase]
     targets_alone: frozenset[Phrase]
@@ -98,7 +101,7 @@ class Vocabulary:
             | self.events
             | self.numbers
             | self.name_words
-            | frozenset({"first", "last", "full", "phone", "zip"})
+            | frozenset({"first", "last", "full", "phone", "zip", "school", "hospital", "clinic", "ward"})
         )
 
 
@@ -124,8 +127,8 @@ def vocabulary() -> Vocabulary:
     """Read the packaged vocabulary, once."""
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
     phrased = (
-        *("ages", "known_outside", "secrets", "targets", "targets_alone", "sampling_weights", "opinions", "deaths"),
-        *("lasting", "personal", "code_words"),
+        *("ages", "known_outside", "known_outside_alone", "secrets", "targets", "targets_alone", "sampling_weights"),
+        *("opinions", "deaths", "lasting", "personal", "code_words"),
     )
     parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
     parsed |= {key: _phrases(content[key]) for key in phrased}

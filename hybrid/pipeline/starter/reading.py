@@ -11,7 +11,10 @@ import re
 from itertools import islice
 from pathlib import Path
 
+import pandas as pd
+
 from hybrid.base.errors import DataError
+from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.table import Column, Kind, Table
 from hybrid.table.files import File
 from hybrid.table.infer import parse
@@ -223,11 +226,13 @@ def is_place_code(name: str) -> bool:
 
 
 def is_code(name: str) -> bool:
-    """True for names of codes: of places, diagnoses, products.
+    """True for names of codes: of places, diagnoses, products; and of what has an id, such as school_id.
 
-    A code is no quantity: the number beside it means something else.
+    A code is no quantity: the number beside it means something else. Numbers of people are none of these.
     """
-    return is_place_code(name) or _CODE.search(name.lower()) is not None
+    if is_place_code(name) or _CODE.search(name.lower()) is not None:
+        return True
+    return vocabulary().split(name)[-1:] == ["id"] and identity_of(name) is None
 
 
 def _kinds(table: Table) -> dict[str, ColumnOptions]:
@@ -237,7 +242,13 @@ def _kinds(table: Table) -> dict[str, ColumnOptions]:
         if column.kind is Kind.INTEGER and is_code(column.name):
             kinds[column.name] = ColumnOptions(kind=Kind.CATEGORICAL)
         elif column.kind is Kind.DECIMAL and column.format.arrow_type in ("double", "float"):
-            whole = bool(((values.dropna() % 1) == 0).all()) and bool(values.notna().any())
-            if whole and float(values.abs().max()) < 2**53:
+            if _are_whole(values) and float(values.abs().max()) < 2**53:
                 kinds[column.name] = ColumnOptions(kind=Kind.INTEGER)
+        elif column.kind is Kind.DECIMAL and identity_of(column.name) == "number" and _are_whole(values):
+            # 29872499824296.0, as programs write numbers of people among gaps: no measurement.
+            kinds[column.name] = ColumnOptions(kind=Kind.CATEGORICAL)
     return kinds
+
+
+def _are_whole(values: pd.Series) -> bool:
+    return bool(values.notna().any()) and bool((values.dropna() % 1 == 0).all())

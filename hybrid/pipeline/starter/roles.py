@@ -16,7 +16,7 @@ from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_
 from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers
 from hybrid.pipeline.starter.value_patterns import DATE_LIKE, holds_births
 from hybrid.table import Column, Kind, Role, Table
-from hybrid.table.checks import giveaways, no_secrets, unique_share
+from hybrid.table.checks import giveaways, no_secrets, rising_together, unique_share
 from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
 
@@ -79,6 +79,8 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     others = [name for name, guessed in roles.items() if guessed.role is Role.INSENSITIVE and not guessed.target]
     for teller, told in giveaways(table, known, others):
         roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"each of its values goes with one of {told}")
+    for teller, told in rising_together(table, known, others):
+        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"it nearly tells {told}: the two rise together")
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
         roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
@@ -201,7 +203,7 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     counts = column.kind is Kind.INTEGER and words[0] in known.counting
     if has_phrase(words, known.secrets) and not counts:
         return GuessedRole(Role.SENSITIVE, False, f"{count}, looks like what an attacker wants to learn")
-    if has_phrase(words, known.known_outside):
+    if has_phrase(words, known.known_outside) or tuple(words) in known.known_outside_alone:
         return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, looks like others know it")
     return None
 
