@@ -133,7 +133,7 @@ def test_a_target_is_what_the_table_is_for() -> None:
     assert by_target == {"answer": {"q0": 1, "q1": 2}, "other": {"q0": 2, "q1": 1}}
     named = levels(table_of("answer", **values), k=100, loss={**ASSOCIATION, "use": ["other"]})
     assert named == by_target["other"], "what is named wins"
-    with pytest.raises(ConfigError, match="loss.use names 'nothing'"):
+    with pytest.raises(ConfigError, match=r"loss\.use names 'nothing'"):
         levels(table_of(**values), loss={**ASSOCIATION, "use": ["nothing"]})
 
 
