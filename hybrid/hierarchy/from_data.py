@@ -24,8 +24,8 @@ from hybrid.table import Column, Kind
 
 _NICE = (Decimal(1), Decimal(2), Decimal(5), Decimal(10))
 OTHERS = "Other"
-LEAST_HOLDERS = 5
-"""Records that have a value which is an edge of an interval, at least, or none."""
+QUANTILES = (16, 8, 4, 2)
+"""Intervals on levels 1, 2, ... that hold about equally many records."""
 _AROUND = 0.25
 """Part of an interval within which its edge may lie from the quantile."""
 _MOST_TRIED = 10
@@ -80,7 +80,7 @@ def _nice(width: Decimal, whole: bool) -> Decimal:
     return max(nice, Decimal(1)) if whole else nice
 
 
-def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8, 4, 2)) -> IntervalsSpec:
+def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTILES) -> IntervalsSpec:
     """Intervals that hold about equally many records, with round edges.
 
     Parameters
@@ -91,14 +91,14 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8,
         At least two different values.
     counts : sequence of int
         How many intervals there are on levels 1, 2, ...; each count divides the one before. Fewer where a value is so
-        frequent, or a number so rare, that there is no edge.
+        frequent, or a number of a single record, that there is no edge.
 
     Returns
     -------
     IntervalsSpec
         Inner edges only: the first and the last interval are open, so no label shows the least or greatest value. An
         edge is the roundest number (1, 2 or 5 times a power of ten, times a whole number) that lies within a quarter of
-        an interval of its quantile, and no value that fewer than :data:`LEAST_HOLDERS` records have.
+        an interval of its quantile, and no value that a single record has.
 
     Raises
     ------
@@ -111,12 +111,12 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8,
     known, held = np.unique(values.dropna().to_numpy(dtype=dtype), return_counts=True)
     edges: list[Decimal | None] = []
     with localcontext(prec=EXACT_DIGITS):
-        rare = {_exact(value) for value in known[held < LEAST_HOLDERS]}
+        single = {_exact(value) for value in known[held == 1]}
         unit, finest = _units(column, known, held)
         for at in range(1, counts[0]):
             around = ((at + off) / counts[0] * held.sum() for off in (-_AROUND, _AROUND))
             low, high = (known[np.searchsorted(np.cumsum(held), rank)] for rank in around)
-            edges.append(_roundest(_exact(low), _exact(high), finest, unit, rare) if low < high else None)
+            edges.append(_roundest(_exact(low), _exact(high), finest, unit, single) if low < high else None)
     found: list[tuple[Decimal, ...]] = []
     for count in counts:
         step = counts[0] // count
@@ -141,8 +141,8 @@ def _exact(value: Any) -> Decimal:
     return Decimal(int(value)) if isinstance(value, np.integer) else Decimal(repr(float(value)))
 
 
-def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, rare: set[Decimal]) -> Decimal | None:
-    """The roundest number above ``low``, at most ``high``, that is no rare value; None if there is none."""
+def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, single: set[Decimal]) -> Decimal | None:
+    """The roundest number above ``low``, at most ``high``, that is no single record's value; None if there is none."""
     first = max(abs(low), abs(high)).adjusted()
     # Two digits say enough of a small number in a column of large ones.
     least = max(min(finest, Decimal(1).scaleb(first - 1)), unit)
@@ -150,7 +150,7 @@ def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, rare:
         for step in (Decimal(digit).scaleb(exponent) for digit in (5, 2, 1)):
             number = (low / step).to_integral_value(ROUND_FLOOR)
             edges = [(number + at) * step for at in range(1, _MOST_TRIED)]
-            if step >= least and (fit := [edge for edge in edges if edge <= high and edge not in rare]):
+            if step >= least and (fit := [edge for edge in edges if edge <= high and edge not in single]):
                 return min(fit, key=lambda edge: abs(edge - (low + high) / 2))
     return None
 
