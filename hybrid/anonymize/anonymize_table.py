@@ -161,6 +161,4 @@ def _loss(task: SearchProblem, score: Score) -> dict[str, Any]:
     if known is not None:
         said["use"] = list(known.declared)
         per_attribute = {name: rounded(value) for name, value in per_attribute.items()}
-    elif options.name == "association":
-        said["name"] = "loss"
     return {**said, "value": task.published(score.value), "per_attribute": per_attribute}

@@ -224,7 +224,7 @@ def _explained(problem: Problem, at: int, level: int, scores: list[list[float]])
     a, b = (r - 1) / 2, (n - r) / 2
     spread = math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)) / max(len(scores) - 1, 1))
     share = between / total
-    return 1 - (1 - share) * (n - 1) / (n - r) if share > a / (a + b) + 2 * spread else 0.0
+    return 1 - (1 - share) * (n - 1) / (n - r) if share > a / (a + b) + 2 * spread + 1e-9 else 0.0
 
 
 def _entropy_term(problem: Problem, at: int, level: int, suppressed: set[int]) -> float:

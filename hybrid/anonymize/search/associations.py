@@ -153,6 +153,6 @@ def _adjusted(share: float, groups: int, total: float, freedom: int) -> float:
         return 0.0
     chance = (groups - 1) / (total - 1)
     spread = np.sqrt(2 * chance * (1 - chance) / (total + 1) / freedom)
-    if share <= chance + _CHANCE * spread:
+    if share <= chance + _CHANCE * spread + 1e-9:  # sums are rounded
         return 0.0
     return float(1 - (1 - share) * (total - 1) / (total - groups))

@@ -40,7 +40,7 @@ def build_loss(
     k : int
         Least class size; only bounds use it.
     associations : Associations, optional
-        What each level keeps; for the loss ``association``, which is ``loss`` without them.
+        What each level keeps; of the loss ``association``, None for all others.
 
     Raises
     ------
@@ -50,6 +50,7 @@ def build_loss(
     weights = column_weights(options, records.names)
     match options.name:
         case "loss" | "association":
+            # Only the loss by association comes with them.
             lost = None if associations is None else associations.lost
             return DomainShare(records, lattice, weights, options.mean or "geometric", options.gs_factor, lost)
         case "precision":
