@@ -30,7 +30,7 @@ _CHANCE = 2.0
 
 @dataclass(frozen=True)
 class Associations:
-    """What each level of each quasi-identifier keeps of its associations.
+    """Associations of the quasi-identifiers, as far as each level keeps them.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Associations:
 
     @property
     def lost(self) -> list[Numbers]:
-        """What each level loses, over all that the most telling quasi-identifier has; each 0..1, ascending."""
+        """Loss of each level, over the whole association of the most telling quasi-identifier; each 0..1, ascending."""
         most = max((float(levels[0]) for levels in self.kept), default=0.0)
         return [(levels[0] - levels) / most if most > 0 else np.zeros(len(levels)) for levels in self.kept]
 
@@ -91,7 +91,7 @@ def measure_associations(
 
 
 def _weights(train: Table) -> Numbers:
-    """1 / (rows of its person) for each row; rows without a person stand for themselves."""
+    """1 / (rows of its person) for each row; 1 for rows without a person."""
     persons = row_persons(train)
     if persons is None:
         return np.ones(len(train))
