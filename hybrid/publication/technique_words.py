@@ -40,17 +40,17 @@ def loss_sentence(loss: Mapping[str, Any]) -> str:
         case "masking" | None:
             return ""
         case "aecs" | "discernibility":
-            return "It looks at the sizes of groups and weighs no column."
+            return "The loss looks at the sizes of groups and weighs no column."
         case "association":
             declared = ", ".join(map(str, loss.get("use") or ()))
             what = f"with {declared}, which the table is for" if declared else "with all other columns"
             why = "" if declared else ", since no target is declared"
-            known = f"Half of it is what a label loses of its column's association {what}{why}."
+            known = f"Half of the loss is what a label loses of its column's association {what}{why}."
         case _:
             known = ""
     weights = ", ".join(f"{name} {weight:g}" for name, weight in (loss.get("weights") or {}).items())
-    equal = "" if known else "It weighs all columns alike."
-    return " ".join(filter(None, (known, f"It weighs columns: {weights}; others 1." if weights else equal)))
+    equal = "" if known else "The loss weighs all columns alike."
+    return " ".join(filter(None, (known, f"The loss weighs columns: {weights}; others 1." if weights else equal)))
 
 
 def masks_values(result: AnonymizationResult | None) -> bool:

@@ -185,7 +185,7 @@ def test_the_result_says_what_was_weighed_and_no_more_digits_than_needed() -> No
     ("loss", "words"),
     [
         ({"name": "loss"}, "weighs all columns alike"),
-        ({"name": "loss", "weights": {"age": 2.0}}, "It weighs columns: age 2; others 1."),
+        ({"name": "loss", "weights": {"age": 2.0}}, "The loss weighs columns: age 2; others 1."),
         ({"name": "association", "use": ["income"]}, "with income, which the table is for"),
         ({"name": "association", "use": []}, "with all other columns, since no target is declared"),
         ({"name": "aecs"}, "weighs no column"),
