@@ -178,7 +178,7 @@ def loss(problem: Problem, options: AnonymizeOptions, node: tuple[int, ...], sup
         terms.append(term * weight)
     if o.name == "entropy" and not o.normalized:
         return sum(terms)
-    if (o.mean or ("arithmetic" if o.name == "precision" else "geometric")) == "geometric":
+    if (o.mean or ("geometric" if o.name in ("loss", "association") else "arithmetic")) == "geometric":
         return math.prod(term + 1 for term in terms) ** (1 / len(terms)) - 1
     return sum(terms) / len(terms)
 
