@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from hybrid.anonymize.search import anjana, global_recoding, local_recoding
 from hybrid.anonymize.search.coarser_labels import coarsen
 from hybrid.anonymize.search.infeasible import refuse_impossible
 from hybrid.anonymize.search.known_rows import hide_pairs
+from hybrid.anonymize.search.losses import Score
 from hybrid.anonymize.search.outcome import Recoding
 from hybrid.anonymize.search.problem import SearchProblem, prepare
+from hybrid.anonymize.techniques.loss import rounded
 from hybrid.anonymize.verify_table import lost_persons, verify
 from hybrid.base.arrays import Counts
 from hybrid.base.keys import group_rows, pack_small
@@ -126,14 +129,13 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
     seconds : float
         What deciding took.
     """
-    loss, persons = task.options.loss, task.records.persons
-    per_attribute = dict(zip(task.records.names, recoding.score.per_attribute, strict=False))
+    persons = task.records.persons
     return AnonymizationResult(
         engine=task.options.engine,
         k=task.options.k,
         models=tuple(model.model_dump(exclude_none=True) for model in task.options.models),
         levels=recoding.levels,
-        loss={**loss.model_dump(exclude_none=True), "value": recoding.score.value, "per_attribute": per_attribute},
+        loss=_loss(task, recoding.score),
         suppressed=int(task.records.counts @ recoding.suppressed),
         records=len(task.train),
         classes=len(class_sizes),
@@ -146,3 +148,17 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
         suppressed_persons=None if persons is None else persons.gone(recoding.suppressed),
         known_rows=None if persons is None else task.options.known_rows,
     )
+
+
+def _loss(task: SearchProblem, score: Score) -> dict[str, Any]:
+    """Options of the loss, its value and that of each quasi-identifier.
+
+    What is measured on more than the labels has few digits (:func:`hybrid.anonymize.techniques.loss.rounded`).
+    """
+    options, known = task.options.loss, task.associations
+    said = options.model_dump(exclude_none=True, exclude={"use"})
+    per_attribute = dict(zip(task.records.names, score.per_attribute, strict=False))
+    if known is not None:
+        said["use"] = list(known.declared)
+        per_attribute = {name: rounded(value) for name, value in per_attribute.items()}
+    return {**said, "value": task.published(score.value), "per_attribute": per_attribute}

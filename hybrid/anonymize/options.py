@@ -23,29 +23,39 @@ _FREE_SHARE = 0.75
 class LossOptions(Options):
     """Options of the loss that the search minimizes."""
 
-    name: Literal["loss", "entropy", "aecs", "discernibility", "precision"] = "loss"
-    """loss: share of the domain a cell covers. entropy: non-uniform entropy. aecs: average class size.
+    name: Literal["loss", "association", "entropy", "aecs", "discernibility", "precision"] = "loss"
+    """loss: share of the domain a cell covers. association: the same, and in equal parts what its level loses of the
+    column's association with what the table is for. entropy: non-uniform entropy. aecs: average class size.
     discernibility: sum of squared class sizes. precision: height in the hierarchy."""
     mean: Literal["geometric", "arithmetic"] | None = None
-    """How columns are averaged: loss (default geometric) and precision (default arithmetic)."""
+    """How columns are averaged: loss and association (default geometric) and precision (default arithmetic)."""
+    use: tuple[str, ...] = ()
+    """association only: columns that the table is for. Not given: the targets; without targets, all columns."""
     normalized: bool = False
     """entropy only: divide each column by its own entropy and average, instead of summing bits."""
     weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
-    """Importance of columns, 1 where not given; loss, entropy and precision."""
+    """Importance of columns, 1 where not given; loss, association, entropy and precision."""
     gs_factor: float = Field(default=0.5, ge=0, le=1)
-    """loss and precision: below 0.5 suppression counts less, above 0.5 generalization counts less."""
+    """loss, association and precision: below 0.5 suppression counts less, above 0.5 generalization counts less."""
 
     @model_validator(mode="after")
     def _fits(self) -> LossOptions:
-        if self.mean is not None and self.name not in ("loss", "precision"):
+        if self.mean is not None and not self.of_cells:
             raise ValueError(f"mean does not apply to {self.name}")
         if self.normalized and self.name != "entropy":
             raise ValueError("normalized applies to entropy only")
         if self.weights and self.name in ("aecs", "discernibility"):
             raise ValueError(f"weights do not apply to {self.name}")
-        if self.gs_factor != 0.5 and self.name not in ("loss", "precision"):
+        if self.gs_factor != 0.5 and not self.of_cells:
             raise ValueError(f"gs_factor does not apply to {self.name}")
+        if self.use and self.name != "association":
+            raise ValueError(f"use does not apply to {self.name}")
         return self
+
+    @property
+    def of_cells(self) -> bool:
+        """True if the loss adds up over cells, so that cells of one column may be on different levels."""
+        return self.name in ("loss", "association", "precision")
 
 
 class AnonymizeOptions(Options):
@@ -95,8 +105,8 @@ class AnonymizeOptions(Options):
         if self.recoding == "local":
             if self.levels:
                 raise ValueError("levels are fixed for global recoding only")
-            if self.loss.name not in ("loss", "precision"):
-                raise ValueError(f"local recoding minimizes loss or precision, not {self.loss.name}")
+            if not self.loss.of_cells:
+                raise ValueError(f"local recoding minimizes loss, association or precision, not {self.loss.name}")
         if self.suppressed == "coarsen":
             self._refuse_coarser_labels()
         if self.engine == "anjana" and self.known_rows > 1:
@@ -116,8 +126,8 @@ class AnonymizeOptions(Options):
             raise ValueError("suppressed: coarsen gives some records other levels: leave out levels")
         if self.known_rows > 1:
             raise ValueError("suppressed: coarsen leaves nobody out, and known_rows: 2 leaves out rows")
-        if self.loss.name not in ("loss", "precision"):
-            raise ValueError(f"suppressed: coarsen minimizes loss or precision, not {self.loss.name}")
+        if not self.loss.of_cells:
+            raise ValueError(f"suppressed: coarsen minimizes loss, association or precision, not {self.loss.name}")
 
     @property
     def generalizes(self) -> bool:

@@ -79,19 +79,16 @@ def hierarchy_set(
     column: ColumnName,
     options: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="Such as type=intervals widths=[5,10].")],
 ) -> None:
-    """Describe a column's hierarchy anew: intervals, dates, masks.
+    """Describe a column's hierarchy anew: intervals, quantiles, dates, masks.
 
-    Nothing is written if it does not fit the data.
+    Nothing is written if it does not fit the data. Quantiles are written as intervals with edges.
     """
-    import yaml
-
     from hybrid.linked.draft import read_draft
-    from hybrid.pipeline.hierarchy_draft import checked_file
+    from hybrid.pipeline.hierarchy_draft import checked_file, description
 
     draft = read_draft(config)
     found, table = _column(draft, column)
-    text = yaml.safe_dump(overrides(options), sort_keys=False, allow_unicode=True, default_flow_style=None)
-    hierarchy = checked_file(found, table, text, ".yaml")
+    hierarchy = checked_file(found, table, description(found, table, overrides(options)), ".yaml")
     if found.hierarchy != hierarchy.relative:
         found.hierarchy = hierarchy.relative
     hierarchy.write()

@@ -187,7 +187,8 @@ def _group_rows(spec: GroupsSpec, texts: list[str], column: Column, source: str)
     for at, groups in enumerate(spec.levels, start=1):
         parent = {member: label for label, members in groups.items() for member in members}
         twice = [m for m, n in Counter(m for members in groups.values() for m in members).items() if n > 1]
-        unknown = set(parent) - {path[-1] for path in labels.values()}
+        # The rest is a label of level 1, whether any value is in it or not.
+        unknown = set(parent) - {path[-1] for path in labels.values()} - ({spec.others} if at > 1 else set())
         for names, what in ((twice, "in more than one group"), (sorted(unknown), "not labels of the level before")):
             if names:
                 problems.append(

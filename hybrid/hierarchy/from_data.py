@@ -8,12 +8,14 @@ something about the data; a differentially private claim needs others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.intervals import EXACT_DIGITS
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, Period
@@ -22,6 +24,12 @@ from hybrid.table import Column, Kind
 
 _NICE = (Decimal(1), Decimal(2), Decimal(5), Decimal(10))
 OTHERS = "Other"
+QUANTILES = (16, 8, 4, 2)
+"""Intervals on levels 1, 2, ... that hold about equally many records."""
+_AROUND = 0.25
+"""Part of an interval within which its edge may lie from the quantile."""
+_MOST_TRIED = 10
+"""Multiples of a step that are tried as an edge."""
 
 
 def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: int = 3) -> IntervalsSpec:
@@ -72,8 +80,8 @@ def _nice(width: Decimal, whole: bool) -> Decimal:
     return max(nice, Decimal(1)) if whole else nice
 
 
-def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8, 4, 2)) -> IntervalsSpec:
-    """Intervals that hold about equally many records.
+def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTILES) -> IntervalsSpec:
+    """Intervals that hold about equally many records, with round edges.
 
     Parameters
     ----------
@@ -82,31 +90,37 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8,
     values : pandas.Series, shape (n,)
         At least two different values.
     counts : sequence of int
-        How many intervals there are on levels 1, 2, ...; each count divides the one before. Fewer where a value is
-        so frequent that edges coincide.
+        How many intervals there are on levels 1, 2, ...; each count divides the one before. Fewer where a value is so
+        frequent, or a number of a single record, that there is no edge.
 
     Returns
     -------
     IntervalsSpec
-        Inner edges only: the first and the last interval are open, so no label shows the least or greatest value.
+        Inner edges only: the first and the last interval are open, so no label shows the least or greatest value. An
+        edge is the roundest number (1, 2 or 5 times a power of ten, times a whole number) that lies within a quarter of
+        an interval of its quantile, and no value that a single record has.
 
     Raises
     ------
     HierarchyError
-        Counts that do not divide each other, or a constant column.
+        Counts that do not divide each other, or too few different values.
     """
     if any(below % above for below, above in pairwise(counts)) or min(counts) < 2:
         raise HierarchyError("quantile intervals: each count must divide the one before, and be 2 or more")
-    known = values.dropna().to_numpy(dtype=np.float64)
-    inner = np.quantile(known, np.arange(1, counts[0]) / counts[0]) if len(known) else np.empty(0)
-    digits = 0 if column.kind is Kind.INTEGER else column.format.decimals
-    edges = [_rounded(float(edge), digits) for edge in inner]
-    # Whole numbers beyond 2**53 are not exact as floats: an edge must not lie beyond the greatest value.
-    least, greatest = (Decimal(str(end)) for end in (values.min(), values.max())) if len(known) else (Decimal(0),) * 2
+    dtype = np.int64 if column.kind is Kind.INTEGER else np.float64
+    known, held = np.unique(values.dropna().to_numpy(dtype=dtype), return_counts=True)
+    edges: list[Decimal | None] = []
+    with localcontext(prec=EXACT_DIGITS):
+        single = {_exact(value) for value in known[held == 1]}
+        unit, finest = _units(column, known, held)
+        for at in range(1, counts[0]):
+            around = ((at + off) / counts[0] * held.sum() for off in (-_AROUND, _AROUND))
+            low, high = (known[np.searchsorted(np.cumsum(held), rank)] for rank in around)
+            edges.append(_roundest(_exact(low), _exact(high), finest, unit, single) if low < high else None)
     found: list[tuple[Decimal, ...]] = []
     for count in counts:
         step = counts[0] // count
-        level = tuple(sorted({edge for edge in edges[step - 1 :: step] if least < edge <= greatest}))
+        level = tuple(sorted({edge for edge in edges[step - 1 :: step] if edge is not None}))
         if level and (not found or set(level) < set(found[-1])):
             found.append(level)
     if not found:
@@ -114,10 +128,31 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = (16, 8,
     return IntervalsSpec(edges=tuple(found))
 
 
-def _rounded(edge: float, digits: int | None) -> Decimal:
-    with localcontext(prec=EXACT_DIGITS):
-        exact = Decimal(repr(edge))
-        return exact if digits is None else exact.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
+def _units(column: Column, known: Array, held: Array) -> tuple[Decimal, Decimal]:
+    """Unit of the last digit that a column writes, 0 for any; power of ten below a hundredth of its middle's span."""
+    written = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    unit = Decimal(0) if written is None else Decimal(1).scaleb(-written)
+    ends = np.searchsorted(np.cumsum(held), np.array([0.01, 0.99]) * held.sum())
+    span = _exact(known[ends[1]]) - _exact(known[ends[0]]) if len(known) else Decimal(0)
+    return unit, Decimal(1).scaleb(span.adjusted() - 2) if span > 0 else Decimal(1)
+
+
+def _exact(value: Any) -> Decimal:
+    return Decimal(int(value)) if isinstance(value, np.integer) else Decimal(repr(float(value)))
+
+
+def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, single: set[Decimal]) -> Decimal | None:
+    """The roundest number above ``low``, at most ``high``, that is no single record's value; None if there is none."""
+    first = max(abs(low), abs(high)).adjusted()
+    # Two digits say enough of a small number in a column of large ones.
+    least = max(min(finest, Decimal(1).scaleb(first - 1)), unit)
+    for exponent in range(first, least.adjusted() - 1, -1):
+        for step in (Decimal(digit).scaleb(exponent) for digit in (5, 2, 1)):
+            number = (low / step).to_integral_value(ROUND_FLOOR)
+            edges = [(number + at) * step for at in range(1, _MOST_TRIED)]
+            if step >= least and (fit := [edge for edge in edges if edge <= high and edge not in single]):
+                return min(fit, key=lambda edge: abs(edge - (low + high) / 2))
+    return None
 
 
 def calendar(values: pd.Series) -> DatesSpec:

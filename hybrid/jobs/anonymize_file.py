@@ -44,6 +44,8 @@ def why_not_streamed(config: RunConfig) -> str | None:
         return "data.household compares all rows of a household"
     if config.sample.effective.order == "pre":
         return "sample.order: pre draws from the whole table"
+    if options.loss.name == "association":
+        return "anonymize.loss: association looks at all columns"
     if options.known_rows > 1:
         return "anonymize.known_rows compares all rows of a person"
     return None

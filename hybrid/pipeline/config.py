@@ -182,6 +182,20 @@ class RunConfig(Options):
 
     @model_validator(mode="before")
     @classmethod
+    def _used_for(cls, content: Any) -> Any:
+        """Set what the table is for, if the search asks and only the evaluation says."""
+        if not isinstance(content, Mapping):
+            return content
+        anonymize, evaluate = content.get("anonymize"), content.get("evaluate")
+        if not isinstance(anonymize, Mapping) or not isinstance(evaluate, Mapping):
+            return content
+        loss, targets = anonymize.get("loss"), evaluate.get("targets")
+        if not targets or not isinstance(loss, Mapping) or loss.get("name") != "association" or loss.get("use"):
+            return content
+        return {**content, "anonymize": {**anonymize, "loss": {**loss, "use": targets}}}
+
+    @model_validator(mode="before")
+    @classmethod
     def _private_defaults(cls, content: Any) -> Any:
         """Set what a differentially private configuration does not mention."""
         return with_private_defaults(content) if isinstance(content, Mapping) else content

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
 
 from hybrid.base.atomic import write_text
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, HierarchyError
 from hybrid.base.ownership import own_path
+from hybrid.hierarchy.file_text import text_of_spec
+from hybrid.hierarchy.from_data import QUANTILES, quantiles
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, starter_text
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.pipeline.starter.roles import GuessedRole
-from hybrid.table import Role, Table
+from hybrid.table import Kind, Role, Table
+from hybrid.table.holders import row_holders
 
 FOLDER = "hierarchies"
 """Folder of new hierarchy files, beside the configuration."""
@@ -82,6 +89,38 @@ def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
     guessed = GuessedColumn(schema, GuessedRole(Role.QUASI_IDENTIFIER, False, ""), spec)
     name = hierarchy_paths((guessed,), Path(FOLDER))[own]
     return _free(column, name, starter_text(spec, schema, values))
+
+
+def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> str:
+    """Text of a hierarchy's description, with the edges of quantiles found on the data.
+
+    Parameters
+    ----------
+    column : DraftColumn
+        Where the hierarchy belongs.
+    table : Table
+        With the column's values. A person counts once for each value that it has.
+    content : dict
+        As a YAML file describes a hierarchy, or ``type: quantiles`` with ``counts``: intervals on levels 1, 2, ...
+
+    Raises
+    ------
+    HierarchyError
+        The column is no number, or has too few different values; the counts do not divide each other.
+    """
+    if content.get("type") != "quantiles":
+        return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None))
+    own = column.path[-1]
+    schema, values = table.schema[own], table.frame[own]
+    if schema.kind not in (Kind.INTEGER, Kind.DECIMAL):
+        raise HierarchyError(f"quantiles are of numbers, and {column.name!r} is {schema.kind}", hint="another type")
+    holders = row_holders(table)
+    if holders is not None:
+        values = values[~pd.DataFrame({"holder": holders, "value": values.to_numpy()}).duplicated().to_numpy()]
+    counts = content.get("counts", QUANTILES)
+    if set(content) - {"type", "counts"} or not counts or not all(isinstance(one, int) for one in counts):
+        raise HierarchyError("quantiles have counts alone, and these are whole numbers", hint="such as counts=[8,4,2]")
+    return text_of_spec(quantiles(schema, values, counts))
 
 
 def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> HierarchyFile:

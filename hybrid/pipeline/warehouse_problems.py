@@ -76,6 +76,8 @@ def _problems(config: RunConfig) -> Iterator[Problem]:
         yield Problem(f"{RULE}: engine {options.engine} needs the whole table", "use anonymize.engine: exact")
     if options.recoding != "global":
         yield Problem(f"{RULE}: local recoding is not done in a warehouse", "use anonymize.recoding: global")
+    if options.loss.name == "association":
+        yield Problem(f"{RULE}: the loss association looks at all columns of every row", "use another anonymize.loss")
     if options.suppressed == "coarsen":
         yield Problem(f"{RULE}: coarser labels of small classes are not written there", "leave suppressed out")
     if options.known_rows > 1:

@@ -28,6 +28,31 @@ def technique_sentences(result: AnonymizationResult) -> Iterator[str]:
             yield UNKNOWN
 
 
+def loss_sentence(loss: Mapping[str, Any]) -> str:
+    """Public sentence on how the information loss weighs the quasi-identifiers; empty for masked values.
+
+    Parameters
+    ----------
+    loss : mapping
+        :attr:`AnonymizationResult.loss`.
+    """
+    match loss.get("name"):
+        case "masking" | None:
+            return ""
+        case "aecs" | "discernibility":
+            return "The loss looks at the sizes of groups and weighs no column."
+        case "association":
+            declared = ", ".join(map(str, loss.get("use") or ()))
+            what = f"with {declared}, which the table is for" if declared else "with all other columns"
+            why = "" if declared else ", since no target is declared"
+            known = f"Half of the loss is what a label loses of its column's association {what}{why}."
+        case _:
+            known = ""
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in (loss.get("weights") or {}).items())
+    equal = "" if known else "The loss weighs all columns alike."
+    return " ".join(filter(None, (known, f"The loss weighs columns: {weights}; others 1." if weights else equal)))
+
+
 def masks_values(result: AnonymizationResult | None) -> bool:
     """True if a step put other values in place, or is unknown."""
     return result is not None and not all(_labels(step) for step in result.steps or ())

@@ -160,10 +160,14 @@ def loss(problem: Problem, options: AnonymizeOptions, node: tuple[int, ...], sup
     terms = []
     for at, level in enumerate(node):
         column, weight = problem.levels[at], o.weights.get(f"q{at}", 1.0)
-        if o.name == "loss":
+        if o.name in ("loss", "association"):
             share = [column[level].count(column[level][row[at]]) / len(column[0]) for row in problem.rows]
+            first = 1 / len(column[0])
+            if o.name == "association":
+                lost = lost_association(problem, at, level)
+                share, first = [s / 2 + lost / 2 for s in share], first / 2
             raw = sum(keep * share[r] if r in set(kept) else share[r] + drop * (1 - share[r]) for r in range(n))
-            least = keep * n / len(column[0])
+            least = keep * n * first
             term = _floor((raw - least) / (n - least)) if n - least > 1e-9 else 0.0
         elif o.name == "precision":
             term = (len(kept) * keep * level / max(len(column) - 1, 1) + len(suppressed) * drop) / n
@@ -174,9 +178,53 @@ def loss(problem: Problem, options: AnonymizeOptions, node: tuple[int, ...], sup
         terms.append(term * weight)
     if o.name == "entropy" and not o.normalized:
         return sum(terms)
-    if (o.mean or ("geometric" if o.name == "loss" else "arithmetic")) == "geometric":
+    if (o.mean or ("geometric" if o.name in ("loss", "association") else "arithmetic")) == "geometric":
         return math.prod(term + 1 for term in terms) ** (1 / len(terms)) - 1
     return sum(terms) / len(terms)
+
+
+def lost_association(problem: Problem, at: int, level: int) -> float:
+    """What a level of a column loses of its association with all others, over all that the most telling column has."""
+    most = max(_kept(problem, one, 0) for one in range(len(problem.levels)))
+    return (_kept(problem, at, 0) - _kept(problem, at, level)) / most if most else 0.0
+
+
+def _kept(problem: Problem, at: int, level: int) -> float:
+    others = [[str(row[one]) for row in problem.rows] for one in range(len(problem.levels)) if one != at]
+    total, columns = 0.0, [*(_indicators(values) for values in others), [_twentieths(problem.secrets)]]
+    for scores in columns:
+        coarser = range(level, len(problem.levels[at]))
+        total += max(_explained(problem, at, one, scores) for one in coarser)
+    return total
+
+
+def _indicators(values: list[str]) -> list[list[float]]:
+    return [[float(value == one) for value in values] for one in sorted(set(values))]
+
+
+def _twentieths(secrets: list[int]) -> list[float]:
+    """The number of the twentieth that a value's mean rank is in."""
+    ranks = {v: sum(s < v for s in secrets) + (secrets.count(v) + 1) / 2 for v in set(secrets)}
+    return [float(math.ceil(20 * (ranks[v] / len(secrets)))) for v in secrets]
+
+
+def _explained(problem: Problem, at: int, level: int, scores: list[list[float]]) -> float:
+    """Adjusted share of the scores' variance between the labels of a level; 0 where it can be chance."""
+    n, groups = len(problem.rows), {}
+    for number, row in enumerate(problem.rows):
+        groups.setdefault(problem.levels[at][level][row[at]], []).append(number)
+    total = between = 0.0
+    for score in scores:
+        mean = sum(score) / n
+        total += sum((one - mean) ** 2 for one in score)
+        between += sum(len(g) * (sum(score[i] for i in g) / len(g) - mean) ** 2 for g in groups.values())
+    r = len(groups)
+    if total <= 1e-9 * n or r < 2 or r >= n:
+        return 0.0
+    a, b = (r - 1) / 2, (n - r) / 2
+    spread = math.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)) / max(len(scores) - 1, 1))
+    share = between / total
+    return 1 - (1 - share) * (n - 1) / (n - r) if share > a / (a + b) + 2 * spread + 1e-9 else 0.0
 
 
 def _entropy_term(problem: Problem, at: int, level: int, suppressed: set[int]) -> float:

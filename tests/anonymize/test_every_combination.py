@@ -18,6 +18,8 @@ LOSSES = [
     {"name": "loss", "mean": "arithmetic", "weights": {"q0": 3.0}},
     {"name": "loss", "gs_factor": 0.0},
     {"name": "loss", "gs_factor": 0.8, "weights": {"q1": 0.0}},
+    {"name": "association"},
+    {"name": "association", "mean": "arithmetic", "weights": {"q0": 2.0}},
     {"name": "precision"},
     {"name": "precision", "mean": "geometric", "gs_factor": 0.9},
     {"name": "entropy"},

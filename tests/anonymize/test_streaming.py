@@ -111,6 +111,13 @@ def test_protection_needs_the_whole_table(tmp_path: Path) -> None:
     assert "protect: off" in reason
 
 
+def test_associations_need_the_whole_table(tmp_path: Path) -> None:
+    path = write_job(tmp_path, people(200, seed=2), loss={"name": "association"})
+    config = load_config(path)
+    assert why_not_streamed(config) == "anonymize.loss: association looks at all columns"
+    assert write_anonymized(Pipeline(config), tmp_path / "whole").loss["use"] == []
+
+
 def test_k_map(tmp_path: Path) -> None:
     table = people(400, seed=3)
     path = write_job(tmp_path, table, models=[{"model": "k_map", "k": 12}], population="population.parquet")

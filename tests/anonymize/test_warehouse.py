@@ -199,11 +199,12 @@ def test_from_the_command_line(job: Job, tmp_path: Path, monkeypatch: pytest.Mon
 def test_what_is_not_done_there_is_refused_at_once(job: Job) -> None:
     sql = {"url_env": "UNSET_WAREHOUSE", "table": "people", "push_down": True}
     asked = {"data.path": "", "data.sql": sql, "data.person": "person", "anonymize.known_rows": 2}
+    asked["anonymize.loss"] = {"name": "association"}
     wanted = MODELS["distinct l"] | {"anonymize.recoding": "local", "protect": {}, "split.control": 0.3}
     with pytest.raises(ConfigError) as caught:
         write_in_warehouse(job.config(**asked, **wanted), job.path.parent / "out")
     said = [problem.message for problem in caught.value.problems]
-    for rule in ("local recoding", "known_rows", "models of sensitive", "protection", "every row"):
+    for rule in ("local recoding", "loss association", "known_rows", "models of sensitive", "protection", "every row"):
         assert any(rule in message for message in said), rule
     with pytest.raises(ConfigError, match="UNSET_WAREHOUSE is not set"), opened("UNSET_WAREHOUSE"):
         pass

@@ -283,6 +283,9 @@ def test_the_commands_of_a_terminal_do_the_same(own: tuple[Visitor, OpenDesk, Pa
         (("hierarchy", "set", config, "age", "type=intervals", "widths=[10, 20]"), 0),
         (("hierarchy", "set", config, "age", "type=intervals", "widths=[10, 15]"), 2),
         (("hierarchy", "set", config, "diagnosis", "type=mask"), 2),
+        (("hierarchy", "set", config, "zip", "type=quantiles"), 2),
+        (("hierarchy", "set", config, "age", "type=quantiles", "counts=[8, 3]"), 2),
+        (("hierarchy", "set", config, "age", "type=quantiles", "widths=[10]"), 2),
         (("edit", config, "constraints=[{le: [admission_date, left]}]"), 0),
     ):
         with pytest.raises(SystemExit) as caught:
@@ -290,6 +293,10 @@ def test_the_commands_of_a_terminal_do_the_same(own: tuple[Visitor, OpenDesk, Pa
         assert caught.value.code == code, words
     spec = read_spec(folder / "hierarchies/age.yaml")
     assert [int(one) for one in spec.widths] == [10, 20]  # type: ignore[union-attr]
+    with pytest.raises(SystemExit):
+        main(["hierarchy", "set", config, "age", "type=quantiles", "counts=[8, 4]"])
+    spec = read_spec(folder / "hierarchies/age.yaml")
+    assert [len(one) for one in spec.edges] == [7, 3]  # type: ignore[union-attr]
 
 
 def test_columns_of_linked_tables_are_decided(tmp_path: Path) -> None:

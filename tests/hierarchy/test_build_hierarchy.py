@@ -217,6 +217,14 @@ def test_groups() -> None:
     assert labels_at(hierarchy, data, 2) == ["known", "known", "known", "rest", "rest"]
 
 
+def test_the_rest_is_a_group_of_the_next_level_whether_or_not_it_holds_a_value() -> None:
+    spec = GroupsSpec(levels=({"a": ("a",), "b": ("b",)}, {"rest": ("b", "rest")}), others="rest")
+    for values in (["a", "b", "c"], ["a", "b"], ["a"]):
+        data = series(values, Kind.CATEGORICAL)
+        hierarchy = build_hierarchy(spec, column(Kind.CATEGORICAL), data)
+        assert labels_at(hierarchy, data, 2) == ["a", "rest", "rest"][: len(values)]
+
+
 def test_group_members_that_cannot_be() -> None:
     spec = GroupsSpec(levels=({"low": ("secret-a",), "high": ("secret-a",)}, {"all": ("lwo",)}))
     with pytest.raises(HierarchyError) as caught:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,11 +39,13 @@ def test_quantiles_cover_anything(drawn: tuple[list, Kind]) -> None:
     try:
         spec = quantiles(column(kind), data)
     except HierarchyError:
-        assert len(set(values)) == 1 or max(np.unique(values, return_counts=True)[1]) > 1
         return
     hierarchy = build_hierarchy(spec, column(kind), data)
     check_tree(hierarchy)
     hierarchy.encode(data)
+    held = dict(zip(*np.unique(np.array(values), return_counts=True), strict=True))
+    assert not any(held.get(float(edge)) == 1 for edge in spec.edges[0])
+    assert all(set(coarse) < set(fine) for fine, coarse in itertools.pairwise(spec.edges))
 
 
 def test_round_widths_and_open_ends() -> None:
@@ -54,14 +58,24 @@ def test_round_widths_and_open_ends() -> None:
     assert spec.bottom is None
 
 
-def test_quantiles_hold_equally_many(rng: np.random.Generator) -> None:
-    data = pd.Series(rng.lognormal(size=4000))
-    hierarchy = build_hierarchy(quantiles(column(Kind.DECIMAL), data), column(Kind.DECIMAL), data)
+def test_quantiles_hold_about_equally_many_between_round_edges(rng: np.random.Generator) -> None:
+    data = pd.Series(1000 * rng.lognormal(size=4000))
+    spec = quantiles(column(Kind.DECIMAL), data)
+    hierarchy = build_hierarchy(spec, column(Kind.DECIMAL), data)
     for level, count in enumerate((16, 8, 4, 2), start=1):
         sizes = np.unique(hierarchy.node_at(data, level), return_counts=True)[1]
         assert len(sizes) == count
-        assert np.abs(sizes - 4000 / count).max() <= 2
-    assert not any(f"{data.min():.6f}" in label or f"{data.max():.6f}" in label for label in hierarchy.labels[4000:])
+        assert np.abs(sizes - 4000 / count).max() <= 4000 / 16 / 2
+    digits = [len(format(edge.normalize(), "f").replace(".", "").strip("0")) for edge in spec.edges[0]]
+    assert max(digits) <= 2, "two digits at most"
+
+
+def test_an_edge_is_no_single_persons_value(rng: np.random.Generator) -> None:
+    values = rng.integers(0, 100, 5000)
+    few = [*values[values % 10 != 0].tolist(), *range(0, 100, 10)]
+    for found, round_ones in ((few, 0), (values.tolist(), 4)):
+        (edges, *_) = quantiles(column(Kind.INTEGER), series(found, Kind.INTEGER)).edges
+        assert sum(int(edge) % 10 == 0 for edge in edges) == round_ones, "one person has each of the tens"
 
 
 def test_quantiles_of_nonsense() -> None:

@@ -115,6 +115,16 @@ def test_a_changed_module_moves_the_keys_of_what_it_decides(
     assert _moved(before, _keys()) == moved
 
 
+def test_levels_chosen_by_association_depend_on_what_the_evaluation_predicts() -> None:
+    def key(loss: dict, *targets: str) -> str:
+        return _keys(anonymize={**CONTENT["anonymize"], "loss": loss}, evaluate={"targets": targets})["anonymize"]
+
+    association = {"name": "association"}
+    assert key(association, "a") != key(association, "b")
+    assert key(association, "a") == key({**association, "use": ["a"]}, "b"), "what is named wins"
+    assert key({"name": "loss"}, "a") == key({"name": "loss"}, "b")
+
+
 def test_code_that_samples_a_warehouse_moves_the_keys_of_its_runs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     place = {"url_env": "CLINIC_URL", "table": "t", "push_down": True}
     there = {"data": {"sql": place, "columns": {"age": QI}}}

@@ -13,12 +13,14 @@ import numpy as np
 
 from hybrid.anonymize.models.protocol import ClassRule, PopulationModel, SensitiveModel
 from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.search.associations import Associations, measure_associations
 from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses import Loss, build_loss
 from hybrid.anonymize.search.node_check import Checker
 from hybrid.anonymize.search.person_rows import Members
+from hybrid.anonymize.techniques.loss import rounded
 from hybrid.base.arrays import Leaves, Mask
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.hierarchy import Hierarchy
@@ -45,6 +47,8 @@ class SearchProblem:
         The models on sensitive columns, as the search applies them.
     population : Table or None
         The population of k-map.
+    associations : Associations or None
+        What each level keeps of them; None where the loss does not ask.
     """
 
     train: Table
@@ -54,6 +58,7 @@ class SearchProblem:
     records: DistinctRows
     rules: tuple[ClassRule, ...]
     population: Table | None
+    associations: Associations | None = None
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -88,7 +93,11 @@ class SearchProblem:
 
     def loss(self, lattice: Lattice) -> Loss:
         """Loss to minimize over a lattice."""
-        return build_loss(self.options.loss, self.records, lattice, self.options.k)
+        return build_loss(self.options.loss, self.records, lattice, self.options.k, self.associations)
+
+    def published(self, loss: float) -> float:
+        """A loss as it may be shown: with few digits where it is measured on more than the labels."""
+        return loss if self.associations is None else rounded(loss)
 
 
 def prepare(
@@ -116,9 +125,11 @@ def prepare(
     people = None if population is None else encode(population, used)
     sensitive = {name: train.frame[name] for name in options.attributes}
     records = collect(leaves, used, sensitive, people, members=_members(train))
-    return SearchProblem(
-        train, hierarchies, options, leaves, records, build_rules(options, hierarchies, records), population
-    )
+    rules = build_rules(options, hierarchies, records)
+    associations = None
+    if options.loss.name == "association":
+        associations = measure_associations(train, leaves, used, options.loss.use)
+    return SearchProblem(train, hierarchies, options, leaves, records, rules, population, associations)
 
 
 def _members(train: Table) -> Members | None:

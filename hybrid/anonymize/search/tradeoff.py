@@ -115,5 +115,5 @@ def _point(task: SearchProblem, k: int, limit: float, found: Solution | Infeasib
     if isinstance(found, Infeasible):
         return TradeoffPoint(k, limit, None, None, None, None, 0.0 if found.complete else np.inf)
     levels = task.lattice.levels(found.node)
-    value = found.score.value
+    value = task.published(found.score.value)
     return TradeoffPoint(k, limit, value, levels, found.found.n_suppressed, found.found.n_kept, found.gap)

@@ -6,6 +6,7 @@ One module per family.
 from __future__ import annotations
 
 from hybrid.anonymize.options import LossOptions
+from hybrid.anonymize.search.associations import Associations
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses.classes import AverageClassSize, Discernibility
@@ -19,7 +20,13 @@ CellLoss = DomainShare | Precision
 """Losses that are defined cell by cell, so that cells of one column may be on different levels."""
 
 
-def build_loss(options: LossOptions, records: DistinctRows, lattice: Lattice, k: int) -> Loss:
+def build_loss(
+    options: LossOptions,
+    records: DistinctRows,
+    lattice: Lattice,
+    k: int,
+    associations: Associations | None = None,
+) -> Loss:
     """The loss that these options describe, over this lattice.
 
     Parameters
@@ -32,6 +39,8 @@ def build_loss(options: LossOptions, records: DistinctRows, lattice: Lattice, k:
         The nodes that will be scored.
     k : int
         Least class size; only bounds use it.
+    associations : Associations, optional
+        What each level keeps; of the loss ``association``, None for all others.
 
     Raises
     ------
@@ -40,8 +49,10 @@ def build_loss(options: LossOptions, records: DistinctRows, lattice: Lattice, k:
     """
     weights = column_weights(options, records.names)
     match options.name:
-        case "loss":
-            return DomainShare(records, lattice, weights, options.mean or "geometric", options.gs_factor)
+        case "loss" | "association":
+            # Only the loss by association comes with them.
+            lost = None if associations is None else associations.lost
+            return DomainShare(records, lattice, weights, options.mean or "geometric", options.gs_factor, lost)
         case "precision":
             return Precision(records, lattice, weights, options.mean or "arithmetic", options.gs_factor)
         case "entropy":

@@ -8,6 +8,10 @@ loss
     v_j = (raw_j - m_j) / (N - m_j), m_j = gF (sum of the shares of the records' leaves).
 precision
     v_j = ((N - |S|) gF level_j / height_j + |S| sF) / N (Sweeney 2002, doi 10.1142/S021848850200165X).
+association
+    as loss, with 1/2 share_j + 1/2 lost_j in place of share_j: lost_j is what the record's level loses of the column's
+    association with what the table is for (:mod:`hybrid.anonymize.search.associations`), over all that the most
+    telling column has. Both halves rise with the level, so the bounds hold.
 entropy
     v_j = - sum over leaves x of a(x) log2(a(x) / b(node of x)) - sum over nodes g of c(g) log2(c(g) / |S|), with
     a, b counts of all records and c counts of the suppressed ones (de Waal and Willenborg 1999); normalized:
@@ -36,6 +40,8 @@ from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Codes, Mask, Nodes, Numbers
 from hybrid.base.errors import ConfigError
 
+_ASSOCIATION = 0.5
+"""Weight of the lost association beside the share of the domain."""
 STEP = 1e-10
 """Terms are rounded down to multiples of this."""
 
@@ -211,6 +217,8 @@ class DomainShare(ByRow):
     """Loss: how much of each column's domain a cell covers."""
 
     gs_factor: float = 0.5
+    lost: Sequence[Numbers] | None = None
+    """What each level of each column loses of its associations, 0..1; None: the domain alone counts."""
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
@@ -219,10 +227,17 @@ class DomainShare(ByRow):
         One array of shape (n_nodes,) per column.
         """
         keep, _ = factors(self.gs_factor)
-        return [
-            weight * keep * hierarchy.share / span
-            for hierarchy, weight, span in zip(self.records.hierarchies, self.weights, self._span, strict=True)
-        ]
+        columns = zip(self.node_shares, self.weights, self._span, strict=True)
+        return [weight * keep * share / span for share, weight, span in columns]
+
+    @cached_property
+    def node_shares(self) -> list[Numbers]:
+        """Share of each node, taken at its lowest level; one array of shape (n_nodes,) per column."""
+        hierarchies = self.records.hierarchies
+        if self.lost is None:
+            return [hierarchy.share for hierarchy in hierarchies]
+        columns = zip(hierarchies, self.lost, strict=True)
+        return [(1 - _ASSOCIATION) * h.share + _ASSOCIATION * lost[h.level_of()] for h, lost in columns]
 
     def score_nodes(self, nodes: Nodes) -> Score:
         """Loss of a node per cell of every distinct row, none suppressed.
@@ -233,8 +248,8 @@ class DomainShare(ByRow):
             Node of each cell.
         """
         keep, _ = factors(self.gs_factor)
-        shares = zip(self.records.hierarchies, nodes, strict=True)
-        raw = np.array([keep * float(self.records.counts @ hierarchy.share[node]) for hierarchy, node in shares])
+        shares = zip(self.node_shares, nodes, strict=True)
+        raw = np.array([keep * float(self.records.counts @ share[node]) for share, node in shares])
         values = rounded((raw - self._least) / self._span)
         return Score(self.combine(values), tuple(values.tolist()))
 
@@ -252,8 +267,12 @@ class DomainShare(ByRow):
     @cached_property
     def _shares(self) -> list[Numbers]:
         """Share of each leaf on each level, for each column."""
-        columns = zip(self.records.hierarchies, self.lattice.axes, strict=True)
-        return [hierarchy.share[hierarchy.node_of[:, levels]] for hierarchy, levels in columns]
+        columns = list(zip(self.records.hierarchies, self.lattice.axes, strict=True))
+        shares = [hierarchy.share[hierarchy.node_of[:, levels]] for hierarchy, levels in columns]
+        if self.lost is None:
+            return shares
+        lost = [lost[levels] for lost, (_, levels) in zip(self.lost, columns, strict=True)]
+        return [(1 - _ASSOCIATION) * share + _ASSOCIATION * one for share, one in zip(shares, lost, strict=True)]
 
     @cached_property
     def _raw(self) -> Numbers:
@@ -275,10 +294,8 @@ class DomainShare(ByRow):
     def _least(self) -> Numbers:
         """The least raw loss of each column, ``m`` in the formulas."""
         keep, _ = factors(self.gs_factor)
-        columns = zip(self.records.leaf_counts, self.records.hierarchies, strict=True)
-        return np.array(
-            [keep * float(counts @ hierarchy.share[hierarchy.node_of[:, 0]]) for counts, hierarchy in columns]
-        )
+        columns = zip(self.records.leaf_counts, self.records.hierarchies, self.node_shares, strict=True)
+        return np.array([keep * float(counts @ share[hierarchy.node_of[:, 0]]) for counts, hierarchy, share in columns])
 
     @cached_property
     def _span(self) -> Numbers:

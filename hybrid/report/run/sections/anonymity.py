@@ -9,7 +9,7 @@ from markupsafe import Markup
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
 from hybrid.publication.guarantee import household_sentence
-from hybrid.publication.technique_words import masks_values, technique_sentences
+from hybrid.publication.technique_words import loss_sentence, masks_values, technique_sentences
 from hybrid.report.charts.figures import class_size_chart, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -21,7 +21,7 @@ TEMPLATE = """\
 {% if anonymity.whole %}<p>Counted on all rows in the warehouse, from which {{ result.drawn|few }} records were drawn.</p>{% endif %}
 <p>{% if anonymity.k_anonymous %}k = {{ result.k }}{% else %}Masked{% endif %}{% if anonymity.models %}, with {{ anonymity.models|join("; ") }}{% endif %}. {{ result.classes|count }} classes; the smallest holds {% if result.persons is defined %}{{ result.min_class_persons|count }} persons{% else %}{{ result.min_class_size|count }} records{% endif %}.
 Of {{ result.records|few }} records {{ result.suppressed|few }} were suppressed{% if result.persons is defined %}, and of {{ result.persons|few }} persons {{ result.suppressed_persons|few }} lost all their records. k counts persons, for attackers who know {{ result.known_rows }} {{ 'row' if result.known_rows == 1 else 'rows' }} of each{% endif %}.
-{% if result.coarsened is defined and result.coarsened %}{{ result.coarsened|few|capitalize }} records have coarser labels in classes of their own instead of being left out. {% endif %}Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything.
+{% if result.coarsened is defined and result.coarsened %}{{ result.coarsened|few|capitalize }} records have coarser labels in classes of their own instead of being left out. {% endif %}Information loss ({{ result.loss.name }}): {{ result.loss.value|number }}; 0 means nothing was lost, 1 everything. {{ anonymity.weighed }}
 {% if not anonymity.masked %}{{ "No other generalization of this kind loses less." if result.optimal else "The least possible loss is at most " ~ (result.gap|number) ~ " below that." }}{% endif %}{% if anonymity.measures %}Measures of other programs: {{ anonymity.measures|join(", ") }}; lower is less in each.{% endif %}</p>
 {% if anonymity.household %}<p>{{ anonymity.household }}</p>{% endif %}
 {% if anonymity.classes %}
@@ -102,6 +102,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
         "k_anonymous": kept.k_anonymous,
         "masked": masks_values(kept),
         "whole": kept.drawn is not None,
+        "weighed": loss_sentence(loss),
         "measures": [f"{_MEASURES[name]} {value:.4g}" for name, value in (kept.information_loss or {}).items()],
         "household": household_sentence(result["household"]) if "household" in result else "",
         "models": [_model(model) for model in result["models"]],
