@@ -176,6 +176,11 @@ def _found(criterion: Criterion, check: Check) -> str:
             return "A leak was found. With so few people it is not certain that it is as small as the policy asks."
         case "not ruled out":
             most = per_thousand(_rounded_up(high, check.limit, _step(criterion, high)))
+            if check.measured is not None and check.limit is not None and check.measured > check.limit:
+                return (
+                    "More was measured than the policy allows, on so few people that it may be chance. A leak of up to "
+                    f"{most} in 1,000 cannot be ruled out."
+                )
             return f"No leak was found, but with so few people one of up to {most} in 1,000 cannot be ruled out."
         case "review" | "block" if high >= 0 and check.limit is not None and low <= check.limit:
             return "It does not pass, since a table that is drawn again is judged more strictly."

@@ -24,6 +24,8 @@ GROUPS = 20
 """Groups of a column at most, of about equally many training rows."""
 GROUPS_OF_PAIRS = 8
 """The same where pairs of columns are counted."""
+LEAST_OF_PAIRS = 0.01
+"""Share of the training rows that a group has at least where pairs are counted: V would follow a few rows alone."""
 LINKED = 0.1
 """Association of two columns below which the real table says nothing of one by the other."""
 MOST_LISTED = 30
@@ -61,6 +63,18 @@ def groups_of(context: Context, at: int, most: int) -> Groups:
     return Groups({role: lookup[codes] for role, codes in ranks.items()}, size + 1)
 
 
+def _without_rare(found: Groups) -> Groups:
+    """Groups of enough training rows: the others join the missing values, or, where these are few, the largest group."""
+    counts = np.bincount(found.codes["train"], minlength=found.n)
+    least, rest = LEAST_OF_PAIRS * counts.sum(), found.n - 1
+    rare = counts < least
+    rare[rest] = True
+    if not counts[rare].sum() >= least:
+        rest = int(counts.argmax())
+    lookup = np.where(rare, rest, np.arange(found.n))
+    return Groups({role: lookup[codes] for role, codes in found.codes.items()}, found.n)
+
+
 def _places(context: Context, at: int) -> Array:
     """Place of each rank of a column: by size, and of categories by their text; shape (cardinality,), int64."""
     column, size = context.encoding.columns[at], int(context.encoding.cardinality[at])
@@ -78,8 +92,12 @@ def _places(context: Context, at: int) -> Array:
 
 def grouped(context: Context, most: int) -> list[Groups]:
     """Groups of every column, in the order of the coding; see :func:`groups_of`."""
-    columns = range(len(context.encoding.columns))
-    return context.once(("groups of values", most), lambda: [groups_of(context, at, most) for at in columns])
+
+    def find() -> list[Groups]:
+        found = [groups_of(context, at, most) for at in range(len(context.encoding.columns))]
+        return [_without_rare(of) for of in found] if most == GROUPS_OF_PAIRS else found
+
+    return context.once(("groups of values", most), find)
 
 
 def _table(context: Context, role: Role) -> Table:
