@@ -20,6 +20,8 @@ NUMBERS = (Kind.INTEGER, Kind.DECIMAL)
 """Kinds of numbers."""
 LEAST_ROWS = 100
 """Rows with the values that a constraint needs, so that it is suggested."""
+LEAST_HELD = 0.99
+"""Share of the rows that must keep it, so that it is suggested for a source with errors."""
 BY_CHANCE = 0.05
 """Share of rows that would break it if the columns were independent, so that it is suggested."""
 
@@ -98,7 +100,10 @@ class Constraint(Options, ABC):
         yield from ()
 
     def holds(self, table: Table) -> bool:
-        """True if no row of a table breaks the constraint."""
+        """True if so few rows of a table break the constraint that it is suggested.
+
+        None, unless a kind allows for errors of the source.
+        """
         return not bool(self.broken(table).any())
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - most kinds learn nothing

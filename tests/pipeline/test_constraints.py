@@ -30,7 +30,7 @@ CONSTRAINTS: list[dict[str, Any]] = [
     {"range": {"bed": [1, 39]}},
     {"missing_together": ["test", "result"]},
     {"formula": "discharged - admitted <= 7"},
-    {"sum": {"total": ["drugs", "bed"]}},
+    {"derived": {"total": "drugs + bed"}},
 ]
 QUASI = ("city", "postcode", "admitted")
 
@@ -94,7 +94,7 @@ def test_no_row_breaks_a_constraint(job: Path, overrides: dict[str, Any]) -> Non
         "range": 0,
         "missing_together": 0,
         "formula": 0,
-        "sum": 0,
+        "derived": 0,
     }
     frame = table.frame
     assert (frame["admitted"] <= frame["discharged"]).all()
@@ -221,7 +221,7 @@ VISITS: list[dict[str, Any]] = [
     {"combinations": ["city", "postcode"]},
     {"counter": {"column": "visit", "by": "admitted"}},
     {"formula": "discharged - admitted <= 7"},
-    {"sum": {"total": ["drugs", "bed"]}},
+    {"derived": {"total": "drugs + bed"}},
 ]
 
 

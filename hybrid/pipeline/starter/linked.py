@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from hybrid.constraints import Constraint
-from hybrid.constraints.discover import MOST_COLUMNS, discover
-from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, learned_as_read, order_column
+from hybrid.constraints.discover import MOST_COLUMNS, Suggestion, discover
+from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, named_as_read, order_column
+from hybrid.pipeline.starter.config_text import constraints_note
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.pipeline.starter.places import FoundTable, Place
 from hybrid.pipeline.starter.references import Reference, find_key, find_references
@@ -38,8 +38,8 @@ class GuessedTable:
         All but the key and the column that refers to the parent.
     order : str or None
         Date or time that orders the rows of one parent.
-    constraints : tuple of Constraint
-        Constraints that no row breaks, for review.
+    constraints : tuple of Suggestion
+        Constraints that no row breaks, or few, for review; also with columns of the person table.
     """
 
     name: str
@@ -49,7 +49,7 @@ class GuessedTable:
     lookups: dict[str, str]
     columns: tuple[GuessedColumn, ...]
     order: str | None
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[Suggestion, ...]
 
     def named(self, role: Role) -> list[str]:
         """Columns of a role."""
@@ -103,14 +103,12 @@ class GuessedLinks:
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
         if undecided:
             notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
-        wide = [one.name for one in self.tables if len(learned_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
+        wide = [one.name for one in self.tables if len(named_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
         if wide:
             notes.append(
                 f"no constraints between columns were looked for in {', '.join(wide)}: more than {MOST_COLUMNS} columns"
             )
-        count = sum(len(one.constraints) for one in self.tables)
-        if count:
-            notes.append(f"{count} constraints between columns hold in all rows: decide which must be kept")
+        notes += constraints_note([constraint for one in self.tables for constraint in one.constraints])
         notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
         return tuple(notes)
 
@@ -211,6 +209,6 @@ def _detour(guessed: GuessedColumn, to: Reference) -> GuessedColumn:
     return GuessedColumn(guessed.column, GuessedRole(Role.IDENTIFIER, False, reason), None)
 
 
-def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Constraint, ...]:
+def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
     """Constraints between the columns that are learned as they are read."""
-    return tuple(discover(table.only(learned_as_read(table, columns))))
+    return tuple(discover(table.only(named_as_read(table, columns))))
