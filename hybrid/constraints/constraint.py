@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -83,6 +84,16 @@ class Constraint(Options, ABC):
         All columns exist in ``schema``.
         """
         yield from ()
+
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The constraint with other names of columns.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            Names, and what they become; in formulas they stand in backticks.
+        """
+        return type(self).model_validate(_renamed(self.model_dump(), names))
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - few kinds
@@ -201,6 +212,15 @@ class Rule:
         Most rules have none.
         """
         return table
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """An option with names of columns replaced, wherever they stand in it."""
+    if isinstance(value, str):
+        return names.get(value) or re.sub("`([^`]+)`", lambda found: f"`{names.get(found[1], found[1])}`", value)
+    if isinstance(value, Mapping):
+        return {_renamed(key, names): _renamed(one, names) for key, one in value.items()}
+    return [_renamed(one, names) for one in value] if isinstance(value, list | tuple) else value
 
 
 def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:

@@ -70,6 +70,8 @@ class Redrawn:
     left_out : int
         Records that a generator did not learn from, or that were left out of a table without a generator, since they
         broke a rule.
+    dropped : int
+        Drawn rows of linked tables that were left out, since no draw for their parent keeps the rules.
     drawn : int
         Rows, or persons, of all rounds; 0 where rows were restored, not drawn.
     accepted : int
@@ -81,6 +83,7 @@ class Redrawn:
     by_rule: Mapping[str, int] = field(default_factory=dict)
     left: int = 0
     left_out: int = 0
+    dropped: int = 0
     drawn: int = 0
     accepted: int = 0
 

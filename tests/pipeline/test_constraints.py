@@ -192,9 +192,9 @@ def test_check_and_init_say_the_same_of_constraints_that_hold(job: Path, tmp_pat
     frame["house"] = frame["ward"].str[-1]
     frame.to_csv(tmp_path / "stays.csv", index=False)
     guessed = guess_config(tmp_path / "stays.csv")
-    found = guessed.constraints
+    found = [one.constraint for one in guessed.constraints]
     assert {"combinations": ("ward", "house")} in [one.model_dump() for one in found]
-    config = config_of(job).model_copy(update={"constraints": found})
+    config = config_of(job).model_copy(update={"constraints": tuple(found)})
     said = [finding.message for finding in constraint_findings(config, guessed.table)]
     assert f"{len(found)} constraints hold in all rows of the source" in said
     assert not [message for message in said if "break" in message]

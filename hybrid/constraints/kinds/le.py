@@ -28,6 +28,11 @@ from hybrid.constraints.constraint import (
 from hybrid.constraints.gaps import Gap, fitted_gap
 from hybrid.table import Column, Kind, Schema, Table
 
+LEAST_DATED = 20
+"""Rows with both dates, so that their order is suggested: people who died are few."""
+IN_ORDER = 1e-3
+"""Probability that independent dates are in order in all these rows."""
+
 
 class Le(Constraint):
     """Order of two columns, in numbers or in time."""
@@ -57,10 +62,12 @@ class Le(Constraint):
                 continue
             both = table.frame[[low.name, high.name]].dropna()
             first, second = both[low.name], both[high.name]
-            if len(both) < LEAST_ROWS or (first > second).mean() > allowed or not (first < second).any():
+            few = len(both) < (LEAST_DATED if allowed else LEAST_ROWS)
+            if few or (first > second).mean() > allowed or not (first < second).any():
                 continue
             shuffled = second.iloc[rng.permutation(len(both))].set_axis(both.index)
-            if (first > shuffled).mean() >= BY_CHANCE:
+            out_of_order = float((first > shuffled).mean())
+            if out_of_order >= BY_CHANCE and (1 - out_of_order) ** len(both) <= IN_ORDER:
                 yield cls(le=(low.name, high.name))
 
     def holds(self, table: Table) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
 from hybrid.constraints.discover import MOST_COLUMNS, Suggestion, discover
+from hybrid.constraints.kinds.le import Le
+from hybrid.pipeline.starter.across import across, implied_orders, person_rows
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, named_as_read, order_column
 from hybrid.pipeline.starter.config_text import constraints_note
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
@@ -135,7 +137,12 @@ def guess_links(place: Place) -> GuessedLinks:
     tables = {name: found.table for name, found in place.tables.items()}
     references = find_references(tables, place.declared)
     tree = find_tree(tables, references)
-    guessed = tuple(_guess_table(name, place, tree, references) for name in tree.private)
+    person, *others = (_guess_table(name, place, tree, references) for name in tree.private)
+    people = _nameable(person)
+    others = [_with_persons(one, people, person.name, tables, tree) for one in others]
+    between = [one.constraint.le for table in others for one in table.constraints if isinstance(one.constraint, Le)]
+    implied = tuple(implied_orders(people, person.name, between, person.constraints))
+    guessed = (replace(person, constraints=(*person.constraints, *implied)), *others)
     keys = {one.parent: one.key for one in references if one.parent in tree.public}
     return GuessedLinks(place, tree, guessed, keys)
 
@@ -207,6 +214,32 @@ def _detour(guessed: GuessedColumn, to: Reference) -> GuessedColumn:
     """A second reference to a table of persons."""
     reason = f"refers to {to.parent}.{to.key}, too; the release holds fresh numbers that lead nowhere"
     return GuessedColumn(guessed.column, GuessedRole(Role.IDENTIFIER, False, reason), None)
+
+
+def _nameable(guessed: GuessedTable) -> Table:
+    """The columns that constraints may name; none of too many."""
+    table = guessed.found.table
+    names = named_as_read(table, guessed.columns)
+    return table.only(names if len(names) <= MOST_COLUMNS else [])
+
+
+def _with_persons(
+    guessed: GuessedTable, people: Table, person: str, tables: Mapping[str, Table], tree: Tree
+) -> GuessedTable:
+    """The table with constraints between its columns and those of its persons."""
+    rows = person_rows(guessed.name, tables, tree.parents)
+    found = across(_nameable(guessed), person, people, rows)
+    pairs = [set(one.constraint.columns) for one in guessed.constraints if one.constraint.key == "combinations"]
+    new, told = [], set[str]()
+    for one in found:
+        own = [name for name in one.constraint.columns if not name.startswith(f"{person}.")]
+        if one.constraint.key == "combinations":
+            # A code and its text rule out the same, and so do a title and a sex: one of them says it.
+            if told.intersection(own) or any({*own, other} in pairs for other in told):
+                continue
+            told.update(own)
+        new.append(one)
+    return replace(guessed, constraints=(*guessed.constraints, *new))
 
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
