@@ -17,7 +17,7 @@ from hybrid.constraints.expression import parse, quoted
 from hybrid.constraints.kinds.derived import RELATIVE, Derived
 from hybrid.table import Kind, Table
 
-LEAST_PEOPLE = 20
+LEAST_PEOPLE = 10
 """Rows, each of another person, in which the column, and every part of a sum, differs from the usual."""
 MOST_DATES = 20
 """Dates among which differences are looked for."""

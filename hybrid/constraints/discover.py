@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from hybrid.base.rng import rng_for
-from hybrid.constraints.constraint import LEAST_ROWS, Constraint
+from hybrid.constraints.constraint import LEAST_ROWS, NUMBERS, Constraint
 from hybrid.constraints.derivations import derivations
 from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.constraints.kinds.derived import Derived
 from hybrid.constraints.kinds.equal import Equal
 from hybrid.constraints.kinds.le import Le
+from hybrid.constraints.kinds.range import Range
 from hybrid.constraints.kinds.tied import Tied
 from hybrid.constraints.registry import KINDS
 from hybrid.table import Table
@@ -66,6 +67,7 @@ def discover(table: Table) -> list[Suggestion]:
     kinds = [kind for kind in KINDS.values() if kind is not Equal]
     of_kind = (derivations(some) if kind is Derived else kind.candidates(some, rng) for kind in kinds)
     candidates = [one for found in of_kind for one in found]
+    candidates += _never_negative(candidates, rows)
     found = [*equal, *_telling([one for one in candidates if one.holds(rows)], rows)]
     return [Suggestion(one, int(one.broken(rows).sum() if set(one.columns) <= set(left) else 0)) for one in found]
 
@@ -89,6 +91,15 @@ def _telling(found: Sequence[Constraint], rows: Table) -> Iterator[Constraint]:
         if isinstance(one, Combinations) and (_is_told(one, derived) or _joined(set(one.combinations), pairs)):
             continue
         yield one
+
+
+def _never_negative(found: Iterable[Constraint], rows: Table) -> Iterator[Constraint]:
+    """Differences of numbers that are never below zero, such as a balance."""
+    for one in found:
+        if isinstance(one, Derived) and " - " in one.derived[one.column]:
+            names = one.columns if all(rows.schema[name].kind in NUMBERS for name in one.columns) else ()
+            if names and not (rows.frame[one.column] < 0).fillna(False).any():
+                yield Range(range={one.column: (0, None)})
 
 
 def _is_told(pair: Constraint, derived: Mapping[str, Set[str]]) -> bool:

@@ -64,6 +64,12 @@ class Derived(Constraint):
         """As :attr:`Constraint.sentence`."""
         return f"{self.column} is {self.derived[self.column]}"
 
+    def breach(self, least: int) -> Problem:  # noqa: ARG002 - a formula is about no number of people
+        """As :meth:`Constraint.breach`."""
+        return Problem(
+            f"rows of the source break: {self.sentence}", "it is computed anew, and none comes out broken"
+        )
+
     def problems(self, schema: Schema) -> Iterator[Problem]:
         """As :meth:`Constraint.problems`."""
         try:
