@@ -215,7 +215,7 @@ class Rule:
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """An option with names of columns replaced, wherever they stand in it."""
+    """An option with other names of columns."""
     if isinstance(value, str):
         return names.get(value) or re.sub("`([^`]+)`", lambda found: f"`{names.get(found[1], found[1])}`", value)
     if isinstance(value, Mapping):

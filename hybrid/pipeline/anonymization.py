@@ -194,7 +194,7 @@ class Anonymization:
         return replace(found, anonymized=replace(known, labels=self.with_gaps(known)))
 
     def with_gaps(self, anonymized: AnonymizedTable) -> LabelTable:
-        """Labels beside which no column tells the value of a quasi-identifier, in the form of :attr:`tied`."""
+        """Labels, and columns that depend on quasi-identifiers in the form of :attr:`tied`."""
         labels = anonymized.labels
         for rule in self.tied:
             rest = rule.encode(labels.rest, anonymized.originals)

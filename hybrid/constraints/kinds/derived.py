@@ -164,7 +164,7 @@ class Computed(Rule):
         return True
 
     def encode(self, table: Table, original: Table) -> Table:
-        """Whether there is a value, in place of the value."""
+        """True where there is a value, in place of the value."""
         column = original.schema[self.constraint.column]
         there = original.frame[column.name].notna().astype(DTYPES[Kind.BOOLEAN])
         return with_column(table, replace(column, kind=Kind.BOOLEAN, format=ColumnFormat()), there)

@@ -76,7 +76,7 @@ def constraint_lines(suggestions: Sequence[Suggestion]) -> Iterator[str]:
 
 
 def _remark(suggestion: Suggestion) -> str:
-    """What a person should know before declaring a constraint, as a comment."""
+    """Comment on what declaring a constraint means for the rows."""
     if suggestion.broken:
         return f"   # broken in {few(suggestion.broken)} rows, which are not learned from as they are"
     if isinstance(suggestion.constraint, Combinations):
