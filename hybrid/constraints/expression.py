@@ -2,11 +2,12 @@
 
 Grammar (Python's own, parsed with :mod:`ast`; every other node is refused)::
 
-    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() round() floor() missing()
+    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() round() floor() missing() known()
     days(from, to)  months(from, to)  years(from, to)    year()  month()  day()  weekday()  hour()
     column names (in backticks where they are no words), numbers, texts, true and false
 
 A single ``=`` compares like ``==``.
+``known(a, b)`` is the first of its values that is not missing.
 An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing. So is
 a number that cannot be computed: one divided by zero, or beyond every float64.
 The difference of two dates or times is a number of days, and a date or time plus a number of days is another one.
@@ -247,6 +248,7 @@ _FUNCTIONS: Mapping[str, tuple[int, int]] = {
     "round": (1, 2),
     "floor": (1, 1),
     "missing": (1, 1),
+    "known": (2, 10),
     **dict.fromkeys(_BETWEEN, (2, 2)),
     **dict.fromkeys(_PARTS, (1, 1)),
 }
@@ -318,6 +320,14 @@ class _Evaluation:
             raise NotAnExpression(f"days, months, years and the parts of a date are about dates, not about a {sort}")
         return self.column(sort, value)
 
+    def _first_known(self, arguments: list[ast.expr]) -> Value:
+        values = [self.of(argument) for argument in arguments]
+        sort = values[0][0]
+        if {one for one, _ in values} != {sort}:
+            raise NotAnExpression("known is about values of one sort")
+        columns = [self.column(*value) for value in values]
+        return sort, reduce(lambda found, other: found.where(found.notna(), other), columns)
+
     def _sorted(self, node: ast.expr, wanted: Sort, otherwise: str) -> Any:
         sort, value = self.of(node)
         if sort != wanted:
@@ -375,6 +385,8 @@ class _Evaluation:
             known = np.logical_and.reduce([one.notna() for one in dates])
             found = _BETWEEN[name](*dates) if name in _BETWEEN else _PARTS[name](*dates)
             return "number", found.astype("Float64").where(known)
+        if name == "known":
+            return self._first_known(arguments)
         if name == "round":
             return "number", self._number(arguments[0]).round(_digits(arguments[1:]))
         values = [self._number(argument) for argument in arguments]

@@ -190,6 +190,15 @@ def test_lengths_of_time_worked_by_hand(case: str) -> None:
     assert parse("b - a").value(table)[0] == wanted[0]
 
 
+def test_the_first_known_value_takes_the_place_of_missing_ones() -> None:
+    found = parse("known(cost, stay, 9) + 1").value(TABLE)
+    assert list(found) == [2.5, -1.0, 5.0]
+    assert list(parse("days(known(start, end), end)").value(TABLE)) == [2, -1, 0]
+    assert list(parse("known(ward, 'home') == 'home'").truth(TABLE)) == [False, False, True]
+    with pytest.raises(NotAnExpression, match="one sort"):
+        parse("known(cost, ward)").sort(TABLE.schema)
+
+
 def test_parts_of_dates_and_rounded_numbers() -> None:
     table = table_of(
         at=(Kind.DATETIME, pd.to_datetime(["2024-02-29 23:59", "2023-01-01 00:00", None])),

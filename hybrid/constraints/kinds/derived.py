@@ -66,9 +66,7 @@ class Derived(Constraint):
 
     def breach(self, least: int) -> Problem:  # noqa: ARG002 - a formula is about no number of people
         """As :meth:`Constraint.breach`."""
-        return Problem(
-            f"rows of the source break: {self.sentence}", "it is computed anew, and none comes out broken"
-        )
+        return Problem(f"rows of the source break: {self.sentence}", "it is computed anew, and none comes out broken")
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
         """As :meth:`Constraint.problems`."""
