@@ -4,12 +4,14 @@ from hybrid.constraints.condition import DrawCondition
 from hybrid.constraints.constraint import Constraint, Rule
 from hybrid.constraints.gaps import Gap
 from hybrid.constraints.hold import Redrawn, draw_held, first_draw, restore_held
+from hybrid.constraints.kinds.derived import Computed
 from hybrid.constraints.registry import KINDS, AnyConstraint
 from hybrid.constraints.rules import Form, Rules
 
 __all__ = [
     "KINDS",
     "AnyConstraint",
+    "Computed",
     "Constraint",
     "DrawCondition",
     "Form",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints.constraint import Constraint
+from hybrid.constraints.kinds.derived import Derived
 from hybrid.constraints.kinds.le import Le
 from hybrid.constraints.kinds.range import Range, comparable
-from hybrid.constraints.kinds.sum import Sum
 from hybrid.table import Role, Schema
 
 
@@ -69,15 +69,13 @@ def contradictions(constraints: Sequence[Constraint]) -> Iterator[Problem]:
                 "have to be equal",
                 "remove one of them, or delete one of the columns from the file",
             )
-    parts = {
-        (part, total): None
-        for one in constraints
-        if isinstance(one, Sum)
-        for total, names in one.sum.items()
-        for part in names
-    }
-    for total in sorted({total for part, total in parts if _leads(parts, total, part)}):
-        yield Problem(f"constraints: {total} is, by several sums, a part of itself", "remove one of the sums")
+    derived = [one for one in constraints if isinstance(one, Derived)]
+    for name, count in Counter(one.column for one in derived).items():
+        if count > 1:
+            yield Problem(f"constraints: {name} is computed by {count} formulas", "keep one of them")
+    sources = {(source, one.column): None for one in derived for source in one.expression.columns}
+    for name in sorted({name for source, name in sources if _leads(sources, name, source)}):
+        yield Problem(f"constraints: {name} is, by several formulas, computed from itself", "remove one of them")
     yield from _ranges([one for one in constraints if isinstance(one, Range)], list(pairs))
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ NUMBERS = (Kind.INTEGER, Kind.DECIMAL)
 """Kinds of numbers."""
 LEAST_ROWS = 100
 """Rows with the values that a constraint needs, so that it is suggested."""
+LEAST_HELD = 0.99
+"""Share of the rows that must keep it, so that it is suggested for a source with errors."""
 BY_CHANCE = 0.05
 """Share of rows that would break it if the columns were independent, so that it is suggested."""
 
@@ -82,6 +85,16 @@ class Constraint(Options, ABC):
         """
         yield from ()
 
+    def renamed(self, names: Mapping[str, str]) -> Self:
+        """The constraint with other names of columns.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            Names, and what they become; in formulas they stand in backticks.
+        """
+        return type(self).model_validate(_renamed(self.model_dump(), names))
+
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - few kinds
         """Constraints of the kind that rows of a table suggest.
@@ -98,7 +111,10 @@ class Constraint(Options, ABC):
         yield from ()
 
     def holds(self, table: Table) -> bool:
-        """True if no row of a table breaks the constraint."""
+        """True if so few rows of a table break the constraint that it is suggested.
+
+        None, unless a kind allows for errors of the source.
+        """
         return not bool(self.broken(table).any())
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - most kinds learn nothing
@@ -196,6 +212,15 @@ class Rule:
         Most rules have none.
         """
         return table
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """An option with other names of columns."""
+    if isinstance(value, str):
+        return names.get(value) or re.sub("`([^`]+)`", lambda found: f"`{names.get(found[1], found[1])}`", value)
+    if isinstance(value, Mapping):
+        return {_renamed(key, names): _renamed(one, names) for key, one in value.items()}
+    return [_renamed(one, names) for one in value] if isinstance(value, list | tuple) else value
 
 
 def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:

@@ -2,18 +2,24 @@
 
 Grammar (Python's own, parsed with :mod:`ast`; every other node is refused)::
 
-    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() missing()
+    or  and  not    <  <=  >  >=  ==  !=  in [...]    + - * /    abs() min() max() round() floor() missing() known()
+    days(from, to)  months(from, to)  years(from, to)    year()  month()  day()  weekday()  hour()
     column names (in backticks where they are no words), numbers, texts, true and false
 
 A single ``=`` compares like ``==``.
+``known(a, b)`` is the first of its values that is not missing.
 An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing. So is
 a number that cannot be computed: one divided by zero, or beyond every float64.
-The difference of two dates or times is a number of days; a text beside a date or time is read as one.
+The difference of two dates or times is a number of days, and a date or time plus a number of days is another one.
+A text beside a date or time is read as one. From one date to another, ``days`` counts midnights; ``months`` and
+``years`` are those that are complete: a month on the same day of the next, or on the first of the one after it where
+there is no such day (a year from 29 February is complete on 1 March). A ``weekday`` is 1 on Mondays, 7 on Sundays.
 """
 
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 import operator
 import re
@@ -58,6 +64,8 @@ _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
 }
 _SECONDS_OF_DAY = 86_400
+_FIRST, _LAST = (float(np.datetime64(year, "us").astype(np.int64)) for year in ("0001", "9999"))
+"""Microseconds since 1970 between which dates lie."""
 _QUOTED = re.compile(r"`([^`]+)`")
 _EQUAL = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?<![<>=!:])=(?!=)""")
 """A text, or a single sign of equality."""
@@ -89,7 +97,7 @@ class Expression:
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that it uses, in order of appearance."""
-        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and _is_column(node)]
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and node.id in self.names]
         found.sort(key=lambda node: (node.lineno, node.col_offset))
         return tuple(dict.fromkeys(self.names[node.id] for node in found))
 
@@ -109,12 +117,19 @@ class Expression:
 
         Unknown where a value is missing.
         """
+        return self.value(table)
+
+    def value(self, table: Table) -> pd.Series:
+        """Value of each row, shape (n_rows,), in the dtype of its sort.
+
+        Missing where it is unknown.
+        """
         frame = pd.DataFrame(
             {name: _cast(table.frame[name], _SORTS[table.schema[name].kind]) for name in self.columns},
             index=pd.RangeIndex(len(table)),
         )
-        found: pd.Series = _Evaluation(self, table.schema, frame).of(self.tree)[1]
-        return found
+        evaluation = _Evaluation(self, table.schema, frame)
+        return evaluation.column(*evaluation.of(self.tree))
 
 
 def parse(text: str) -> Expression:
@@ -144,7 +159,8 @@ def parse(text: str) -> Expression:
     for node in nodes:
         _refuse(node)
     called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
-    plain = {node.id: node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called}
+    words = [node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in called]
+    plain = {word: word for word in words if word not in _TRUTH}
     expression = Expression(text, tree, plain | names)
     if not expression.columns:
         raise NotAnExpression("an expression needs a column")
@@ -191,12 +207,52 @@ def _is_finite(value: Any) -> bool:
         return False
 
 
-_FUNCTIONS: Mapping[str, tuple[int, int]] = {"abs": (1, 1), "min": (2, 10), "max": (2, 10), "missing": (1, 1)}
+def quoted(name: str) -> str:
+    """A column's name as an expression has it: in backticks unless it is a plain word."""
+    plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name) and name not in _TRUTH
+    return name if plain else f"`{name}`"
+
+
+def _calendar_days(start: pd.Series, end: pd.Series) -> pd.Series:
+    return (end.dt.floor("D") - start.dt.floor("D")).dt.days
+
+
+def _complete_months(start: pd.Series, end: pd.Series) -> pd.Series:
+    return _months(end) - _months(start) - (end.dt.day < start.dt.day)
+
+
+def _complete_years(start: pd.Series, end: pd.Series) -> pd.Series:
+    return _complete_months(start, end) // 12
+
+
+def _months(dates: pd.Series) -> pd.Series:
+    return 12 * dates.dt.year + dates.dt.month
+
+
+_BETWEEN: Mapping[str, Callable[[pd.Series, pd.Series], pd.Series]] = {
+    "days": _calendar_days,
+    "months": _complete_months,
+    "years": _complete_years,
+}
+_PARTS: Mapping[str, Callable[[pd.Series], pd.Series]] = {
+    "year": lambda dates: dates.dt.year,
+    "month": lambda dates: dates.dt.month,
+    "day": lambda dates: dates.dt.day,
+    "weekday": lambda dates: dates.dt.weekday + 1,
+    "hour": lambda dates: dates.dt.hour,
+}
+_FUNCTIONS: Mapping[str, tuple[int, int]] = {
+    "abs": (1, 1),
+    "min": (2, 10),
+    "max": (2, 10),
+    "round": (1, 2),
+    "floor": (1, 1),
+    "missing": (1, 1),
+    "known": (2, 10),
+    **dict.fromkeys(_BETWEEN, (2, 2)),
+    **dict.fromkeys(_PARTS, (1, 1)),
+}
 """Functions with the least and the largest number of their arguments."""
-
-
-def _is_column(node: ast.Name) -> bool:
-    return node.id not in _FUNCTIONS and node.id not in _TRUTH
 
 
 Value = tuple[Sort, Any]
@@ -239,9 +295,9 @@ class _Evaluation:
         if isinstance(value, str):
             return "text", value
         sort: Sort = "truth" if isinstance(value, bool) else "number"
-        return sort, self._column(sort, value if sort == "truth" else float(value))
+        return sort, self.column(sort, value if sort == "truth" else float(value))
 
-    def _column(self, sort: Sort, value: Any) -> pd.Series:
+    def column(self, sort: Sort, value: Any) -> pd.Series:
         """A constant in every row; a column as it is."""
         return value if isinstance(value, pd.Series) else pd.Series(value, index=self.frame.index, dtype=_DTYPES[sort])
 
@@ -257,6 +313,20 @@ class _Evaluation:
 
     def _number(self, node: ast.expr) -> Any:
         return self._sorted(node, "number", "arithmetic is about numbers")
+
+    def _date(self, node: ast.expr) -> pd.Series:
+        sort, value = _as_time(self.of(node), ("time", None))
+        if sort != "time":
+            raise NotAnExpression(f"days, months, years and the parts of a date are about dates, not about a {sort}")
+        return self.column(sort, value)
+
+    def _first_known(self, arguments: list[ast.expr]) -> Value:
+        values = [self.of(argument) for argument in arguments]
+        sort = values[0][0]
+        if {one for one, _ in values} != {sort}:
+            raise NotAnExpression("known is about values of one sort")
+        columns = [self.column(*value) for value in values]
+        return sort, reduce(lambda found, other: found.where(found.notna(), other), columns)
 
     def _sorted(self, node: ast.expr, wanted: Sort, otherwise: str) -> Any:
         sort, value = self.of(node)
@@ -275,6 +345,8 @@ class _Evaluation:
         if left[0] == right[0] == "time" and isinstance(node.op, ast.Sub):
             days = (left[1] - right[1]).dt.total_seconds() / _SECONDS_OF_DAY
             return "number", days.astype("Float64")
+        if left[0] == "time" and right[0] == "number" and isinstance(node.op, ast.Add | ast.Sub):
+            return "time", _moved(left[1], right[1] if isinstance(node.op, ast.Add) else -right[1])
         found = _ARITHMETIC[type(node.op)](self._number(node.left), self._number(node.right))
         return "number", found.where(np.isfinite(found.to_numpy(dtype=np.float64, na_value=np.nan)))
 
@@ -300,20 +372,53 @@ class _Evaluation:
             raise NotAnExpression(f"a {left[0]} cannot be compared with a {right[0]}")
         if left[0] == "truth" and compare not in (operator.eq, operator.ne):
             raise NotAnExpression("true and false have no order")
-        first, second = (self._column(*side) for side in (left, right))
+        first, second = (self.column(*side) for side in (left, right))
         return compare(first, second).astype("boolean").mask(first.isna() | second.isna())
 
     def _call(self, name: str, arguments: list[ast.expr]) -> Value:
         if name == "missing":
-            if not isinstance(arguments[0], ast.Name) or not _is_column(arguments[0]):
+            if not isinstance(arguments[0], ast.Name) or arguments[0].id not in self.expression.names:
                 raise NotAnExpression("missing is about a column, such as missing(discharged)")
             return "truth", self.of(arguments[0])[1].isna().astype("boolean")
+        if name in _BETWEEN or name in _PARTS:
+            dates = [self._date(argument) for argument in arguments]
+            known = np.logical_and.reduce([one.notna() for one in dates])
+            found = _BETWEEN[name](*dates) if name in _BETWEEN else _PARTS[name](*dates)
+            return "number", found.astype("Float64").where(known)
+        if name == "known":
+            return self._first_known(arguments)
+        if name == "round":
+            return "number", self._number(arguments[0]).round(_digits(arguments[1:]))
         values = [self._number(argument) for argument in arguments]
         if name == "abs":
             return "number", abs(values[0])
+        if name == "floor":
+            return "number", np.floor(values[0])
         together = pd.concat(values, axis=1)
         found = together.min(axis=1, skipna=False) if name == "min" else together.max(axis=1, skipna=False)
         return "number", found.astype("Float64")
+
+
+def _digits(arguments: list[ast.expr]) -> int:
+    """Digits after the point; none: 0."""
+    match arguments:
+        case []:
+            return 0
+        case [ast.Constant(value=int() as digits)] if 0 <= digits <= 15:
+            return digits
+    raise NotAnExpression("round takes a number of digits from 0 to 15, such as round(cost, 2)")
+
+
+def _moved(dates: pd.Series, days: pd.Series) -> pd.Series:
+    """Dates some days later.
+
+    Missing beyond the dates that there are.
+    """
+    seconds = np.rint(days.to_numpy(dtype=np.float64, na_value=np.nan) * _SECONDS_OF_DAY)
+    micros = dates.to_numpy(dtype="datetime64[us]").astype(np.int64).astype(np.float64) + 1e6 * seconds
+    known = dates.notna().to_numpy() & (micros >= _FIRST) & (micros < _LAST)
+    lengths = np.where(known, seconds, 0).astype(np.int64).astype("timedelta64[s]")
+    return (dates + lengths).where(known)
 
 
 def _as_time(value: Value, beside: Value) -> Value:

@@ -70,6 +70,8 @@ class Redrawn:
     left_out : int
         Records that a generator did not learn from, or that were left out of a table without a generator, since they
         broke a rule.
+    dropped : int
+        Drawn rows of linked tables that were left out, since no draw for their parent keeps the rules.
     drawn : int
         Rows, or persons, of all rounds; 0 where rows were restored, not drawn.
     accepted : int
@@ -81,6 +83,7 @@ class Redrawn:
     by_rule: Mapping[str, int] = field(default_factory=dict)
     left: int = 0
     left_out: int = 0
+    dropped: int = 0
     drawn: int = 0
     accepted: int = 0
 
@@ -175,7 +178,8 @@ def restore_held(
     """
     table = rules.settle(restore(np.arange(n_rows), 1), keep=restored)
     found = first_draw(rules, table)
-    changing = rules.about(restored).of_rows
+    # What is computed is no reason to draw again: the generator's rows are computed from the others.
+    changing = rules.about(restored).of_rows.drawn
     bad = np.flatnonzero(with_any_of(table, changing.broken(table)))
     tried = 0
     while len(bad) and tried < MOST_ROUNDS:

@@ -13,12 +13,12 @@ from pydantic import Discriminator, Tag
 from hybrid.constraints.constraint import Constraint
 from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.constraints.kinds.counter import Counter
+from hybrid.constraints.kinds.derived import Derived
 from hybrid.constraints.kinds.equal import Equal
 from hybrid.constraints.kinds.formula import Formula
 from hybrid.constraints.kinds.le import Le
 from hybrid.constraints.kinds.missing_together import MissingTogether
 from hybrid.constraints.kinds.range import Range
-from hybrid.constraints.kinds.sum import Sum
 from hybrid.constraints.kinds.tied import Tied
 from hybrid.constraints.kinds.unique import Unique
 
@@ -26,7 +26,7 @@ _KINDS: tuple[type[Constraint], ...] = (
     Equal,
     Le,
     Tied,
-    Sum,
+    Derived,
     Combinations,
     Range,
     MissingTogether,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeVar
 
 import numpy as np
 
@@ -12,7 +13,10 @@ from hybrid.base.arrays import Mask
 from hybrid.base.errors import DataError
 from hybrid.constraints.constraint import Constraint, Rule, no_row
 from hybrid.constraints.gaps import CLOSE, Gap
+from hybrid.constraints.kinds.derived import Computed
 from hybrid.table import Table
+
+OneRule = TypeVar("OneRule", bound=Rule)
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ class Rules:
         """The rules that a row can break alone."""
         return Rules(tuple(rule for rule in self.rules if not rule.constraint.of_table))
 
+    @property
+    def drawn(self) -> Rules:
+        """The rules whose columns are drawn, not computed from others."""
+        return Rules(tuple(rule for rule in self.rules if not rule.settles))
+
     def unjudged(self, table: Table) -> list[Constraint]:
         """Constraints that the table cannot be judged by.
 
@@ -75,9 +84,10 @@ class Rules:
         gaps the closest. What a rule needs to be decoded is decoded before.
         """
         there = set(learned.schema.names)
+        # What is computed is learned in no form of its own.
         able = [
             rule
-            for rule in self.rules
+            for rule in sorted(self.rules, key=lambda one: not one.settles)
             if rule.replaces and len(learned) and there.issuperset(rule.constraint.columns)
             if _is_free(rule, learned, static) and rule.encodes(learned)
         ]
@@ -133,10 +143,23 @@ class Rules:
         Those of ``keep`` stay as they are.
         """
         settling = [rule for rule in self.rules if rule.settles and rule.applies(table)]
-        for rule in settling * len(settling):  # a total may be a part of another
+        for rule in _in_order(settling, lambda one: one.settles):
             if not set(rule.settles) & set(keep):
                 table = rule.settle(table)
         return table
+
+    def computed_from(self, names: Collection[str]) -> tuple[Computed, ...]:
+        """Rules of columns that are computed from some of these columns and are none of them.
+
+        In the order in which they are computed. What is computed from such a column is among them.
+        """
+        found: dict[str, Computed] = {}
+        derived = [rule for rule in self.rules if isinstance(rule, Computed)]
+        for rule in _in_order(derived, lambda one: one.settles):
+            name, *sources = rule.constraint.columns
+            if name not in names and {*names, *found} & set(sources):
+                found[name] = rule
+        return tuple(found.values())
 
 
 @dataclass(frozen=True)
@@ -214,15 +237,17 @@ def _is_free(rule: Rule, learned: Table, static: Collection[str] | None) -> bool
     return learned.schema.order not in replaced and (not replaced & fixed or set(rule.constraint.columns) <= fixed)
 
 
-def _in_order(rules: Sequence[Rule]) -> Iterator[Rule]:
-    """Rules in an order in which each can be decoded.
+def _in_order(
+    rules: Sequence[OneRule], made: Callable[[OneRule], Collection[str]] = lambda rule: rule.replaces
+) -> Iterator[OneRule]:
+    """Rules in an order in which each finds the other columns that it needs made.
 
-    Rules that wait for each other are left out.
+    By default in the order of decoding. Rules that wait for each other are left out.
     """
     waiting = list(rules)
     while waiting:
-        encoded = {name for rule in waiting for name in rule.replaces}
-        ready = [rule for rule in waiting if not encoded & (set(rule.constraint.columns) - set(rule.replaces))]
+        missing = {name for rule in waiting for name in made(rule)}
+        ready = [rule for rule in waiting if not missing & (set(rule.constraint.columns) - set(made(rule)))]
         if not ready:
             return
         yield from ready

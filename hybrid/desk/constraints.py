@@ -93,5 +93,5 @@ def _listed(editor: Editor, draft: AnyDraft) -> list[Listed]:
 
 def _of(editor: Editor, draft: AnyDraft, name: str, kept: Sequence[Constraint]) -> Listed:
     declared = {(one.key, frozenset(one.columns)) for one in kept}
-    found = discover(editor.table_named(draft, name or None))
+    found = [one.constraint for one in discover(editor.table_named(draft, name or None))]
     return Listed(name, kept, [one for one in found if (one.key, frozenset(one.columns)) not in declared])

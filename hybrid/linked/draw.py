@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
-from hybrid.base.arrays import Rows
+from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
@@ -21,6 +22,8 @@ from hybrid.table.append import appended
 
 MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
+MOST_LEFT_OUT = 0.05
+"""Share of the rows at most that may be left out, since no draw for their parent keeps the rules."""
 
 
 @dataclass(frozen=True)
@@ -124,21 +127,58 @@ def _owners(table: Table) -> Rows:
 def _held(draw: Callable[[Rows, int], Table], rules: Rules, n_parents: int) -> tuple[Table, Redrawn]:
     """Rows of all parents that keep all rules.
 
-    Those of a parent are drawn again while one of them breaks a rule.
+    A row that breaks one is replaced by one of a further draw for the same parent: if all rows of a parent were, those
+    with few rows would be preferred. What no draw can mend, such as care of somebody who died at birth, is left out.
+
+    Raises
+    ------
+    GeneratorError
+        More than :data:`MOST_LEFT_OUT` of the rows would be left out.
     """
     table = rules.settle(draw(np.arange(n_parents), 0))
-    found = first_draw(rules, table)
+    found, rows = first_draw(rules, table), len(table)
     for attempt in range(1, MOST_ROUNDS + 1):
-        bad = np.unique(_owners(table)[rules.broken(table)])
+        broken = rules.broken(table)
+        bad = np.unique(_owners(table)[broken])
         if not len(bad):
             return table, found
         again = rules.settle(draw(bad, attempt))
-        kept = table.take(~np.isin(_owners(table), bad))
-        owners = np.concatenate([_owners(kept), _owners(again)])
-        whole = Table(appended(kept.frame, again.frame), table.schema, owners)
-        table = whole.take(np.argsort(owners, kind="stable"))
+        taken, gone = _replacing(table, broken, again.take(~rules.broken(again)), n_parents)
+        table = rules.settle(_together(table.take(~gone), taken))
     breaking = [rule.constraint.sentence for rule, mask in rules.masks(table) if mask.any()]
+    for _ in range(MOST_ROUNDS):  # a row that is left out may change the numbers of others
+        broken = rules.broken(table)
+        if not broken.any():
+            break
+        table = rules.settle(table.take(~broken))
+    if rows - len(table) <= MOST_LEFT_OUT * rows:
+        return table, replace(found, dropped=max(rows - len(table), 0))
     raise GeneratorError(
         f"after {MOST_ROUNDS} rounds of drawing again, rows still break constraints: {'; '.join(breaking)}",
         hint="`hybrid check` lists how many rows of the source break each; loosen or remove what few rows keep",
     )
+
+
+def _replacing(table: Table, broken: Mask, good: Table, n_parents: int) -> tuple[Table, Mask]:
+    """Good rows that take the place of broken ones of the same parent, and the rows of the table that go."""
+    places, others = _owners(table), _owners(good)
+    counts = np.bincount(places[broken], minlength=n_parents)
+    taken = good.take(_rank(others) < counts[others])
+    gone = broken.copy()
+    gone[broken] = _rank(places[broken]) < np.bincount(_owners(taken), minlength=n_parents)[places[broken]]
+    return taken, gone
+
+
+def _rank(owners: Rows) -> Rows:
+    """Place of each row among those of its parent, from 0, where parents ascend."""
+    found: Rows = np.arange(len(owners)) - np.searchsorted(owners, owners)
+    return found
+
+
+def _together(table: Table, other: Table) -> Table:
+    """Rows of both, by parent and in their order."""
+    owners = np.concatenate([_owners(table), _owners(other)])
+    whole = Table(appended(table.frame, other.frame), table.schema, owners)
+    order = table.schema.order
+    ranks = np.zeros(len(owners)) if order is None else pd.factorize(whole.frame[order], sort=True)[0].astype(float)
+    return whole.take(np.lexsort((np.where(ranks < 0, np.inf, ranks), owners)))

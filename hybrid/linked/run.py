@@ -108,6 +108,8 @@ class LinkedRun:
             link, source = self._link(name, found), self.sources.tables[name]
             beside = (replace(self.person.table.schema[old], name=new) for old, new in link.static.items())
             config = fitting(self.config.views[name], Schema((*source.schema, *beside)))
+            called = {f"{first}.{old}": new for old, new in link.static.items()}
+            config = config.model_copy(update={"constraints": tuple(one.renamed(called) for one in config.constraints)})
             how = self._store, self._told(name)
             found[name] = View(config, link, source, *how, judge_power=self.judge_power)
         return found

@@ -22,7 +22,7 @@ from hybrid.anonymize.warehouse.label_sample import label_sample
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.constraints import Gap, Rules
+from hybrid.constraints import Computed, Gap, Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import restored_by
@@ -182,7 +182,8 @@ class Anonymization:
     def sampled(self) -> Sampled:
         """The anonymized records that the transition gets.
 
-        Dates that are tied to a quasi-identifier are the gaps from it.
+        Dates that are tied to a quasi-identifier are the gaps from it; of what is computed from one only whether there
+        is a value.
         """
         if self.drawn is not None:
             found = self.drawn.with_labels(self.anonymized)
@@ -193,26 +194,26 @@ class Anonymization:
         return replace(found, anonymized=replace(known, labels=self.with_gaps(known)))
 
     def with_gaps(self, anonymized: AnonymizedTable) -> LabelTable:
-        """Labels beside which dates that are tied to a quasi-identifier are the gaps from it."""
+        """Labels, and columns that depend on quasi-identifiers in the form of :attr:`tied`."""
         labels = anonymized.labels
         for rule in self.tied:
             rest = rule.encode(labels.rest, anonymized.originals)
-            columns = [rest.schema[rule.other] if column.name == rule.other else column for column in labels.schema]
+            columns = [rest.schema[column.name] if column.name in rule.replaces else column for column in labels.schema]
             labels = replace(labels, rest=rest, schema=Schema(tuple(columns)))
         return labels
 
     @cached_property
-    def tied(self) -> tuple[Gap, ...]:
-        """Rules of dates that are counted from a quasi-identifier.
+    def tied(self) -> tuple[Gap | Computed, ...]:
+        """Rules of columns that are counted or computed from a quasi-identifier.
 
-        They follow its restored value: a date beside the label would show what the label hides.
+        They follow its restored value: a date or an age beside the label would show what the label hides.
         """
         labelled = set(self.train.schema.quasi_identifiers)
         found: list[Gap] = []
         for rule in self.ties:
             if rule.other not in labelled and rule.anchor in labelled.union(*(one.replaces for one in found)):
                 found.append(rule)
-        return tuple(found)
+        return *found, *self.rules.computed_from([*labelled, *(rule.other for rule in found)])
 
     @cached_property
     def fitted_transition(self) -> FittedTransition:

@@ -6,9 +6,10 @@ import pandas as pd
 
 from hybrid.base.errors import ConfigError
 from hybrid.base.findings import Finding
-from hybrid.constraints import Rules
+from hybrid.constraints import Constraint, Rules
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.constraints.discover import discover
+from hybrid.constraints.kinds.derived import Derived
 from hybrid.constraints.kinds.range import Limit, Range, comparable
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import least_persons
@@ -86,14 +87,24 @@ def _is_of_few(limits: tuple[Limit, Limit], held: pd.Series, least: int) -> bool
 
 def _undeclared(config: RunConfig, table: Table) -> list[Finding]:
     """Constraints that hold in all rows and are not declared."""
-    declared = {(one.key, frozenset(one.columns)) for one in config.constraints}
-    found = [one for one in discover(table) if (one.key, frozenset(one.columns)) not in declared]
-    if not found:
-        return []
+    declared = {_named(one) for one in config.constraints}
+    found = [one for one in discover(table) if _named(one.constraint) not in declared]
+    rows = {
+        "no row of the source breaks them": [one for one in found if not one.broken],
+        "few rows of the source break them": [one for one in found if one.broken],
+    }
     return [
         Finding(
             "note",
-            f"not declared, and no row of the source breaks them: {'; '.join(one.text for one in found)}",
+            f"not declared, and {how}: {'; '.join(one.constraint.text for one in those)}",
             "add those to constraints that every released row must keep",
         )
+        for how, those in rows.items()
+        if those
     ]
+
+
+def _named(constraint: Constraint) -> tuple[str, frozenset[str]]:
+    """Kind of a constraint and its columns; of a computed one that column."""
+    about = [constraint.column] if isinstance(constraint, Derived) else constraint.columns
+    return constraint.key, frozenset(about)

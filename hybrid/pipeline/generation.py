@@ -133,7 +133,7 @@ class Generation:
                 labels.to_table(),
                 "synthesize",
                 learned_rules=self.rules.without(
-                    [*labels.quasi_identifiers, *(rule.other for rule in anonymization.tied)]
+                    [*labels.quasi_identifiers, *(name for rule in anonymization.tied for name in rule.replaces)]
                 ),
                 finish=lambda table, attempt: restore(labels.from_table(table), attempt),
             )

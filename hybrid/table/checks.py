@@ -9,7 +9,6 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.table.holders import pair_numbers, sharing
-from hybrid.table.persons import n_persons
 from hybrid.table.schema import Column, Kind, Table
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -103,7 +102,7 @@ def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tup
     """
     codes = {name: _codes(table.frame[name]) for name in {*of, *among}}
     size = {name: int(code.max()) + 1 for name, code in codes.items() if len(code)}
-    tellers = [name for name in among if name in size and 1 < size[name] <= n_persons(table) / 5]
+    tellers = [name for name in among if name in size and 1 < size[name] <= _held(table, codes[name]) / 5]
     return [
         (teller, told)
         for teller in tellers
@@ -160,6 +159,11 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
             continue
         found[told] = f"each value of {teller} goes with one of its values"
     return found
+
+
+def _held(table: Table, codes: Array) -> int:
+    """Number of values of a column, each counted once for everybody who holds it."""
+    return len(table) if table.persons is None else int(pair_numbers(codes, pd.factorize(table.persons)[0]).max()) + 1
 
 
 def _tells(teller: Array, told: Array) -> bool:

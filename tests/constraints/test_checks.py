@@ -27,8 +27,8 @@ def test_all_misfits_at_once() -> None:
         {"formula": "city > 3"},
         {"formula": "bed + 1"},
         {"le": ["bed", "total"]},
-        {"sum": {"bed": ["test", "total"]}},
-        {"sum": {"bed": ["city", "total"]}},
+        {"derived": {"bed": "admitted"}},
+        {"derived": {"bed": "city + total"}},
         {"counter": {"column": "test", "within": "city", "by": "result"}},
     )
     with pytest.raises(ConfigError) as caught:
@@ -41,8 +41,8 @@ def test_all_misfits_at_once() -> None:
         "constraints.3.range",
         "constraints.4.formula",
         "constraints.5.formula",
-        "constraints.7.sum",
-        "constraints.8.sum",
+        "constraints.7.derived",
+        "constraints.8.derived",
         "constraints.9.counter",
     ]
     assert "no such column: left" in messages[0]
@@ -64,7 +64,8 @@ def test_columns_that_are_not_learned_have_no_constraints(role: Role, words: str
         ([{"range": {"a": [5, 9], "b": [0, 4]}}, {"le": ["a", "b"]}], "the ranges of a and b"),
         ([{"range": {"a": [5, 9]}}, {"range": {"a": ["2024-01-01", None]}}], "two ranges of a"),
         ([{"le": ["a", "b"]}, {"le": ["a", "b"]}], "stated 2 times"),
-        ([{"sum": {"a": ["b", "c"]}}, {"sum": {"b": ["a", "d"]}}], "a part of itself"),
+        ([{"derived": {"a": "b + c"}}, {"derived": {"b": "a + d"}}], "computed from itself"),
+        ([{"derived": {"a": "b + c"}}, {"derived": {"a": "d"}}], "computed by 2 formulas"),
     ],
 )
 def test_contradictions(constraints: list[dict[str, object]], words: str) -> None:

@@ -65,7 +65,8 @@ def about(first: str, second: str) -> Iterator[dict[str, Any]]:
     yield {"le": [first, second]}
     yield {"tied": [first, second]}
     yield {"equal": [first, second, "c"]}
-    yield {"sum": {first: [second, "c"]}}
+    yield from ({"derived": {first: text}} for text in (f"{second} + c", f"{second} - c", second, f"{second} > 3"))
+    yield {"derived": {first: f"years({second}, c) * 1.5"}}
     yield {"combinations": [first, second]}
     yield from ({"range": {first: limits}} for limits in ([0, 20], ["2024-01-05", None], [0.5, None]))
     yield {"missing_together": [first, second]}
@@ -127,7 +128,7 @@ def ties(rules: Rules, table: Table) -> dict[str, str]:
 def test_constraints_are_looked_for_in_columns_of_every_pair_of_kinds(far: bool) -> None:
     for first, second in product(Kind, repeat=2):
         table = pair(first, second, far=far)
-        for constraint in discover(table):
+        for constraint in (one.constraint for one in discover(table) if not one.broken):
             refuse_misfits([constraint], table.schema)
             assert not constraint.broken(table).any()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -159,3 +161,89 @@ def test_a_time_with_its_zone_is_refused() -> None:
 
 def test_a_column_is_not_taken_for_a_quoted_one() -> None:
     assert parse("`blood pressure` > column_0_").columns == ("blood pressure", "column_0_")
+
+
+DAYS = {
+    # from, to, days, complete months, complete years
+    "a birthday": ("1990-05-20", "2024-05-20", 12419, 408, 34),
+    "the day before": ("1990-05-20", "2024-05-19", 12418, 407, 33),
+    "29 February to 28 February": ("2000-02-29", "2001-02-28", 365, 11, 0),
+    "29 February to 1 March": ("2000-02-29", "2001-03-01", 366, 12, 1),
+    "29 February to 29 February": ("2000-02-29", "2004-02-29", 1461, 48, 4),
+    "the end of January to that of February": ("2023-01-31", "2023-02-28", 28, 0, 0),
+    "the end of January to March": ("2023-01-31", "2023-03-01", 29, 1, 0),
+    "the end of February to that of March": ("2024-02-29", "2024-03-31", 31, 1, 0),
+    "backwards": ("2024-03-01", "2024-02-29", -1, -1, -1),
+    "the same day": ("2024-02-29", "2024-02-29", 0, 0, 0),
+}
+
+
+@pytest.mark.parametrize("case", DAYS)
+def test_lengths_of_time_worked_by_hand(case: str) -> None:
+    first, second, *wanted = DAYS[case]
+    dates = {name: (Kind.DATE, [pd.Timestamp(day)]) for name, day in (("a", first), ("b", second))}
+    table = table_of(**dates)
+    found = [parse(f"{unit}(a, b)").value(table)[0] for unit in ("days", "months", "years")]
+    assert found == wanted
+    assert [parse(f"{unit}(a, '{second}')").value(table)[0] for unit in ("days", "months", "years")] == wanted
+    assert parse(f"a + {wanted[0]}").value(table)[0] == pd.Timestamp(second)
+    assert parse("b - a").value(table)[0] == wanted[0]
+
+
+def test_the_first_known_value_takes_the_place_of_missing_ones() -> None:
+    found = parse("known(cost, stay, 9) + 1").value(TABLE)
+    assert list(found) == [2.5, -1.0, 5.0]
+    assert list(parse("days(known(start, end), end)").value(TABLE)) == [2, -1, 0]
+    assert list(parse("known(ward, 'home') == 'home'").truth(TABLE)) == [False, False, True]
+    with pytest.raises(NotAnExpression, match="one sort"):
+        parse("known(cost, ward)").sort(TABLE.schema)
+
+
+def test_parts_of_dates_and_rounded_numbers() -> None:
+    table = table_of(
+        at=(Kind.DATETIME, pd.to_datetime(["2024-02-29 23:59", "2023-01-01 00:00", None])),
+        cost=(Kind.DECIMAL, [2.345, -2.5, None]),
+        year=(Kind.INTEGER, [2024, 2022, 2020]),
+    )
+    wanted = {
+        "year(at)": [2024, 2023],
+        "month(at)": [2, 1],
+        "day(at)": [29, 1],
+        "weekday(at)": [4, 7],
+        "hour(at)": [23, 0],
+    }
+    wanted |= {"round(cost, 1)": [2.3, -2.5], "floor(cost)": [2, -3], "days('2024-02-29', at)": [0, -424]}
+    for text, values in wanted.items():
+        found = parse(text).value(table)
+        assert list(found[:2]) == values, text
+        assert found[2] is pd.NA, text
+    assert list(parse("year(at) == year").truth(table)[:2]) == [True, False]
+    assert parse("year(at) == year").columns == ("year", "at")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("years(cost, start)", "about dates"),
+        ("round(cost, stay)", "digits"),
+        ("start + end", "not about a time"),
+        ("year(ward)", "dates"),
+    ],
+)
+def test_functions_that_do_not_fit_are_refused(text: str, words: str) -> None:
+    with pytest.raises(NotAnExpression, match=words):
+        parse(text).sort(TABLE.schema)
+
+
+@given(st.dates(pd.Timestamp("1900-01-01").date(), pd.Timestamp("2100-12-31").date()), st.integers(0, 60_000))
+def test_complete_years_are_those_after_which_the_birthday_has_come(born: Any, days: int) -> None:
+    table = table_of(born=(Kind.DATE, [pd.Timestamp(born)]))
+    age = int(parse(f"years(born, born + {days})").value(table)[0])
+    day = born + timedelta(days=days)
+    birthday = [
+        born.replace(year=born.year + n)
+        if (born.month, born.day) != (2, 29)
+        else (date(born.year + n, 2, 28) + timedelta(days=1))
+        for n in (age, age + 1)
+    ]
+    assert birthday[0] <= day < birthday[1]

@@ -40,8 +40,10 @@ def test_every_kind_is_registered_under_its_key() -> None:
         ({"range": {"a": [None, None]}}, "at least one"),
         ({"range": {"a": [1, "2024-01-01"]}}, "a date and the other a number"),
         ({"combinations": ["a"]}, "at least 2"),
-        ({"sum": {"a": ["a", "b"]}}, "other columns"),
-        ({"sum": {}}, "at least 1"),
+        ({"derived": {"a": "a + b"}}, "not from itself"),
+        ({"derived": {"a": "b +"}}, "not an expression"),
+        ({"derived": {}}, "at least 1"),
+        ({"derived": {"a": "b", "c": "d"}}, "at most 1"),
         ({"counter": {"column": "a"}}, "by"),
     ],
 )
@@ -104,28 +106,47 @@ def test_protection_that_swaps_two_dates_is_repaired_and_what_the_source_breaks_
 
 def test_a_sum_is_exact_for_integers_and_rounded_for_decimals() -> None:
     whole = table_of(t=(Kind.INTEGER, [3, 4, NA, 5]), a=(Kind.INTEGER, [1, 1, 1, NA]), b=(Kind.INTEGER, [2, 2, 2, 5]))
-    assert broken({"sum": {"t": ["a", "b"]}}, whole) == [1]
+    assert broken({"derived": {"t": "a + b"}}, whole) == [1]
     parts = {"a": (Kind.DECIMAL, [0.1, 0.1, 0.1]), "b": (Kind.DECIMAL, [0.2, 0.2, 0.2])}
     table = table_of(t=(Kind.DECIMAL, [0.3, 0.30001, 0.4]), **parts)
-    assert broken({"sum": {"t": ["a", "b"]}}, table) == [1, 2]
+    assert broken({"derived": {"t": "a + b"}}, table) == [1, 2]
     tenths = tuple(replace(c, format=ColumnFormat(decimals=1)) for c in table.schema)
-    assert broken({"sum": {"t": ["a", "b"]}}, Table(table.frame, Schema(tenths))) == [2]
+    assert broken({"derived": {"t": "a + b"}}, Table(table.frame, Schema(tenths))) == [2]
 
 
-def test_totals_are_computed_where_there_is_one_also_from_other_totals() -> None:
+def test_what_is_derived_is_computed_in_the_order_of_its_chain_and_missing_without_its_sources() -> None:
     table = table_of(
         all=(Kind.INTEGER, [0, NA, 0]),
-        some=(Kind.INTEGER, [0, 0, NA]),
+        some=(Kind.INTEGER, [0, 0, 7]),
         a=(Kind.INTEGER, [1, 2, 3]),
         b=(Kind.DECIMAL, [4.0, 5.0, None]),
         c=(Kind.INTEGER, [1, 1, 1]),
     )
-    rules = Rules.fit(declared({"sum": {"all": ["some", "c"]}}, {"sum": {"some": ["a", "b"]}}), table, 1)
+    rules = Rules.fit(declared({"derived": {"all": "some + c"}}, {"derived": {"some": "a + b"}}), table, 1)
     settled = rules.settle(table).frame
     assert list(settled["some"].fillna(-1)) == [5, 7, -1]
-    assert list(settled["all"].fillna(-1)) == [6, -1, 0]
+    assert list(settled["all"].fillna(-1)) == [6, -1, -1]
     assert not rules.broken(rules.settle(table)).any()
     assert list(rules.settle(table, keep=["all"]).frame["all"].fillna(-1)) == [0, -1, 0]
+
+
+def test_the_generator_learns_of_a_derived_column_whether_it_has_a_value() -> None:
+    days = pd.to_datetime(["2023-12-31", "2024-02-29", "2024-01-01"])
+    table = table_of(
+        cost=(Kind.DECIMAL, [0.3, 0.0, None]),
+        a=(Kind.DATE, days),
+        b=(Kind.DATE, pd.to_datetime(["2024-01-03", "2024-02-29", "2024-01-31"])),
+        stay=(Kind.INTEGER, [3, 0, 30]),
+    )
+    rules = Rules.fit(declared({"derived": {"cost": "stay * 0.1"}}, {"derived": {"stay": "days(a, b)"}}), table, 1)
+    form = Form.of(rules, table)
+    assert [rule.replaces for rule in form.steps] == [("stay",), ("cost",)]
+    encoded = form.encoded
+    assert encoded.schema["cost"].kind is encoded.schema["stay"].kind is Kind.BOOLEAN
+    assert list(encoded.frame["cost"]) == [True, True, False]
+    decoded = form.decode(encoded)
+    assert decoded.schema == table.schema
+    pd.testing.assert_frame_equal(decoded.frame, table.frame.assign(cost=[0.1 * 3, 0.0, np.nan]))
 
 
 def test_equal_columns_are_copied_and_only_the_first_is_learned() -> None:
@@ -169,16 +190,16 @@ DECLARED = (
     {"le": ["admitted", "discharged"]},
     {"combinations": ["city", "postcode"]},
     {"missing_together": ["test", "result"]},
-    {"sum": {"total": ["drugs", "bed"]}},
+    {"derived": {"total": "drugs + bed"}},
 )
 
 
 def test_the_form_gives_the_records_back() -> None:
     table = stays(200)
     form = Form.of(Rules.fit(declared(*DECLARED), table, 1), table)
-    assert [rule.constraint.key for rule in form.steps] == ["le", "combinations"]
+    assert [rule.constraint.key for rule in form.steps] == ["derived", "le", "combinations"]
     assert "postcode" not in form.encoded.schema
-    assert form.replaced == {"discharged", "city", "postcode"}
+    assert form.replaced == {"discharged", "city", "postcode", "total"}
     decoded = form.decode(form.encoded)
     pd.testing.assert_frame_equal(decoded.frame, table.frame)
     assert decoded.schema == table.schema

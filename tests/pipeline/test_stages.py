@@ -48,6 +48,7 @@ NOTHING = {
     "hybrid.pipeline": "holds nothing but a docstring",
     "hybrid.base.ownership": "marks finished folders",
     "hybrid.constraints.discover": "suggests constraints",
+    "hybrid.constraints.derivations": "suggests constraints",
     "hybrid.constraints.checks": "refuses constraints; what they are is in every key that they decide",
     "hybrid.hierarchy.from_data": "suggests starter hierarchies",
     "hybrid.hierarchy.file_text": "writes starter hierarchies",

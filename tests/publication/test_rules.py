@@ -85,3 +85,21 @@ def test_every_comparison_is_a_choice_of_compare(name: str) -> None:
     known = name == "value"
     assert verdict.status == ("block" if known else "review"), "0.5 is beyond the limit; without more it is unknown"
     assert verdict.checks[0].status == ("block" if known else "not judged")
+
+
+def test_a_verdict_says_which_constraint_is_broken_in_how_many_rows() -> None:
+    limit = {
+        "name": "constraints",
+        "metric": "constraint_violations",
+        "direction": "lower",
+        "review": 0,
+        "reason": "All.",
+    }
+    asked = validated(Policy, HEAD | {"rules": [limit]}, "policy")
+    details = {"rules": {"born is at most died": 0.03, "stay is days(came, left)": 0.0}}
+    outcome = Measure(0.03, 0.02, 0.04, 0.0, 400, details)
+    broken = MetricResult("constraint_violations", "fidelity", "synthetic", "lower", outcome)
+    (check,) = judge(asked, Evaluation((broken,)), None).checks
+    assert check.status == "review"
+    assert "Not kept: born is at most died (rows that break it: 12)." in check.message
+    assert "stay" not in check.message

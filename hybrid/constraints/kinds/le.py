@@ -14,6 +14,7 @@ from hybrid.base.arrays import Mask, Numbers
 from hybrid.base.errors import Problem
 from hybrid.constraints.constraint import (
     BY_CHANCE,
+    LEAST_HELD,
     LEAST_ROWS,
     NUMBERS,
     Constraint,
@@ -26,6 +27,11 @@ from hybrid.constraints.constraint import (
 )
 from hybrid.constraints.gaps import Gap, fitted_gap
 from hybrid.table import Column, Kind, Schema, Table
+
+LEAST_DATED = 20
+"""Rows with both dates, so that their order is suggested: people who died are few."""
+IN_ORDER = 1e-3
+"""Probability that independent dates are in order in all these rows."""
 
 
 class Le(Constraint):
@@ -44,19 +50,31 @@ class Le(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
-        """Pairs of one sort in order, which shuffled rows would not be."""
+        """Pairs of one sort in order, which shuffled rows would not be.
+
+        A few rows may have their dates out of order.
+        """
         columns = [column for column in table.schema if column.kind.is_continuous]
-        in_order = _never_above([_in_order(table, column) for column in columns])
+        above = _above([_in_order(table, column) for column in columns])
         for (at, low), (other, high) in permutations(enumerate(columns), 2):
-            if low.kind.is_temporal != high.kind.is_temporal or not in_order[at, other]:
+            allowed = _allowed(low, high)
+            if low.kind.is_temporal != high.kind.is_temporal or above[at, other] > allowed:
                 continue
             both = table.frame[[low.name, high.name]].dropna()
             first, second = both[low.name], both[high.name]
-            if len(both) < LEAST_ROWS or (first > second).any() or not (first < second).any():
+            few = len(both) < (LEAST_DATED if allowed else LEAST_ROWS)
+            if few or (first > second).mean() > allowed or not (first < second).any():
                 continue
             shuffled = second.iloc[rng.permutation(len(both))].set_axis(both.index)
-            if (first > shuffled).mean() >= BY_CHANCE:
+            out_of_order = float((first > shuffled).mean())
+            if out_of_order >= BY_CHANCE and (1 - out_of_order) ** len(both) <= IN_ORDER:
                 yield cls(le=(low.name, high.name))
+
+    def holds(self, table: Table) -> bool:
+        """True if no row breaks it; of dates, few."""
+        first, second = (table.schema[name] for name in self.le)
+        known = table.frame[list(self.le)].notna().all(axis=1).sum()
+        return bool(self.broken(table).sum() <= _allowed(first, second) * known)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -143,7 +161,12 @@ def _least_above(values: pd.Series, column: Column) -> pd.Series:
     return whole_numbers(found) if column.kind is Kind.INTEGER else pd.Series(found)
 
 
-def _never_above(columns: Sequence[Numbers]) -> Mask:
-    """Pairs of columns of which the first is nowhere above the second."""
+def _allowed(low: Column, high: Column) -> float:
+    """Share of the rows that may break an order that is suggested."""
+    return 1 - LEAST_HELD if low.kind.is_temporal and high.kind.is_temporal else 0.0
+
+
+def _above(columns: Sequence[Numbers]) -> Numbers:
+    """Share of the rows in which the first of two columns is above the second, shape (n_columns, n_columns)."""
     values = np.array(columns)
-    return np.array([~(one > values).any(axis=1) for one in values], dtype=bool)
+    return np.array([(one > values).mean(axis=1) for one in values])

@@ -64,7 +64,7 @@ def groups_of(context: Context, at: int, most: int) -> Groups:
 
 
 def _without_rare(found: Groups) -> Groups:
-    """Groups of enough training rows: the others join the missing values, or, where these are few, the largest group."""
+    """Groups of enough training rows: the others join the missing values; where these are few, the largest group."""
     counts = np.bincount(found.codes["train"], minlength=found.n)
     least, rest = LEAST_OF_PAIRS * counts.sum(), found.n - 1
     rare = counts < least

@@ -51,15 +51,15 @@ def guess_columns(table: Table) -> tuple[GuessedColumn, ...]:
     return tuple(columns)
 
 
-def learned_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
-    """Columns that enter a run with the kind they are read with.
+def named_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
+    """Columns that constraints may name, with the kind they are read with.
 
-    Dates of events are among them, which do once they are decided.
+    Undecided ones are among them: they may once they are decided.
     """
     return [
         guessed.column.name
         for guessed in columns
-        if (guessed.role.role.is_learned or guessed.role.is_event)
+        if (guessed.role.role is not Role.IDENTIFIER or guessed.role.is_event)
         and guessed.column.kind is table.schema[guessed.column.name].kind
     ]
 

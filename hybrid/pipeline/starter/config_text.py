@@ -10,8 +10,10 @@ from typing import Any
 import yaml
 
 from hybrid.base.errors import ConfigError, Problem
-from hybrid.constraints import Constraint
+from hybrid.constraints.discover import Suggestion
+from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.pipeline.starter.columns import GuessedColumn
+from hybrid.publication.table_facts import few
 from hybrid.table.read_options import ReadOptions
 
 
@@ -64,12 +66,30 @@ def publish_lines() -> Iterator[str]:
     yield "#   contact: {name: NAME, email: name@example.org}"
 
 
-def constraint_lines(constraints: Sequence[Constraint]) -> Iterator[str]:
+def constraint_lines(suggestions: Sequence[Suggestion]) -> Iterator[str]:
     """The section ``constraints``, commented out."""
-    if constraints:
-        yield "# review: no row of the file breaks these. Remove the # of those that every released row must keep:"
+    if suggestions:
+        yield "# review: no row of the file breaks these, or as few as said. Remove the # of those that every released"
+        yield "# row must keep, once their columns have a role:"
         yield "# constraints:"
-        yield from (f"#   - {constraint.text}" for constraint in constraints)
+        yield from (f"#   - {one.constraint.text}{_remark(one)}" for one in suggestions)
+
+
+def _remark(suggestion: Suggestion) -> str:
+    """Comment on what declaring a constraint means for the rows."""
+    if suggestion.broken:
+        return f"   # broken in {few(suggestion.broken)} rows, which are not learned from as they are"
+    if isinstance(suggestion.constraint, Combinations):
+        return "   # combinations that few people have do not come out: see `hybrid check`"
+    return ""
+
+
+def constraints_note(suggestions: Sequence[Suggestion]) -> Iterator[str]:
+    """Note on the suggested constraints, where there are any."""
+    nearly = sum(one.broken > 0 for one in suggestions)
+    if suggestions:
+        in_all = "in all rows" if not nearly else f"in all rows, or in nearly all ({nearly} of them)"
+        yield f"{len(suggestions)} constraints between columns hold {in_all}: decide which must be kept"
 
 
 def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:

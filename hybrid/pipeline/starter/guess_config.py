@@ -7,7 +7,8 @@ from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.column_names import identity_of, vocabulary
-from hybrid.pipeline.starter.columns import guess_columns, learned_as_read
+from hybrid.pipeline.starter.columns import guess_columns, named_as_read
+from hybrid.pipeline.starter.config_text import constraints_note
 from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.starter.person_numbers import people_again
 from hybrid.pipeline.starter.questions import AskedTable, questions
@@ -127,10 +128,9 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             texts = as_text(table.frame[column.name].dropna().drop_duplicates(), column).str.strip()
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
-    learned = learned_as_read(table, columns)
-    constraints = discover(people.only(learned))
-    if len(learned) > MOST_COLUMNS:
+    named = named_as_read(table, columns)
+    constraints = discover(people.only(named))
+    if len(named) > MOST_COLUMNS:
         notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
-    if constraints:
-        notes.append(f"{len(constraints)} constraints between columns hold in all rows: decide which must be kept")
+    notes += constraints_note(constraints)
     return GuessedConfig(path, options, table, columns, tuple(notes), person, tuple(constraints), rules)

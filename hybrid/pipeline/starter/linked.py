@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from hybrid.constraints import Constraint
-from hybrid.constraints.discover import MOST_COLUMNS, discover
-from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, learned_as_read, order_column
+from hybrid.constraints.discover import MOST_COLUMNS, Suggestion, discover
+from hybrid.constraints.kinds.le import Le
+from hybrid.pipeline.starter.across import across, implied_orders, person_rows
+from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, named_as_read, order_column
+from hybrid.pipeline.starter.config_text import constraints_note
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.pipeline.starter.places import FoundTable, Place
 from hybrid.pipeline.starter.questions import AskedTable, questions
@@ -39,8 +41,8 @@ class GuessedTable:
         All but the key and the column that refers to the parent.
     order : str or None
         Date or time that orders the rows of one parent.
-    constraints : tuple of Constraint
-        Constraints that no row breaks, for review.
+    constraints : tuple of Suggestion
+        Constraints that no row breaks, or few, for review; also with columns of the person table.
     """
 
     name: str
@@ -50,7 +52,7 @@ class GuessedTable:
     lookups: dict[str, str]
     columns: tuple[GuessedColumn, ...]
     order: str | None
-    constraints: tuple[Constraint, ...]
+    constraints: tuple[Suggestion, ...]
 
     def named(self, role: Role) -> list[str]:
         """Columns of a role."""
@@ -105,14 +107,12 @@ class GuessedLinks:
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
         if undecided:
             notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
-        wide = [one.name for one in self.tables if len(learned_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
+        wide = [one.name for one in self.tables if len(named_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
         if wide:
             notes.append(
                 f"no constraints between columns were looked for in {', '.join(wide)}: more than {MOST_COLUMNS} columns"
             )
-        count = sum(len(one.constraints) for one in self.tables)
-        if count:
-            notes.append(f"{count} constraints between columns hold in all rows: decide which must be kept")
+        notes += constraints_note([constraint for one in self.tables for constraint in one.constraints])
         notes.append("nothing can be released until a person has decided the roles and signed: roles.decided_by")
         return tuple(notes)
 
@@ -139,7 +139,12 @@ def guess_links(place: Place) -> GuessedLinks:
     tables = {name: found.table for name, found in place.tables.items()}
     references = find_references(tables, place.declared)
     tree = find_tree(tables, references)
-    guessed = tuple(_guess_table(name, place, tree, references) for name in tree.private)
+    person, *others = (_guess_table(name, place, tree, references) for name in tree.private)
+    people = _nameable(person)
+    others = [_with_persons(one, people, person.name, tables, tree) for one in others]
+    between = [one.constraint.le for table in others for one in table.constraints if isinstance(one.constraint, Le)]
+    implied = tuple(implied_orders(people, person.name, between, person.constraints))
+    guessed = (replace(person, constraints=(*person.constraints, *implied)), *others)
     keys = {one.parent: one.key for one in references if one.parent in tree.public}
     return GuessedLinks(place, tree, guessed, keys)
 
@@ -235,6 +240,32 @@ def _detour(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedCol
     return GuessedColumn(guessed.column, GuessedRole(Role.IDENTIFIER, False, reason), None)
 
 
-def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Constraint, ...]:
+def _nameable(guessed: GuessedTable) -> Table:
+    """The columns that constraints may name; none of too many."""
+    table = guessed.found.table
+    names = named_as_read(table, guessed.columns)
+    return table.only(names if len(names) <= MOST_COLUMNS else [])
+
+
+def _with_persons(
+    guessed: GuessedTable, people: Table, person: str, tables: Mapping[str, Table], tree: Tree
+) -> GuessedTable:
+    """The table with constraints between its columns and those of its persons."""
+    rows = person_rows(guessed.name, tables, tree.parents)
+    found = across(_nameable(guessed), person, people, rows)
+    pairs = [set(one.constraint.columns) for one in guessed.constraints if one.constraint.key == "combinations"]
+    new, told = [], set[str]()
+    for one in found:
+        own = [name for name in one.constraint.columns if not name.startswith(f"{person}.")]
+        if one.constraint.key == "combinations":
+            # A code and its text rule out the same, and so do a title and a sex: one of them says it.
+            if told.intersection(own) or any({*own, other} in pairs for other in told):
+                continue
+            told.update(own)
+        new.append(one)
+    return replace(guessed, constraints=(*guessed.constraints, *new))
+
+
+def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
     """Constraints between the columns that are learned as they are read."""
-    return tuple(discover(table.only(learned_as_read(table, columns))))
+    return tuple(discover(table.only(named_as_read(table, columns))))

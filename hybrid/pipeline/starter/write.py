@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.base.atomic import write_text
-from hybrid.constraints import Constraint
+from hybrid.constraints.discover import Suggestion
 from hybrid.evaluation.options import COMPARED_ROWS
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, order_column, write_hierarchies
@@ -53,8 +53,8 @@ class GuessedConfig:
         What to think about first; no cell values.
     person : str or None
         The identifier of persons with several rows; None where no identifier repeats.
-    constraints : tuple of Constraint
-        Constraints that no row breaks, for review.
+    constraints : tuple of Suggestion
+        Constraints that no row breaks, or few, for review.
     rules : tuple of GuessedRule
         Privacy models beside k: at most one that is proposed, and those that cost too much.
     """
@@ -65,7 +65,7 @@ class GuessedConfig:
     columns: tuple[GuessedColumn, ...]
     notes: tuple[str, ...]
     person: str | None = None
-    constraints: tuple[Constraint, ...] = ()
+    constraints: tuple[Suggestion, ...] = ()
     rules: tuple[GuessedRule, ...] = ()
 
     @property

@@ -91,6 +91,8 @@ class MetricRules(RuleKind[MetricRule]):
             found, subject = _compared(rule, metric, facts), _subject(rule, metric.column, metric.table)
             lacks = metric.outcome.lacks if isinstance(metric.outcome, NotComputable) else None
             check = missing(rule, found, lacks, subject) if isinstance(found, str) else limited(rule, found)
+            if check.status in ("review", "block") and rule.stage == "synthetic":
+                check = replace(check, message=" ".join([check.message, *_broken(metric)]))
             check = _with_trust(check, rule, metric.column, facts.league)
             yield _about_release(check, rule, metric.column, metric.table)
 
@@ -120,6 +122,15 @@ def about(rule: MetricRule, evaluation: Evaluation) -> list[MetricResult]:
     """The metrics of an evaluation that a rule limits."""
     measured = evaluation.of_stage(rule.metric, rule.stage)
     return [metric for metric in measured if rule.column in (None, metric.column)]
+
+
+def _broken(metric: MetricResult) -> Iterator[str]:
+    """Sentence that names the constraints that rows of the released table break."""
+    details, n = ({}, 0) if isinstance(metric.outcome, NotComputable) else (metric.outcome.details, metric.outcome.n)
+    rows = {rule: round(share * n) for rule, share in details.get("rules", {}).items()}
+    broken = [f"{rule} (rows that break it: {count:,})" for rule, count in rows.items() if count]
+    if broken:
+        yield f"Not kept: {'; '.join(broken)}."
 
 
 def _with_trust(check: Check, rule: MetricRule, column: str | None, league: TrustLeague | None) -> Check:

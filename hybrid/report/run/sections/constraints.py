@@ -15,7 +15,7 @@ TEMPLATE = """\
 <tr><th scope="row">{{ row.sentence }}</th><td class="n">{{ row.source }}</td><td class="n">{{ "–" if row.again is none else row.again|percent }}</td><td class="n">{{ "cannot be judged" if row.released is none else row.released|count }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">Drawn again: share of the rows of the generator's first draw that broke it and were replaced by further draws{% if constraints.again is not none %}; {{ constraints.again|percent }} for any of them{% endif %}. Records {{ "left out of the table" if constraints.off else "not learned from" }}, since they break one after the stages before: {{ constraints.left_out }}. Counts of real records are masked.</p>
+<p class="note small">Drawn again: share of the rows of the generator's first draw that broke it and were replaced by further draws{% if constraints.again is not none %}; {{ constraints.again|percent }} for any of them{% endif %}. Records {{ "left out of the table" if constraints.off else "not learned from" }}, since they break one after the stages before: {{ constraints.left_out }}. {% if constraints.dropped %}Rows left out of the table, since no draw for their parent keeps all constraints: {{ constraints.dropped|count }}. {% endif %}Counts of real records are masked.</p>
 """
 
 
@@ -40,6 +40,7 @@ def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:  # noqa:
         "again": None if drawn is None else drawn.rate,
         "off": run.is_unsynthesized,
         "left_out": _masked(redrawn.left_out),
+        "dropped": redrawn.dropped,
     }
 
 
