@@ -1,0 +1,138 @@
+"""Results of a tune in words, as a page and as JSON: aggregates of the training people, no value of a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from hybrid.base.atomic import write_text
+from hybrid.report.charts.figures import FrontierPoint, frontier_chart
+from hybrid.report.charts.page import Figure
+from hybrid.tune.measured import CHANCE, Auc, Measured
+
+if TYPE_CHECKING:
+    from hybrid.tune.tune import Tuned
+
+PAGE, RESULT = "tune.html", "tune.json"
+HEAD = ("setting", "values", "exposed", "random", "prediction", "link", "column", "expected to pass")
+"""Columns of the table of settings."""
+KEY = (
+    "exposed, random: how well an attacker who can train the generator again finds out who was in, of the people least "
+    "like others and of random people; .5 is a guess, in brackets the 95 % interval. "
+    "prediction, link, column: what the table lost, 0 is nothing: the mean score of models that predict {targets}; the "
+    "largest fall of a link of two columns; the largest share of a column that moved. "
+)
+
+
+def row(one: Measured, words: str) -> tuple[str, ...]:
+    """One setting as cells of the table."""
+    falls = (f"{fall:.3f}" for fall in (one.falls.prediction, one.falls.link, one.falls.column))
+    return one.name, words, *map(_interval, one.attack), *falls, "yes" if one.passes else "no"
+
+
+def key(found: Tuned) -> str:
+    """Meaning of the columns of the table."""
+    return KEY.format(targets=", ".join(found.targets) or "nothing, since real rows predict no column")
+
+
+def sentences(found: Tuned) -> Iterator[str]:
+    """What was chosen, why, and how far the numbers tell settings apart."""
+    yield reason(found)
+    last, choice = found.rounds[-1], found.choice
+    if not choice.passing:
+        yield (
+            "No setting is expected to pass the policy: the least disclosing one was taken. "
+            "Fewer columns, a larger table or another generator may help."
+        )
+    if not found.has_rule:
+        yield (
+            f"The policy has no rule about an attacker who trains again: an AUC of {_allowed(choice.chosen):.2f} was "
+            "taken for the limit."
+        )
+    if choice.alike:
+        names = ", ".join(choice.alike)
+        yield (
+            f"{found.people:,} training people cannot tell settings apart that differ by less than about "
+            f"{_reach(last):.2f} in AUC: between {choice.chosen.name} and {names} the choice is one of chance."
+        )
+    if found.failed:
+        yield f"{len(found.failed)} settings could not be measured: rows.jsonl has the reason of each."
+    yield (
+        "These numbers are the best of several on the training people, and about tables of half their number, so a run "
+        "measures anew; its control people were not looked at."
+    )
+
+
+def reason(found: Tuned) -> str:
+    """Why the setting was chosen, in one line without a name of a column."""
+    one = found.choice.chosen
+    exposed, anyone = map(_interval, one.attack)
+    chosen = (
+        f"the most useful of {len(found.choice.passing)} settings expected to pass"
+        if found.choice.passing
+        else "the least disclosing setting, and none is expected to pass"
+    )
+    return (
+        f"{found.setting(one.name).words}: {chosen}, of {len(found.settings)} tried; AUC {exposed} for the most "
+        f"exposed, {anyone} for random people; usefulness {one.usefulness:.3f}"
+    )
+
+
+def picture(found: Tuned) -> Figure:
+    """Disclosure against usefulness of every setting, by its last round."""
+    latest = {one.name: one for each in found.rounds for one in each}
+    last = {one.name for one in found.rounds[-1]}
+    points = [_point(one, one.name in last, one.name == found.choice.chosen.name) for one in latest.values()]
+    across = "AUC of the attacker who trains again, of the worse of both groups"
+    chart = frontier_chart(points, _allowed(found.choice.chosen), across, "usefulness (1: as the source)")
+    return Figure((("Disclosure and usefulness", chart),), _text(found))
+
+
+def write_results(found: Tuned, folder: Path) -> None:
+    """Write the page and the numbers into the folder of a tune."""
+    picture(found).write(folder / PAGE)
+    content = {
+        "settings": {one.name: dict(one.values) for one in found.settings},
+        "rounds": [[asdict(one) for one in each] for each in found.rounds],
+        "chosen": found.choice.chosen.name,
+        "passing": found.choice.passing,
+        "targets": found.targets,
+        "people": found.people,
+        "said": list(sentences(found)),
+    }
+    write_text(folder / RESULT, json.dumps(content, ensure_ascii=False, indent=1).replace("NaN", "null") + "\n")
+
+
+def _text(found: Tuned) -> Markup:
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*sentences(found), key(found)])
+    head = "".join(f"<th>{name}</th>" for name in HEAD)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row(one, found.setting(one.name).words)) + "</tr>"
+        for one in found.rounds[-1]
+    )
+    return Markup(f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
+
+
+def _point(one: Measured, decided: bool, chosen: bool) -> FrontierPoint:
+    worse = max(one.attack, key=lambda each: each.value - each.allowed)
+    return FrontierPoint(one.name, worse.value, worse.low, worse.high, one.usefulness, decided, chosen)
+
+
+def _allowed(one: Measured) -> float:
+    return max(one.attack, key=lambda each: each.value - each.allowed).allowed
+
+
+def _interval(one: Auc) -> str:
+    return f"{one.value:.3f} ({one.low:.3f} to {one.high:.3f})"
+
+
+def _reach(found: Sequence[Measured]) -> float:
+    """Mean width of half an interval of the attack."""
+    halves = [(each.high - each.low) / 2 for one in found for each in one.attack]
+    return sum(halves) / len(halves) if halves else CHANCE
