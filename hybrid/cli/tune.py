@@ -42,7 +42,7 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
     from hybrid.jobs.start import configuration
     from hybrid.tune import applied
     from hybrid.tune import tune as tuned
-    from hybrid.tune.page import HEAD, PAGE, key, row, sentences
+    from hybrid.tune.page import HEAD, PAGE, key, legend, row, sentences
 
     loaded = configuration(config)
     folder = out or work / "tune" / loaded.name
@@ -50,9 +50,10 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
         found = tuned(loaded, out=folder, seed=seed, work=work, jobs=jobs, progress=progress)
     grid = Grid(*HEAD)
     for one in found.rounds[-1]:
-        grid.add_row(*row(one, found.setting(one.name).words))
+        grid.add_row(*row(one))
     console.out.print(grid)
-    console.out.print(key(found))
+    for said in [*legend(found), key(found)]:
+        console.out.print(said)
     for sentence in sentences(found):
         console.line("note", sentence)
     console.out.print(f"\n{found.cpu_seconds:,.0f} CPU seconds\npicture  {folder / PAGE}")

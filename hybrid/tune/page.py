@@ -20,25 +20,31 @@ if TYPE_CHECKING:
     from hybrid.tune.tune import Tuned
 
 PAGE, RESULT = "tune.html", "tune.json"
-HEAD = ("setting", "values", "exposed", "random", "prediction", "link", "column", "expected to pass")
+HEAD = ("setting", "exposed", "random", "prediction", "link", "column", "passes")
 """Columns of the table of settings."""
 KEY = (
     "exposed, random: how well an attacker who can train the generator again finds out who was in, of the people least "
     "like others and of random people; .5 is a guess, in brackets the 95 % interval. "
     "prediction, link, column: what the table lost, 0 is nothing: the mean score of models that predict {targets}; the "
     "largest fall of a link of two columns; the largest share of a column that moved. "
+    "passes: whether both intervals end within what the policy asks."
 )
 
 
-def row(one: Measured, words: str) -> tuple[str, ...]:
+def row(one: Measured) -> tuple[str, ...]:
     """One setting as cells of the table."""
     falls = (f"{fall:.3f}" for fall in (one.falls.prediction, one.falls.link, one.falls.column))
-    return one.name, words, *map(_interval, one.attack), *falls, "yes" if one.passes else "no"
+    return one.name, *map(_interval, one.attack), *falls, "yes" if one.passes else "no"
 
 
 def key(found: Tuned) -> str:
     """Meaning of the columns of the table."""
     return KEY.format(targets=", ".join(found.targets) or "nothing, since real rows predict no column")
+
+
+def legend(found: Tuned) -> Iterator[str]:
+    """Values of the settings of the last round."""
+    yield from (f"{one.name}: {found.setting(one.name).words}" for one in found.rounds[-1])
 
 
 def sentences(found: Tuned) -> Iterator[str]:
@@ -110,11 +116,10 @@ def write_results(found: Tuned, folder: Path) -> None:
 
 
 def _text(found: Tuned) -> Markup:
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*sentences(found), key(found)])
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*sentences(found), *legend(found), key(found)])
     head = "".join(f"<th>{name}</th>" for name in HEAD)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row(one, found.setting(one.name).words)) + "</tr>"
-        for one in found.rounds[-1]
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row(one)) + "</tr>" for one in found.rounds[-1]
     )
     return Markup(f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
 

@@ -25,6 +25,16 @@ SMALL_LEAF, LARGER = 10, 4
 """People of the smallest leaf, and how many times the default leaf the largest is."""
 DRAWN = 4
 """So many times as many combinations are drawn as are tried: some make no sense, some do the same as others."""
+WORDS = {
+    "anonymize.k": "k {}",
+    "anonymize.suppression_limit": "suppression limit {}",
+    "anonymize.recoding": "{} recoding",
+    "transition.method": "transition {}",
+    "synthesize.generator": "generator {}",
+    "synthesize.min_leaf": "leaves {}",
+    "sample.beta": "{}",
+}
+"""Words for the keys that are varied."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +57,10 @@ class Setting:
     @property
     def words(self) -> str:
         """The values in one line."""
-        shown = (
-            f"{key.rpartition('.')[2]} {'default' if value is None else value}" for key, value in self.values.items()
-        )
+        said = {**self.values}
+        if said.pop("sample.method", None):
+            said["sample.beta"] = f"sample {said['sample.beta']:.0%}"
+        shown = (WORDS[key].format("default" if value is None else value) for key, value in said.items())
         return ", ".join(shown) or "as configured"
 
 
