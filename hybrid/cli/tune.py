@@ -31,6 +31,7 @@ def tune(
     The most useful setting that is expected to pass the policy goes into CONFIG, with the reason as a comment.
     """
     tune_file(config, write, seed=seed, out=out, jobs=jobs, work=work)
+    console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
 
 
 def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> None:
@@ -38,11 +39,10 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
     from rich.table import Table as Grid
 
     from hybrid.base.atomic import write_text
-    from hybrid.base.yaml_document import YamlDocument
     from hybrid.jobs.start import configuration
-    from hybrid.tune import applied
-    from hybrid.tune import tune as tuned
-    from hybrid.tune.page import HEAD, PAGE, key, legend, row, sentences
+    from hybrid.pipeline.draft import Draft
+    from hybrid.tuning import tune as tuned
+    from hybrid.tuning.page import HEAD, PAGE, key, legend, row, sentences
 
     loaded = configuration(config)
     folder = out or work / "tune" / loaded.name
@@ -57,21 +57,20 @@ def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path |
     for sentence in sentences(found):
         console.line("note", sentence)
     console.out.print(f"\n{found.cpu_seconds:,.0f} CPU seconds\npicture  {folder / PAGE}")
-    document = YamlDocument(config.read_text(encoding="utf-8-sig"), str(config))
-    changed = applied(document, found)
-    if changed.text == document.text:
+    draft = Draft.read(config)
+    found.apply(draft)
+    if not draft.difference:
         console.line("ok", f"{config}: nothing to change")
         return
-    console.out.print(document.difference(changed))
+    console.out.print(draft.difference)
     if write is None:
         asks = sys.stdin.isatty() and sys.stderr.isatty()
         write = asks and typer.confirm("write this?", default=True, err=True)
     if write:
-        write_text(config, changed.text)
+        write_text(config, draft.text)
         console.line("ok", f"{config}: written")
     else:
         console.line("note", f"{config}: left as it is", "hybrid tune --write writes it; nothing is tried again")
-    console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
 
 
 GROUP = Group("Data", (tune,))

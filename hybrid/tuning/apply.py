@@ -7,35 +7,34 @@ from typing import Any
 
 from hybrid.base.yaml_document import Path, YamlDocument
 from hybrid.pipeline.overrides import overridden
-from hybrid.tune.page import reason
-from hybrid.tune.tune import Tuned
 
 MARK = "# tune: "
 """Begins the comment; an earlier one is replaced."""
 _WIDTH = 110
 
 
-def applied(document: YamlDocument, found: Tuned) -> YamlDocument:
-    """The document with the chosen values, and the reason above the first of them.
+def applied(document: YamlDocument, values: Mapping[str, Any], reason: str) -> YamlDocument:
+    """The document with chosen values, and the reason above the first of them.
 
     Parameters
     ----------
     document : YamlDocument
         Text of the configuration that was tuned.
-    found : Tuned
-        Outcome of its tune.
+    values : mapping of str to object
+        Values of dotted keys.
+    reason : str
+        One line.
 
     Returns
     -------
     YamlDocument
-        The same one where the configuration is best as it is.
+        The same one without values.
 
     Raises
     ------
     ConfigError
         A value cannot be changed on its own.
     """
-    values = found.chosen.values
     if not values:
         return document
     wanted = overridden(document.content, values)
@@ -49,7 +48,7 @@ def applied(document: YamlDocument, found: Tuned) -> YamlDocument:
     first = min(line for key in values if (line := changed.line_of(tuple(key.split(".")))) is not None)
     lines = changed.text.splitlines(keepends=True)
     indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    said = [f"{indent}{MARK}{part}\n" for part in _wrapped(reason(found))]
+    said = [f"{indent}{MARK}{part}\n" for part in _wrapped(reason)]
     before, after = lines[:first], lines[first:]
     text = "".join([*(one for one in before if not _ours(one)), *said, *(one for one in after if not _ours(one))])
     return YamlDocument(text, document.name)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.analysis.pareto import pareto_front
-from hybrid.tune.measured import Measured
+from hybrid.tuning.measured import Measured
 
 AS_USEFUL = 0.01
 """Settings whose usefulness differs by no more are as useful as each other: the least disclosing is taken."""

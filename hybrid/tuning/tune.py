@@ -27,16 +27,18 @@ from hybrid.pipeline.kept_split import keep_split
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.publication.policy import Policy
+from hybrid.report.charts.page import Figure
 from hybrid.store import StorePlace
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.estimate import estimate
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
 from hybrid.table.split import split
-from hybrid.tune.halving import Choice, Rung, choose, ladder, survivors
-from hybrid.tune.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
-from hybrid.tune.page import write_results
-from hybrid.tune.settings import Setting, settings
+from hybrid.tuning.apply import applied
+from hybrid.tuning.halving import Choice, Rung, choose, ladder, survivors
+from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
+from hybrid.tuning.page import picture, reason, write_results
+from hybrid.tuning.settings import Setting, settings
 
 KIND = "tune"
 _DRAW = 3
@@ -89,6 +91,26 @@ class Tuned:
         """The configuration with the chosen setting."""
         return self.chosen.config
 
+    @property
+    def reason(self) -> str:
+        """Why the setting was chosen, in one line."""
+        return reason(self)
+
+    @property
+    def picture(self) -> Figure:
+        """Disclosure against usefulness of every setting; ``.write(FILE)`` keeps it."""
+        return picture(self)
+
+    def apply(self, draft: Draft) -> None:
+        """Set the chosen values in a draft, with the reason as a comment; it can be undone.
+
+        Raises
+        ------
+        ConfigError
+            A value cannot be changed on its own.
+        """
+        draft.keep(applied(draft.document, self.chosen.values, self.reason))
+
     def __repr__(self) -> str:
         return f"Tuned: {self.chosen.words}; .config runs it"
 
@@ -128,7 +150,7 @@ def tune(
     Returns
     -------
     Tuned
-        ``tuned.config`` is to be run; ``hybrid.tune.applied`` writes it into a file's text.
+        ``tuned.config`` is to be run; ``tuned.apply(draft)`` writes it into a draft.
 
     Raises
     ------

@@ -14,10 +14,10 @@ from markupsafe import Markup
 from hybrid.base.atomic import write_text
 from hybrid.report.charts.figures import FrontierPoint, frontier_chart
 from hybrid.report.charts.page import Figure
-from hybrid.tune.measured import CHANCE, Auc, Measured
+from hybrid.tuning.measured import CHANCE, Auc, Measured
 
 if TYPE_CHECKING:
-    from hybrid.tune.tune import Tuned
+    from hybrid.tuning.tune import Tuned
 
 PAGE, RESULT = "tune.html", "tune.json"
 HEAD = ("setting", "exposed", "random", "prediction", "link", "column", "passes")
@@ -107,6 +107,8 @@ def write_results(found: Tuned, folder: Path) -> None:
         "settings": {one.name: dict(one.values) for one in found.settings},
         "rounds": [[asdict(one) for one in each] for each in found.rounds],
         "chosen": found.choice.chosen.name,
+        "values": dict(found.chosen.values),
+        "reason": reason(found),
         "passing": found.choice.passing,
         "targets": found.targets,
         "people": found.people,
