@@ -1,5 +1,5 @@
 """Settings chosen by use and by attack, on the training people alone."""
 
-from hybrid.tuning.tune import Tuned, tune
+from hybrid.tuning.search import Tuned, tune
 
 __all__ = ["Tuned", "tune"]

@@ -17,7 +17,7 @@ from hybrid.report.charts.page import Figure
 from hybrid.tuning.measured import CHANCE, Auc, Measured
 
 if TYPE_CHECKING:
-    from hybrid.tuning.tune import Tuned
+    from hybrid.tuning.search import Tuned
 
 PAGE, RESULT = "tune.html", "tune.json"
 HEAD = ("setting", "exposed", "random", "prediction", "link", "column", "passes")
