@@ -13,6 +13,8 @@ from hybrid.tuning.measured import Measured
 
 AS_USEFUL = 0.01
 """Settings whose usefulness differs by no more are as useful as each other: the least disclosing is taken."""
+AS_SAFE = 0.02
+"""Settings whose upper ends differ by no more disclose as much as each other: the most useful is taken."""
 
 
 class Rung(NamedTuple):
@@ -96,7 +98,8 @@ class Choice:
 def choose(found: Sequence[Measured]) -> Choice:
     """The most useful setting that is expected to pass; if there is none, the least disclosing.
 
-    Of settings that are as useful as the most useful one (:data:`AS_USEFUL`) the one with the lowest upper end.
+    Of settings that are as useful as the most useful one (:data:`AS_USEFUL`) the one with the lowest upper end. Of
+    those that disclose as much as the least disclosing one (:data:`AS_SAFE`) the most useful.
 
     Parameters
     ----------
@@ -109,7 +112,8 @@ def choose(found: Sequence[Measured]) -> Choice:
         passing_well = [each for each in passing if each.usefulness >= best - AS_USEFUL]
         chosen = min(passing_well, key=lambda each: each.beyond)
     else:
-        chosen = min(found, key=lambda each: each.beyond)
+        least = min(each.beyond for each in found)
+        chosen = max((each for each in found if each.beyond <= least + AS_SAFE), key=lambda each: each.usefulness)
     alike = tuple(each.name for each in found if each is not chosen and _alike(each, chosen))
     return Choice(chosen, tuple(each.name for each in passing), alike)
 

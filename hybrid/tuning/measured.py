@@ -22,7 +22,7 @@ CHANCE = 0.5
 """AUC of a guess."""
 ALLOWED = 0.1
 """Excess over chance that is allowed where the policy has no rule about the attack."""
-ATTACKED = 20
+ATTACKED = 40
 """People whom the attack asks about, at least, of each kind."""
 HELD_OUT = 0.3
 """Share of the training people on whom usefulness is measured."""
