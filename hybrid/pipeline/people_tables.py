@@ -323,7 +323,7 @@ class PeopleTables:
 
     @cached_property
     def split_seed(self) -> int:
-        """Where no seed was given, the one that ``hybrid tune`` kept for this table.
+        """Seed of the split: the given one, or without one that which ``hybrid tune`` kept for this table.
 
         Else under ``split.stable`` one that a kept store remembers for all runs of this name.
         """

@@ -49,7 +49,7 @@ def ladder(pace: float) -> tuple[Rung, ...]:
 
 
 def survivors(found: Sequence[Measured], keep: int) -> list[str]:
-    """Settings that go on: front by front of disclosure and usefulness, in the order of ``found``.
+    """Settings of the next round: front by front of disclosure and usefulness, in the order of ``found``.
 
     Of a front that does not fit as a whole, those spread evenly along it stay, both ends first.
 

@@ -1,4 +1,4 @@
-"""What is measured of a setting, and how the rows of its trials become numbers."""
+"""Measurement of a setting: configurations of its trials, and numbers from their rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Auc:
 
 @dataclass(frozen=True)
 class Falls:
-    """What a table lost, beside real rows: 0 is nothing, 1 all.
+    """Losses of a table beside real rows: 0 is nothing, 1 all.
 
     Parameters
     ----------

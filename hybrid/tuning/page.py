@@ -48,7 +48,7 @@ def legend(found: Tuned) -> Iterator[str]:
 
 
 def sentences(found: Tuned) -> Iterator[str]:
-    """What was chosen, why, and how far the numbers tell settings apart."""
+    """Sentences about the choice, its ground, and its power."""
     yield reason(found)
     last, choice = found.rounds[-1], found.choice
     if not choice.passing:
@@ -76,7 +76,7 @@ def sentences(found: Tuned) -> Iterator[str]:
 
 
 def reason(found: Tuned) -> str:
-    """Why the setting was chosen, in one line without a name of a column."""
+    """Ground of the choice, in one line without a name of a column."""
     one = found.choice.chosen
     exposed, anyone = map(_interval, one.attack)
     chosen = (
@@ -92,11 +92,8 @@ def reason(found: Tuned) -> str:
 
 def picture(found: Tuned) -> Figure:
     """Disclosure against usefulness of every setting, by its last round."""
-    latest = {one.name: one for each in found.rounds for one in each}
-    last = {one.name for one in found.rounds[-1]}
-    points = [_point(one, one.name in last, one.name == found.choice.chosen.name) for one in latest.values()]
     across = "AUC of the attacker who trains again, of the worse of both groups"
-    chart = frontier_chart(points, _allowed(found.choice.chosen), across, "usefulness (1: as the source)")
+    chart = frontier_chart(_points(found), _allowed(found.choice.chosen), across, "usefulness (1: as the source)")
     return Figure((("Disclosure and usefulness", chart),), _text(found))
 
 
@@ -112,7 +109,8 @@ def write_results(found: Tuned, folder: Path) -> None:
         "passing": found.choice.passing,
         "targets": found.targets,
         "people": found.people,
-        "said": list(sentences(found)),
+        "said": [*sentences(found), *legend(found), key(found)],
+        "points": [asdict(one) for one in _points(found)],
     }
     write_text(folder / RESULT, json.dumps(content, ensure_ascii=False, indent=1).replace("NaN", "null") + "\n")
 
@@ -124,6 +122,13 @@ def _text(found: Tuned) -> Markup:
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row(one)) + "</tr>" for one in found.rounds[-1]
     )
     return Markup(f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
+
+
+def _points(found: Tuned) -> list[FrontierPoint]:
+    """All settings, each by its last round."""
+    latest = {one.name: one for each in found.rounds for one in each}
+    last = {one.name for one in found.rounds[-1]}
+    return [_point(one, one.name in last, one.name == found.choice.chosen.name) for one in latest.values()]
 
 
 def _point(one: Measured, decided: bool, chosen: bool) -> FrontierPoint:

@@ -38,7 +38,7 @@ from hybrid.tuning.apply import applied
 from hybrid.tuning.halving import Choice, Rung, choose, ladder, survivors
 from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
 from hybrid.tuning.page import picture, reason, write_results
-from hybrid.tuning.settings import Setting, settings
+from hybrid.tuning.settings import CONFIGURED, Setting, settings
 
 KIND = "tune"
 _DRAW = 3
@@ -47,7 +47,7 @@ _DRAW = 3
 
 @dataclass(frozen=True)
 class Tuned:
-    """What a tune found.
+    """Outcome of a tune.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Tuned:
 
     @property
     def reason(self) -> str:
-        """Why the setting was chosen, in one line."""
+        """Ground of the choice, in one line."""
         return reason(self)
 
     @property
@@ -215,7 +215,7 @@ class _Trials:
     def rounds(
         self, tried: Sequence[Setting], rungs: Sequence[Rung], progress: Progress
     ) -> Iterable[tuple[Measured, ...]]:
-        """Numbers of each round; those that go on are in the next."""
+        """Numbers of each round; survivors and the configured setting are in the next."""
         going, units = list(tried), 0
         whole = sum(_units(rung, min(rung.settings, len(tried))) for rung in rungs)
         for at, rung in enumerate(rungs):
@@ -228,8 +228,9 @@ class _Trials:
             yield found
             units += _units(rung, rung.settings)
             if at + 1 < len(rungs):
-                staying = {"configured", *survivors(found, rungs[at + 1].settings)}
-                going = [one for one in going if one.name in staying and one.name in {each.name for each in found}]
+                others = [each for each in found if each.name != CONFIGURED]
+                staying = {each.name for each in found} & {CONFIGURED, *survivors(others, rungs[at + 1].settings - 1)}
+                going = [one for one in going if one.name in staying]
         progress("tune", whole, whole)
 
     def measured(self, going: Sequence[Setting], at: int, rung: Rung, told: Any) -> tuple[Measured, ...]:

@@ -23,6 +23,8 @@ METHODS = ("tree", "uniform")
 """Transitions, beside the configured one."""
 SMALL_LEAF, LARGER = 10, 4
 """People of the smallest leaf, and how many times the default leaf the largest is."""
+CONFIGURED = "configured"
+"""Name of the setting that the configuration has; it is in every round."""
 DRAWN = 4
 """So many times as many combinations are drawn as are tried: some make no sense, some do the same as others."""
 WORDS = {
@@ -44,9 +46,9 @@ class Setting:
     Parameters
     ----------
     name : str
-        ``configured``, or s01, s02, ...
+        The configured one, or s01, s02, ...
     values : mapping of str to object
-        What differs from the configuration; empty for ``configured``.
+        What differs from the configuration; empty for the configured one.
     config : RunConfig
     """
 
@@ -80,7 +82,7 @@ def settings(config: RunConfig, policy: Policy, people: int, most: int, seed: in
     seed : int
         Decides which combinations are drawn, every level about equally often.
     """
-    here = Setting("configured", {}, config)
+    here = Setting(CONFIGURED, {}, config)
     found, seen = [here], {_identity(config)}
     levels = factors(config, policy, people)
     if not levels:
@@ -99,7 +101,7 @@ def settings(config: RunConfig, policy: Policy, people: int, most: int, seed: in
 
 
 def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]:
-    """What is varied, with the levels of each."""
+    """Factors that are varied, with the levels of each."""
     found: dict[str, Levels] = {}
     options = config.anonymize
     if options is not None and options.generalizes and options.engine == "exact":
