@@ -65,7 +65,7 @@ def sentences(found: Tuned) -> Iterator[str]:
         names = ", ".join(choice.alike)
         yield (
             f"{found.people:,} training people cannot tell settings apart that differ by less than about "
-            f"{_reach(last):.2f} in AUC: between {choice.chosen.name} and {names} the choice is one of chance."
+            f"{_reach(last):.2f} in AUC: between {choice.chosen.name} and {names} the choice may be chance."
         )
     if found.failed:
         yield f"{len(found.failed)} settings could not be measured: rows.jsonl has the reason of each."

@@ -33,7 +33,7 @@ WORDS = {
     "anonymize.recoding": "{} recoding",
     "transition.method": "transition {}",
     "synthesize.generator": "generator {}",
-    "synthesize.min_leaf": "leaves {}",
+    "synthesize.options.min_leaf": "leaves {}",
     "sample.beta": "{}",
 }
 """Words for the keys that are varied."""
@@ -61,7 +61,7 @@ class Setting:
         """The values in one line."""
         said = {**self.values}
         if said.pop("sample.method", None):
-            said["sample.beta"] = f"sample {said['sample.beta']:.0%}"
+            said["sample.beta"] = f"sample {self.config.sample.beta:.0%}"
         shown = (WORDS[key].format("default" if value is None else value) for key, value in said.items())
         return ", ".join(shown) or "as configured"
 
@@ -90,6 +90,8 @@ def settings(config: RunConfig, policy: Policy, people: int, most: int, seed: in
     plan = ComparePlan(base="config", factors=levels, subset=Subset(n=DRAWN * most, seed=seed))
     for each in combinations(plan):
         values = {key: value for key, value in each.settings.items() if _differs(config, key, value)}
+        if each.settings.get("anonymize.recoding") == "local":
+            values.pop("anonymize.suppression_limit", None)  # It leaves nobody out.
         try:
             changed = config.with_values(values)
         except ConfigError:
@@ -117,7 +119,7 @@ def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]
     if not config.draws_persons and not own.is_off:
         leaf = leaf_size(CartOptions(), people)
         found["generator"] = {"configured": {}} | {
-            f"cart, leaves {size or 'default'}": {"synthesize.generator": "cart", "synthesize.min_leaf": size}
+            f"cart, leaves {size or 'default'}": {"synthesize.generator": "cart", "synthesize.options.min_leaf": size}
             for size in (None, SMALL_LEAF, LARGER * leaf)
         }
     if config.sample.method == "none":
@@ -128,7 +130,7 @@ def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]
 def _differs(config: RunConfig, key: str, value: Any) -> bool:
     at: Any = config
     for part in key.split("."):
-        at = getattr(at, part, None)
+        at = at.get(part) if isinstance(at, Mapping) else getattr(at, part, None)
     return bool(at != value)
 
 

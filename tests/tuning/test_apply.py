@@ -17,17 +17,17 @@ anonymize:
 transition: {method: histogram, order: pre, bins: 7}
 synthesize:
   generator: cart   # quick
-  min_leaf: 30
+  options: {min_leaf: 30}
 policy: default
 """
 
 
 def test_values_are_set_and_comments_stay() -> None:
-    values = {"anonymize.k": 10, "synthesize.min_leaf": None, "sample.method": "beta", "sample.beta": 0.5}
+    values = {"anonymize.k": 10, "synthesize.options.min_leaf": None, "sample.method": "beta", "sample.beta": 0.5}
     changed = applied(YamlDocument(TEXT), values, "because it is best")
     content = yaml.safe_load(changed.text)
     assert content["anonymize"] == {"k": 10, "suppression_limit": 0.05}
-    assert content["synthesize"] == {"generator": "cart", "min_leaf": None}
+    assert content["synthesize"] == {"generator": "cart", "options": {"min_leaf": None}}
     assert content["sample"] == {"method": "beta", "beta": 0.5}
     for comment in ("# written by hand", "# as the board decided", "# not proposed: models", "# review", "# quick"):
         assert comment in changed.text
