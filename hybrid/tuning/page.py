@@ -68,11 +68,18 @@ def sentences(found: Tuned) -> Iterator[str]:
             f"{_reach(last):.2f} in AUC: between {choice.chosen.name} and {names} the choice may be chance."
         )
     if found.failed:
-        yield f"{len(found.failed)} settings could not be measured: rows.jsonl has the reason of each."
+        yield f"Settings that could not be measured: {len(found.failed)}. rows.jsonl has the reason of each."
     yield (
-        "These numbers are the best of several on the training people, and about tables of half their number, so a run "
-        "measures anew; its control people were not looked at."
+        "These numbers are the best of several on the training people, and about tables of half their number: a run "
+        "measures anew."
     )
+    if found.has_control:
+        yield (
+            "The control people of a run with the same seed, or the same private zone, were not looked at: its verdict "
+            "is about people without a part in the choice."
+        )
+    else:
+        yield "No control people were set apart: the verdict of a run is about people who had a part in the choice."
 
 
 def reason(found: Tuned) -> str:
@@ -80,12 +87,12 @@ def reason(found: Tuned) -> str:
     one = found.choice.chosen
     exposed, anyone = map(_interval, one.attack)
     chosen = (
-        f"the most useful of {len(found.choice.passing)} settings expected to pass"
+        f"the most useful of those expected to pass ({len(found.choice.passing)})"
         if found.choice.passing
         else "the least disclosing setting, and none is expected to pass"
     )
     return (
-        f"{found.setting(one.name).words}: {chosen}, of {len(found.settings)} tried; AUC {exposed} for the most "
+        f"{found.setting(one.name).words}: {chosen}; tried: {len(found.settings)}; AUC {exposed} for the most "
         f"exposed, {anyone} for random people; usefulness {one.usefulness:.3f}"
     )
 

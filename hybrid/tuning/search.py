@@ -62,6 +62,8 @@ class Tuned:
         Columns whose prediction was measured.
     people : int
         Training people.
+    has_control : bool
+        Whether control people were set apart.
     has_rule : bool
         Whether the policy says what the attack may find out.
     cpu_seconds : float
@@ -74,6 +76,7 @@ class Tuned:
     choice: Choice
     targets: tuple[str, ...]
     people: int
+    has_control: bool
     has_rule: bool
     cpu_seconds: float
 
@@ -166,19 +169,21 @@ def tune(
     inputs = Inputs(single, Recorder(), progress)
     given = single.seed if seed is None else seed
     split_seed = keep_split(zone, single, inputs.table) if given is None else given
-    people = inputs.split(split_seed).train
+    parts = inputs.split(split_seed)
+    people = parts.train
     pipeline = Pipeline(single, split_seed, inputs=Inputs(single, Recorder(), progress, people), judge_power=False)
     pipeline.check()
     mine = int(rng_for(split_seed, "tune").integers(2**31))
     inner = split(
-        people.without_identifiers(),
+        people,
         single.split.model_copy(update={"control": HELD_OUT, "release": 0.0, "rows": None}),
         rng_for(mine, "targets"),
         single.data.person_columns,
         single.data.household_columns,
     )
     assert inner.control is not None
-    targets = predicted(inner.train, inner.control, single, rng_for(mine, "predicted"))
+    held_out = inner.control.without_identifiers()
+    targets = predicted(inner.train.without_identifiers(), held_out, single, rng_for(mine, "predicted"))
     rungs = ladder(_pace(single, people.without_identifiers()))
     tried = settings(single, pipeline.policy, n_persons(people), rungs[0].settings, mine)
     with filled_alone(folder, single.name, KIND, None, None), kept_store(None, folder) as store:
@@ -192,6 +197,7 @@ def tune(
             choose(rounds[-1]),
             tuple(targets),
             n_persons(people),
+            parts.control is not None,
             has_rule(pipeline.policy),
             cpu_seconds() - began,
         )

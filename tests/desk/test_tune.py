@@ -32,7 +32,7 @@ def test_a_choice_is_read_and_taken_into_the_file(own: Own, monkeypatch: pytest.
     values = {"anonymize.k": config.k + 5, "transition.method": "uniform"}
     settings = (Setting("configured", {}, config), Setting("s01", values, config.with_values(values)))
     last = (measured("configured", 0.7, 0.95), measured("s01", 0.55, 0.9))
-    tuned = Tuned(settings, (last,), (), choose(last), ("readmitted",), 420, True, 0.0)
+    tuned = Tuned(settings, (last,), (), choose(last), ("readmitted",), 420, True, True, 0.0)
     assert Path(begun[0][-1]) == found.desk.places.work
     write_results(tuned, found.desk.places.work / TUNE / config.name)
     page = visitor.get("/tune").text
@@ -63,8 +63,10 @@ def test_the_sentences_follow_the_choice(own: Own) -> None:
 
     def said(auc: float, **changes: object) -> str:
         last = (measured("configured", auc, 0.9),)
-        found = Tuned((setting,), (last,), (), choose(last), (), 420, True, 0.0)
+        found = Tuned((setting,), (last,), (), choose(last), (), 420, True, True, 0.0)
         return " ".join(sentences(replace(found, **changes)))  # type: ignore[arg-type]
 
     assert "No setting is expected to pass" in said(0.7) and "No setting" not in said(0.5)
+    assert "not looked at" in said(0.5) and "had a part" not in said(0.5)
+    assert "had a part" in said(0.5, has_control=False) and "not looked at" not in said(0.5, has_control=False)
     assert "has no rule" in said(0.5, has_rule=False) and "has no rule" not in said(0.5)
