@@ -14,6 +14,7 @@ from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.comparison.expand import Configuration
+from hybrid.comparison.results import ROWS, Rows
 from hybrid.comparison.run_trials import collect, filled_alone, kept_store
 from hybrid.comparison.schedule import planned_trials
 from hybrid.comparison.trial import Workplace
@@ -228,8 +229,9 @@ class _Trials:
             found = self.measured(going, at, rung, lambda done, start=units: progress("tune", start + done, whole))
             if not found:
                 raise DataError(
-                    f"none of {len(going)} settings could be measured on {n_persons(self.people):,} training people",
-                    hint=f"{self.folder / 'rows.jsonl'} has the reason of each, under reason",
+                    f"none of {len(going)} settings could be measured on {n_persons(self.people):,} training people: "
+                    f"{self._why() or 'they are too few for the attack'}",
+                    hint=f"hybrid check finds what stops a run; {self.folder / ROWS} has the reason of each setting",
                 )
             yield found
             units += _units(rung, rung.settings)
@@ -255,6 +257,11 @@ class _Trials:
             for i, one in enumerate(going)
         ]
         return tuple(one for one in found if one is not None)
+
+    def _why(self) -> str:
+        """Reason of the first trial that failed; empty if none did."""
+        rows = Rows(self.folder / ROWS).read().values()
+        return next((str(row["reason"]) for row in rows if row["status"] == "failed"), "")
 
     def _about(self, one: Setting, what: str, config: RunConfig) -> Configuration:
         return Configuration(f"{one.name}-{what}", one.values, config, people=self.people)

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import hybrid
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.rng import rng_for
 from hybrid.cli import main
 from hybrid.comparison import local
@@ -108,6 +108,19 @@ def test_by_command_line(
     assert load_config(job).model_dump() == whole.config.model_dump()
 
 
+@pytest.mark.usefixtures("tiny")
+def test_init_tunes_at_once(made: Path, tmp_path: Path, command: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "table").mkdir()
+    frame = pd.read_csv(made.parent / "admissions.csv", dtype=str)
+    frame[["patient_id", "age", "sex", "ward", "readmitted"]].to_csv(tmp_path / "table/people.csv", index=False)
+    assert command("init", tmp_path / "table/people.csv", "--tune") == 0
+    shown, config = capsys.readouterr().out, tmp_path / "table/config.yaml"
+    assert "CPU seconds" in shown and "decide every line marked 'review'" in shown
+    assert (tmp_path / "work/tune/people/tune.html").is_file()
+    assert ("# tune: " in config.read_text()) == (f"{config}: written" in shown)
+    assert load_config(config).name == "people"
+
+
 def test_a_setting_is_written(whole: search.Tuned, job: Path) -> None:
     other = next(one for one in whole.rounds[-1] if one.name != "configured")
     chosen = dataclasses.replace(whole, choice=dataclasses.replace(whole.choice, chosen=other))
@@ -193,6 +206,14 @@ def test_what_is_not_tuned_is_refused(job: Path, tmp_path: Path) -> None:
         hybrid.tune(content(), data=people(), work=tmp_path / "work")
     with pytest.raises(ConfigError, match="nothing to train again"):
         hybrid.tune(job, overrides={"synthesize.generator": "none"}, work=tmp_path / "work")
+
+
+def test_a_table_that_no_setting_fits_has_the_reason(
+    job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hybrid.tuning.settings.factors", lambda *_: {})
+    with pytest.raises(DataError, match=r"none of 1 settings could be measured on 210 training people: .*k"):
+        hybrid.tune(job, seed=3, out=tmp_path / "out", overrides={"anonymize.k": 10_000})
 
 
 @pytest.mark.usefixtures("tiny")
