@@ -51,7 +51,8 @@ def ladder(pace: float) -> tuple[Rung, ...]:
 def survivors(found: Sequence[Measured], keep: int) -> list[str]:
     """Settings of the next round: front by front of disclosure and usefulness, in the order of ``found``.
 
-    Of a front that does not fit as a whole, those spread evenly along it stay, both ends first.
+    Those that lose more than the policy allows come last. Of a front that does not fit as a whole, those spread evenly
+    along it stay, both ends first.
 
     Parameters
     ----------
@@ -60,12 +61,13 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
     keep : int
         How many, 1 or more.
     """
+    is_useful = np.array([each.is_useful for each in found], dtype=bool)
     left = np.ones(len(found), dtype=bool)
     safe = -np.array([each.disclosure for each in found])
     useful = np.array([each.usefulness for each in found])
     chosen: list[int] = []
     while len(chosen) < keep and left.any():
-        at = np.flatnonzero(left)
+        at = np.flatnonzero(left & is_useful if (left & is_useful).any() else left)
         front = at[pareto_front(safe[at], useful[at])]
         room = keep - len(chosen)
         if len(front) > room:
@@ -99,7 +101,8 @@ def choose(found: Sequence[Measured]) -> Choice:
     """The most useful setting that is expected to pass; if there is none, the least disclosing.
 
     Of settings that are as useful as the most useful one (:data:`AS_USEFUL`) the one with the lowest upper end. Of
-    those that disclose as much as the least disclosing one (:data:`AS_SAFE`) the most useful.
+    those that disclose as much as the least disclosing one (:data:`AS_SAFE`) the most useful. A setting that loses more
+    than the policy allows is chosen only where all do.
 
     Parameters
     ----------
@@ -112,8 +115,9 @@ def choose(found: Sequence[Measured]) -> Choice:
         passing_well = [each for each in passing if each.usefulness >= best - AS_USEFUL]
         chosen = min(passing_well, key=lambda each: each.beyond)
     else:
-        least = min(each.beyond for each in found)
-        chosen = max((each for each in found if each.beyond <= least + AS_SAFE), key=lambda each: each.usefulness)
+        kept = [each for each in found if each.is_useful] or list(found)
+        least = min(each.beyond for each in kept)
+        chosen = max((each for each in kept if each.beyond <= least + AS_SAFE), key=lambda each: each.usefulness)
     alike = tuple(each.name for each in found if each is not chosen and _alike(each, chosen))
     return Choice(chosen, tuple(each.name for each in passing), alike)
 

@@ -18,6 +18,8 @@ from hybrid.table import Role, Table
 
 EXPOSED, RANDOM = ATTACK = ("membership_pool", "membership_pool_random")
 """Metrics of the attacker who trains again: on the people least like others, and on random people."""
+USE = ("tstr", "lost_link", "lost_column")
+"""Metrics of usefulness, in the order of :class:`Falls`."""
 CHANCE = 0.5
 """AUC of a guess."""
 ALLOWED = 0.1
@@ -83,12 +85,15 @@ class Measured:
         Means over the draws.
     error : float
         Standard error of the mean fall over the draws; NaN of a single one.
+    is_useful : bool
+        Whether no fall is beyond what the policy allows.
     """
 
     name: str
     attack: tuple[Auc, Auc]
     falls: Falls
     error: float = math.nan
+    is_useful: bool = True
 
     @property
     def disclosure(self) -> float:
@@ -102,8 +107,8 @@ class Measured:
 
     @property
     def passes(self) -> bool:
-        """True if both intervals end within what is allowed."""
-        return self.beyond <= 0
+        """True if both intervals end within what is allowed, and no fall is beyond it."""
+        return self.beyond <= 0 and self.is_useful
 
     @property
     def usefulness(self) -> float:
@@ -129,7 +134,8 @@ class Measured:
         means = np.array([[one.prediction, one.link, one.column] for one in each]).mean(axis=0)
         wholes = np.array([one.mean for one in each])
         error = float(wholes.std(ddof=1) / math.sqrt(len(wholes))) if len(wholes) > 1 else math.nan
-        return cls(name, (found[0], found[1]), Falls(*map(float, means)), error)
+        useful = all(float(mean) <= most for mean, most in zip(means, most_lost(policy), strict=True))
+        return cls(name, (found[0], found[1]), Falls(*map(float, means)), error, useful)
 
 
 def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig:
@@ -143,9 +149,7 @@ def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig
 
 def used_config(config: RunConfig, targets: Sequence[str]) -> RunConfig:
     """Configuration of the trial whose usefulness is measured on training people that it held out."""
-    return _alone(
-        config, HELD_OUT, {"metrics": ("tstr", "lost_link", "lost_column"), "retrain": None, "targets": tuple(targets)}
-    )
+    return _alone(config, HELD_OUT, {"metrics": USE, "retrain": None, "targets": tuple(targets)})
 
 
 def _alone(config: RunConfig, control: float, evaluate: Mapping[str, Any]) -> RunConfig:
@@ -190,6 +194,14 @@ def allowed(metric: str, policy: Policy) -> float:
     found = [(rule.compare, rule.block if rule.review is None else rule.review) for rule in rules]
     limits = [limit + (CHANCE if compare == "excess" else 0.0) for compare, limit in found if limit is not None]
     return min(limits, default=CHANCE + ALLOWED)
+
+
+def most_lost(policy: Policy) -> tuple[float, ...]:
+    """Largest fall of prediction, link and column that a policy passes; 1 where it has no rule."""
+    return tuple(
+        min((abs(rule.review) for rule in policy.rules if rule.metric == name and rule.review is not None), default=1.0)
+        for name in USE
+    )
 
 
 def has_rule(policy: Policy) -> bool:

@@ -27,7 +27,7 @@ KEY = (
     "like others and of random people; .5 is a guess, in brackets the 95 % interval. "
     "prediction, link, column: what the table lost, 0 is nothing: the mean score of models that predict {targets}; the "
     "largest fall of a link of two columns; the largest share of a column that moved. "
-    "passes: whether both intervals end within what the policy asks."
+    "passes: whether both intervals end within what the policy asks, and none of the losses is beyond it."
 )
 
 

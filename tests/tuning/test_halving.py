@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -80,6 +81,15 @@ def test_without_one_that_passes_the_least_disclosing() -> None:
     choice = choose(found)
     assert choice.chosen.name == "c" and choice.passing == ()  # .015 above b, which is no difference
     assert choose([*found, measured("d", 0.61, 0.6)]).chosen.name == "d"
+
+
+def test_a_useless_table_is_not_chosen_for_hiding_everybody() -> None:
+    useless = replace(measured("useless", 0.50, 0.65), is_useful=False)
+    assert not useless.passes
+    found = [useless, measured("leaks", 0.62, 0.97), measured("more", 0.70, 0.99)]
+    assert choose(found).chosen.name == "leaks" and choose(found).passing == ()
+    assert choose([useless]).chosen.name == "useless"
+    assert survivors(found, 2) == ["leaks", "more"] and survivors(found, 3) == ["useless", "leaks", "more"]
 
 
 def test_an_upper_end_at_the_limit_passes() -> None:
