@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.certificate import Acceptance
     from hybrid.table import Schema, Table
+    from hybrid.tuning import Tuned, tune
 
 _HOME = {
     "guess": "hybrid.pipeline.draft",
@@ -37,6 +38,7 @@ _HOME = {
     "audit_files": "hybrid.jobs.audit",
     "audit_folders": "hybrid.jobs.linked_audit",
     "compare": "hybrid.comparison",
+    "tune": "hybrid.tuning",
     "evaluate": "hybrid.evaluation",
     "load_config": "hybrid.pipeline.config",
     "RunConfig": "hybrid.pipeline.config",
@@ -44,6 +46,7 @@ _HOME = {
     "LinkedConfig": "hybrid.linked.config",
     "Pipeline": "hybrid.pipeline.pipeline",
     "LinkedRun": "hybrid.linked.run",
+    "Tuned": "hybrid.tuning",
     "Acceptance": "hybrid.publication.certificate",
     "Hierarchy": "hybrid.hierarchy",
     "Schema": "hybrid.table",
@@ -58,6 +61,7 @@ __all__ = [
     "audit_files",
     "audit_folders",
     "compare",
+    "tune",
     "evaluate",
     "load_config",
     "RunConfig",
@@ -65,6 +69,7 @@ __all__ = [
     "LinkedConfig",
     "Pipeline",
     "LinkedRun",
+    "Tuned",
     "Acceptance",
     "Hierarchy",
     "Schema",

@@ -20,6 +20,7 @@ from hybrid.cli.terminal import styled
 
 MODULES = (
     "data",
+    "tune",
     "tour",
     "run",
     "releases",

@@ -9,7 +9,8 @@ import typer
 
 from hybrid.cli import console
 from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Settings, StorePath, overrides
+from hybrid.cli.options import ConfigPath, Settings, StorePath, Work, overrides
+from hybrid.cli.tune import tune_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -176,6 +177,8 @@ def init(
     tables: Annotated[
         list[str] | None, typer.Option("--table", metavar="TABLE", help="Only these linked tables; default: all.")
     ] = None,
+    tune: Annotated[bool, typer.Option("--tune", help="Choose the settings at once, as hybrid tune does.")] = False,
+    work: Work = Path("work"),
 ) -> None:
     """Guess a starter config and hierarchies from a table or linked tables.
 
@@ -199,6 +202,8 @@ def init(
         notes = links.notes
     for note in notes:
         console.line("note", note)
+    if tune:
+        tune_file(target, write=True, seed=None, out=None, jobs=1, work=work)
     console.line("ok", f"{target}: read it, and decide every line marked 'review'")
     console.out.print(f"\nnext: hybrid check {target}")
 

@@ -18,6 +18,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.comparison.plan import ComparePlan, Constraint, Subset
 from hybrid.comparison.research import research_problem, without_research_order
 from hybrid.pipeline.config import RunConfig, configured
+from hybrid.table import Table
 
 MOST = 100_000
 """More combinations than this are refused without a subset."""
@@ -49,6 +50,8 @@ class Configuration:
     config: RunConfig | None
     problem: str = ""
     research_order: tuple[str, ...] = ()
+    people: Table | None = None
+    """The table in the place of the configuration's own, already read; None: that is read."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,9 @@ class Expansion:
 
 
 @dataclass(frozen=True)
-class _Combination:
+class Combination:
+    """One level of every factor: their positions and names, and the keys that they set."""
+
     order: tuple[int, ...]
     factors: dict[str, Any]
     settings: dict[str, Any]
@@ -98,10 +103,10 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
     base = folder / plan.base
     content = read_yaml(base)
     configured(content, plan.set, base)
-    kept: list[tuple[_Combination, RunConfig | None, str, tuple[str, ...]]] = []
+    kept: list[tuple[Combination, RunConfig | None, str, tuple[str, ...]]] = []
     left_out: list[LeftOut] = []
-    seen: dict[str, _Combination] = {}
-    for combination in _combinations(plan):
+    seen: dict[str, Combination] = {}
+    for combination in combinations(plan):
         settings, order = without_research_order(plan, combination.settings)
         config, problem = _configured(content, settings, base, order)
         reason = _dropped(plan.constraints, combination, config, content)
@@ -136,11 +141,12 @@ def shown(value: Any) -> Any:
     return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000).strip()
 
 
-def _combinations(plan: ComparePlan) -> Iterator[_Combination]:
+def combinations(plan: ComparePlan) -> Iterator[Combination]:
+    """All combinations of a plan's levels in its order, or those of its subset, which come in random order."""
     if plan.configurations:
         for i, settings in enumerate(plan.configurations):
             factors = {name: settings.get(name) for name in plan.factor_names}
-            yield _Combination((i,), factors, plan.set | settings)
+            yield Combination((i,), factors, plan.set | settings)
         return
     levels = {
         factor: list(values.items()) if isinstance(values, dict) else [(value, {factor: value}) for value in values]
@@ -157,7 +163,7 @@ def _combinations(plan: ComparePlan) -> Iterator[_Combination]:
         settings = dict(plan.set)
         for _, changes in chosen:
             settings |= changes
-        yield _Combination(order, dict(zip(levels, (name for name, _ in chosen), strict=True)), settings)
+        yield Combination(order, dict(zip(levels, (name for name, _ in chosen), strict=True)), settings)
 
 
 def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
@@ -195,7 +201,7 @@ def _configured(
 
 
 def _dropped(
-    constraints: Sequence[Constraint], combination: _Combination, config: RunConfig | None, content: Mapping[str, Any]
+    constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
 ) -> str:
     """The reason of the first constraint whose conditions all hold.
 
@@ -237,7 +243,7 @@ def _identity(config: RunConfig) -> str:
     return fingerprint(config.model_copy(update={"sample": config.sample.effective}))
 
 
-def _same(combination: _Combination, earlier: _Combination) -> str:
+def _same(combination: Combination, earlier: Combination) -> str:
     differing = [name for name, value in combination.factors.items() if value != earlier.factors[name]]
     like = ", ".join(f"{name} = {shown(earlier.factors[name])}" for name in differing)
     return f"the same run as with {like}: the difference has no effect" if differing else "listed twice"

@@ -72,6 +72,8 @@ def schedule(plan: ComparePlan, folder: Path) -> Schedule:
 def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -> tuple[Planned, ...]:
     """Trials of configurations and seeds, with the keys of all stages.
 
+    Configurations with a table already read must share it.
+
     Parameters
     ----------
     pairs : iterable of (Configuration, int)
@@ -96,7 +98,9 @@ def trials(plan: ComparePlan, folder: Path) -> list[Trial]:
 def _trial(configuration: Configuration, seed: int) -> Trial:
     factors = {name: shown(value) for name, value in configuration.factors.items()}
     order = configuration.research_order
-    return Trial(configuration.name, factors, seed, configuration.config, configuration.problem, order)
+    return Trial(
+        configuration.name, factors, seed, configuration.config, configuration.problem, order, configuration.people
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     trial, config = _trial(configuration, seed), configuration.config
     if config is None:
         return Planned(trial, fingerprint(trial.head, trial.problem), {}, "")
-    pipeline = Pipeline(config, seed, judge_power=False)
+    pipeline = trial.pipeline()
     source = _source(config)
     if source in read.data:
         pipeline.data_fingerprint = read.data[source]

@@ -16,14 +16,18 @@ from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, STAGES, printed_colu
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import silent
 from hybrid.base.scratch import scratch
 from hybrid.comparison.research import PROMISE, REFUSED, evaluate_anonymized_last
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store, StorePlace
+from hybrid.table import Table
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,14 @@ class Trial:
     """Then, why."""
     research_order: tuple[str, ...] = ()
     """Order of stages that no release may have; empty: that of the configuration."""
+    people: Table | None = None
+    """The table in the place of the configuration's own, already read; None: that is read."""
+
+    def pipeline(self, store: Store | None = None) -> Pipeline:
+        """The run of this configuration, which is valid."""
+        assert self.config is not None
+        given = None if self.people is None else Inputs(self.config, Recorder(), silent, self.people)
+        return Pipeline(self.config, seed=self.seed, store=store, inputs=given, judge_power=False)
 
     @property
     def folder(self) -> str:
@@ -85,7 +97,7 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
     if trial.research_order:
         return _research_trial(trial, trial.config, store)
     try:
-        pipeline = Pipeline(trial.config, seed=trial.seed, store=store, judge_power=False)
+        pipeline = trial.pipeline(store)
         pipeline.check()
         metrics = metric_columns(pipeline.evaluation)
         verdict, promise = pipeline.verdict.status, pipeline.promise

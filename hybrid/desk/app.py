@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hybrid.base.errors import HybridError
-from hybrid.desk import columns, constraints, decisions, hierarchies, releases, results, runs, trade_off
+from hybrid.desk import columns, constraints, decisions, hierarchies, releases, results, runs, trade_off, tune
 from hybrid.desk.desk import LANGUAGE_COOKIE, Desk
 from hybrid.desk.guard import ENTRY, STYLE, Guard, entered
 from hybrid.desk.texts import LANGUAGES
@@ -84,6 +84,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             *runs.routes(desk),
             *releases.routes(desk),
             *trade_off.routes(desk),
+            *tune.routes(desk),
             *results.routes(desk),
         ],
         exception_handlers={HybridError: known, 404: missing, 405: missing},

@@ -17,6 +17,8 @@ from hybrid.jobs.run import new_folder
 
 TRADE_OFF = "trade-off"
 """Name of the search of the trade-off among what was started; runs have a time in theirs."""
+TUNE = "tune"
+"""Name of the choice of settings among them."""
 _LINES = 12
 _SECONDS = 10
 

@@ -381,6 +381,18 @@ class RunConfig(Options):
         named = {name: column.hierarchy for name, column in self.data.columns.items() if column.hierarchy is not None}
         return {name: self._described.get(path, self.path(path)) for name, path in named.items()}
 
+    def with_values(self, values: Mapping[str, Any]) -> RunConfig:
+        """Copy of the configuration with other values for dotted keys, about the same files and tables.
+
+        Raises
+        ------
+        ConfigError
+            The values are wrong, or contradict the others.
+        """
+        changed = parse_config(overridden(self.model_dump(mode="json", exclude_unset=True), values))
+        changed._folder, changed._frame, changed._described = self._folder, self._frame, self._described
+        return changed
+
     def with_hierarchies(self, described: Mapping[str, HierarchySource]) -> RunConfig:
         """Copy of the configuration with hierarchies in memory.
 

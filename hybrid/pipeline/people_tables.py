@@ -26,6 +26,7 @@ from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.filtering import control_halves
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.kept_split import kept_split
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
 from hybrid.pipeline.removal import without_unusual
 from hybrid.pipeline.stages import PROTECT
@@ -322,13 +323,19 @@ class PeopleTables:
 
     @cached_property
     def split_seed(self) -> int:
-        """Under ``split.stable`` without a seed.
+        """Seed of the split: the given one, or without one that which ``hybrid tune`` kept for this table.
 
-        One that a kept store remembers for all runs of this name.
+        Else under ``split.stable`` one that a kept store remembers for all runs of this name.
         """
         if self.origin is not None:
             return self.origin.split_seed
-        if self._given_seed is not None or not self.config.split.stable:
+        if self._given_seed is not None:
+            return self.seed
+        if self.ledger_dir is not None and not is_pushed_down(self.config):
+            tuned = kept_split(self.ledger_dir, self.config, self.inputs.table)
+            if tuned is not None:
+                return tuned
+        if not self.config.split.stable:
             return self.seed
         return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)
 

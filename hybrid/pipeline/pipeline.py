@@ -75,8 +75,9 @@ class Pipeline(Tables):
     origin : Origin, optional
         Seeds of an earlier run, whose kept model draws: nothing is trained.
     ledger_dir : Path, optional
-        The private zone whose ledger pays each draw under ``privacy.mode: dp``. Not given: the table holds no real
-        record, or the draw is a part of an evaluation, and nothing is paid.
+        The private zone, whose ledger pays each draw under ``privacy.mode: dp``, and which keeps the split that
+        settings were chosen by. Not given: the table holds no real record, or the draw is a part of an evaluation, and
+        nothing is paid.
 
     Raises
     ------

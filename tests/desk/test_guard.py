@@ -22,7 +22,7 @@ from tests.desk.open_desk import Answer, OpenDesk, Visitor, opened
 
 SCREENS = (
     "/", "/columns", "/column/age", "/changes", "/check", "/runs", "/runs/first", "/releases", "/trade-off",
-    "/comparisons", "/laboratories",
+    "/tune", "/comparisons", "/laboratories",
 )  # fmt: skip
 
 
@@ -293,6 +293,7 @@ HOSTILE_FORMS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/changes/set", {"key": "." * 2_000, "value": "1"}),
     ("/columns/identifiers", {"identifiers": "../x"}),
     ("/trade-off/use", {"k": "5", "limit": "nan"}),
+    ("/tune/use", {"reason": "none was given"}),
 )
 
 

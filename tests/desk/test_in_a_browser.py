@@ -164,6 +164,7 @@ def test_five_walks_by_keyboard_and_every_screen_for_everybody(
         screens += ["/columns/constraints", "/changes", "/check", "/runs", "/runs/first", "/releases", release]
         screens += [
             "/trade-off",
+            "/tune",
             "/comparisons",
             "/laboratories",
             "/side-by-side",

@@ -7,6 +7,7 @@ figure needs colour to be read. Sizes are in CSS pixels at natural size.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import get_args
@@ -199,6 +200,45 @@ def loss_chart(losses: Sequence[Loss]) -> Markup:
         style = "synthetic-line" if at == 0 else "second-line"
         parts.append(svg.path(steps, style, f"{loss.name}: {last:.4g} at the end"))
     return Markup(svg.figure(width, height + 20, parts, "Loss while training"))
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """One setting: success of an attack with its interval, and usefulness."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    useful: float
+    decided: bool = True
+    """Whether it was among the last, which are drawn with their intervals and names."""
+    chosen: bool = False
+
+
+def frontier_chart(points: Sequence[FrontierPoint], allowed: float, across: str, upwards: str) -> Markup:
+    """Usefulness against disclosure; the chosen setting is filled, what is allowed a dashed line."""
+    width, height, left = 560.0, 260.0, 46.0
+    ends = [end for one in points for end in ((one.low, one.high) if one.decided else (one.value,))]
+    to_x, x_ticks = _scale(np.array([*ends, allowed]), left, width - 10)
+    to_y, y_ticks = _scale(np.array([one.useful for one in points]), height, 24)
+    parts = [svg.line(left, height, width, height, "axis")]
+    parts += [svg.text(to_x(at), height + 15, f"{at:.2f}", "tick", text_anchor="middle") for at in x_ticks]
+    for tick in y_ticks:
+        parts.append(svg.line(left, to_y(tick), width, to_y(tick), "grid"))
+        parts.append(svg.text(left - 6, to_y(tick) + 4, f"{tick:.2f}", "tick", text_anchor="end"))
+    parts.append(svg.line(to_x(allowed), 18, to_x(allowed), height, "limit"))
+    parts.append(svg.text(to_x(allowed) - 5, 24, "allowed", "tick", text_anchor="end"))
+    for one in sorted(points, key=lambda one: (one.decided, one.chosen)):
+        x, y = to_x(one.value), to_y(one.useful)
+        title = f"{one.name}: {one.value:.3f} ({one.low:.3f} to {one.high:.3f}), usefulness {one.useful:.3f}"
+        if one.decided:
+            parts.append(svg.line(to_x(one.low), y, to_x(one.high), y, "whisker"))
+            parts.append(svg.text(x, y - 9, one.name, "label", text_anchor="middle"))
+        parts.append(svg.circle(x, y, 5 if one.decided else 3, "synthetic" if one.chosen else "hollow", title))
+    parts.append(svg.text(0, 10, upwards, "tick"))
+    parts.append(svg.text((left + width) / 2, height + 32, across, "tick", text_anchor="middle"))
+    return Markup(svg.figure(width, height + 38, parts, f"{upwards} against {across}"))
 
 
 INTERVAL_WIDTH = 150.0

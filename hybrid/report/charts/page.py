@@ -12,6 +12,8 @@ from markupsafe import Markup
 
 from hybrid.base.atomic import write_text
 
+LEGEND = Markup("<p>Bars: real. Diamonds and lines: synthetic.</p>")
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -24,6 +26,8 @@ class Figure:
     """
 
     charts: tuple[tuple[str, Markup], ...]
+    text: Markup = LEGEND
+    """What stands before them."""
 
     def __repr__(self) -> str:
         return f"Figure: {', '.join(title for title, _ in self.charts)}; .write(FILE) keeps it as HTML"
@@ -33,8 +37,7 @@ class Figure:
             f"<figure><figcaption>{escape(title)}</figcaption>{chart or 'too few records'}</figure>"
             for title, chart in self.charts
         )
-        legend = "<p>Bars: real. Diamonds and lines: synthetic.</p>"
-        return f'<div class="hybrid-figure"><style>{_style()}</style>{legend}{cards}</div>'
+        return f'<div class="hybrid-figure"><style>{_style()}</style>{self.text}{cards}</div>'
 
     def write(self, path: Path | str) -> None:
         """Write the charts as one HTML file that loads nothing.

@@ -1,0 +1,92 @@
+"""Screen of the tune: settings chosen by use and by attack."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from hybrid.base.errors import ConfigError
+from hybrid.base.yaml_document import flow
+from hybrid.desk.charts import Dot, scatter_chart
+from hybrid.desk.desk import Desk, command, form
+from hybrid.desk.editor import state_of
+from hybrid.desk.runner import TUNE
+from hybrid.desk.tables import AnyDraft
+from hybrid.tuning.apply import applied
+from hybrid.tuning.page import RESULT
+
+
+def routes(desk: Desk) -> list[Route]:
+    """Pages and actions of the screen."""
+
+    def folder() -> Path:
+        return desk.places.work / TUNE / desk.own_editor.read().config.name
+
+    def kept() -> dict[str, Any] | None:
+        """Results of the last tune of this name."""
+        try:
+            found = json.loads((folder() / RESULT).read_text(encoding="utf-8"))
+            return found if {"values", "reason", "said", "points"} <= set(found) else None
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def words() -> list[str]:
+        return [TUNE, str(desk.own_editor.path), "--no-write", "--work", str(desk.places.work)]
+
+    def shown(request: Request) -> Response:
+        editor = desk.own_editor
+        draft, found = editor.read(), kept()
+        return desk.page(
+            request,
+            "tune.html",
+            found=found,
+            chart=Markup() if found is None else _chart(found),
+            here=found is not None and all(draft[key] == value for key, value in found["values"].items()),
+            run=desk.runner.started.get(TUNE),
+            state=state_of(draft),
+            can_undo=editor.can_undo,
+            command=command(*words()),
+        )
+
+    def start(request: Request) -> Response:
+        desk.runner.begin(TUNE, words())
+        return desk.done(request, "/tune", command(*words()))
+
+    def cancel(request: Request) -> Response:
+        desk.runner.cancel(TUNE)
+        return desk.done(request, "/tune", "")
+
+    def use(request: Request) -> Response:
+        editor, found = desk.own_editor, kept()
+        state, reason = form(request, "state", "reason")
+        if found is None or found["reason"] != reason:
+            raise ConfigError("there is no such choice", hint="tune again")
+
+        def action(draft: AnyDraft) -> None:
+            draft.keep(applied(draft.document, found["values"], reason))
+
+        editor.change(state, action)
+        changes = [f"{key}={flow(value)}" for key, value in found["values"].items()]
+        return desk.done(request, "/changes", command("edit", editor.path, *changes))
+
+    return [
+        Route("/tune", shown),
+        Route("/tune/start", start, methods=["POST"]),
+        Route("/tune/cancel", cancel, methods=["POST"]),
+        Route("/tune/use", use, methods=["POST"]),
+    ]
+
+
+def _chart(found: dict[str, Any]) -> Markup:
+    """Usefulness against disclosure, by the last round of each setting."""
+    dots = [
+        Dot(one["name"], one["value"], one["useful"], filled=one["chosen"], named=one["decided"])
+        for one in found["points"]
+    ]
+    return scatter_chart(dots, "AUC (.5: a guess)", "usefulness (1: as the source)")

@@ -1,0 +1,225 @@
+"""Measurement of a setting: configurations of its trials, and numbers from their rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from hybrid.evaluation import EvaluateOptions, evaluate
+from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.options import RetrainOptions
+from hybrid.pipeline.config import RunConfig
+from hybrid.publication.policy import Policy
+from hybrid.table import Role, Table
+
+EXPOSED, RANDOM = ATTACK = ("membership_pool", "membership_pool_random")
+"""Metrics of the attacker who trains again: on the people least like others, and on random people."""
+USE = ("tstr", "lost_link", "lost_column")
+"""Metrics of usefulness, in the order of :class:`Falls`."""
+CHANCE = 0.5
+"""AUC of a guess."""
+ALLOWED = 0.1
+"""Excess over chance that is allowed where the policy has no rule about the attack."""
+ATTACKED = 40
+"""People whom the attack asks about, at least, of each kind."""
+HELD_OUT = 0.3
+"""Share of the training people on whom usefulness is measured."""
+MOST_TARGETS = 5
+"""Columns that are predicted, at most, where no target is declared."""
+SIGNAL = 0.1
+"""AUC beyond .5, or R squared, from which real rows predict a column well."""
+
+
+@dataclass(frozen=True)
+class Auc:
+    """Success of the attack, .5: a guess; its interval, and the highest that the policy allows."""
+
+    value: float
+    low: float
+    high: float
+    allowed: float
+
+    @property
+    def beyond(self) -> float:
+        """Upper end beyond what is allowed; 0 or less: expected to pass."""
+        return self.high - self.allowed
+
+
+@dataclass(frozen=True)
+class Falls:
+    """Losses of a table beside real rows: 0 is nothing, 1 all.
+
+    Parameters
+    ----------
+    prediction : float
+        Mean over the targets of the score of models of real rows less that of models of the table.
+    link, column : float
+        Largest fall of a link, and largest share of a column that moved, beyond what two halves of the source show.
+    """
+
+    prediction: float
+    link: float
+    column: float
+
+    @property
+    def mean(self) -> float:
+        """Mean of the three."""
+        return (self.prediction + self.link + self.column) / 3
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Numbers of one setting.
+
+    Parameters
+    ----------
+    name : str
+        Of the setting.
+    attack : tuple of Auc
+        On the most exposed, and on random people.
+    falls : Falls
+        Means over the draws.
+    error : float
+        Standard error of the mean fall over the draws; NaN of a single one.
+    is_useful : bool
+        Whether no fall is beyond what the policy allows.
+    """
+
+    name: str
+    attack: tuple[Auc, Auc]
+    falls: Falls
+    error: float = math.nan
+    is_useful: bool = True
+
+    @property
+    def disclosure(self) -> float:
+        """AUC where it is farther beyond what is allowed."""
+        return max(self.attack, key=lambda each: each.value - each.allowed).value
+
+    @property
+    def beyond(self) -> float:
+        """Upper end of the worse interval beyond what is allowed."""
+        return max(each.beyond for each in self.attack)
+
+    @property
+    def passes(self) -> bool:
+        """True if both intervals end within what is allowed, and no fall is beyond it."""
+        return self.beyond <= 0 and self.is_useful
+
+    @property
+    def usefulness(self) -> float:
+        """1 less the mean of the falls."""
+        return 1 - self.falls.mean
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        attacked: Mapping[str, Any],
+        used: Sequence[Mapping[str, Any]],
+        targets: Mapping[str, float],
+        policy: Policy,
+    ) -> Self | None:
+        """Read the rows of a setting's trials; None where one failed or the attack could not be made."""
+        if any(row["status"] != "ok" for row in (attacked, *used)):
+            return None
+        found = [_auc(attacked, metric, policy) for metric in ATTACK]
+        if found[0] is None or found[1] is None:
+            return None
+        each = [_falls(row, targets) for row in used]
+        means = np.array([[one.prediction, one.link, one.column] for one in each]).mean(axis=0)
+        wholes = np.array([one.mean for one in each])
+        error = float(wholes.std(ddof=1) / math.sqrt(len(wholes))) if len(wholes) > 1 else math.nan
+        useful = all(float(mean) <= most for mean, most in zip(means, most_lost(policy), strict=True))
+        return cls(name, (found[0], found[1]), Falls(*map(float, means)), error, useful)
+
+
+def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig:
+    """Configuration of the trial that the attacker trains again, of all training people."""
+    own = config.evaluate.retrain or RetrainOptions()
+    share = max(own.share, min(ATTACKED / people, 0.5))
+    again = own.model_copy(update={"halves": trainings, "share": share, "stages": ("synthetic",), "seconds": None})
+    control = HELD_OUT if config.synthesize.filter is not None else 0.0
+    return _alone(config, control, {"metrics": ATTACK, "retrain": again})
+
+
+def used_config(config: RunConfig, targets: Sequence[str]) -> RunConfig:
+    """Configuration of the trial whose usefulness is measured on training people that it held out."""
+    return _alone(config, HELD_OUT, {"metrics": USE, "retrain": None, "targets": tuple(targets)})
+
+
+def _alone(config: RunConfig, control: float, evaluate: Mapping[str, Any]) -> RunConfig:
+    alone = {"original": False, "baseline": False, "power": False, "also": (), "seconds": {}}
+    changes = {
+        "split": config.split.model_copy(update={"control": control, "release": 0.0, "rows": None}),
+        "evaluate": config.evaluate.model_copy(update=alone | dict(evaluate)),
+    }
+    return config.model_copy(update=changes)
+
+
+def predicted(train: Table, held_out: Table, config: RunConfig, rng: np.random.Generator) -> dict[str, float]:
+    """Columns whose prediction is measured, each with the score of models of real rows beyond chance.
+
+    The targets; where none is declared, the columns that real rows predict best, of those that they predict well.
+    """
+    declared = config.evaluate.targets or tuple(train.schema.targets)
+    names = declared or tuple(column.name for column in train.schema.columns if column.role is not Role.WEIGHT)
+    asked = EvaluateOptions(metrics=("tstr",), targets=names)
+    found = evaluate(train, held_out, {"original": train}, asked, rng).of_stage("tstr", "original")
+    signal = {
+        metric.column or "": metric.outcome.value - (CHANCE if metric.outcome.details["score"] == "auc" else 0.0)
+        for metric in found
+        if isinstance(metric.outcome, Measure)
+    }
+    if declared:
+        return signal
+    best = sorted((name for name in signal if signal[name] >= SIGNAL), key=lambda name: -signal[name])
+    return {name: signal[name] for name in best[:MOST_TARGETS]}
+
+
+def _auc(row: Mapping[str, Any], metric: str, policy: Policy) -> Auc | None:
+    name = f"synthetic.{metric}"
+    if row.get(name) is None:
+        return None
+    return Auc(row[name], row[f"{name}_low"], row[f"{name}_high"], allowed(metric, policy))
+
+
+def allowed(metric: str, policy: Policy) -> float:
+    """Highest AUC that a policy passes."""
+    rules = [rule for rule in policy.rules if rule.metric == metric and rule.stage == "synthetic"]
+    found = [(rule.compare, rule.block if rule.review is None else rule.review) for rule in rules]
+    limits = [limit + (CHANCE if compare == "excess" else 0.0) for compare, limit in found if limit is not None]
+    return min(limits, default=CHANCE + ALLOWED)
+
+
+def most_lost(policy: Policy) -> tuple[float, ...]:
+    """Largest fall of prediction, link and column that a policy passes; 1 where it has no rule."""
+    return tuple(
+        min((abs(rule.review) for rule in policy.rules if rule.metric == name and rule.review is not None), default=1.0)
+        for name in USE
+    )
+
+
+def has_rule(policy: Policy) -> bool:
+    """True if a policy says what the attack may find out."""
+    return any(rule.metric in ATTACK for rule in policy.rules)
+
+
+def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> Falls:
+    prediction = [_lost(row, f"synthetic.tstr.{name}", signal) for name, signal in targets.items()]
+    beyond = [
+        max((row.get(name) or 0.0) - max(row.get(f"{name}_reference") or 0.0, 0.0), 0.0)
+        for name in ("synthetic.lost_link", "synthetic.lost_column")
+    ]
+    return Falls(float(np.mean(prediction)) if prediction else 0.0, *beyond)
+
+
+def _lost(row: Mapping[str, Any], name: str, signal: float) -> float:
+    """Fall of a score; all of the signal where no model of the table could be made."""
+    if row.get(name) is None:
+        return signal
+    return min(float(row[f"{name}_reference"] - row[name]), signal)

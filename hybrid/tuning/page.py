@@ -1,0 +1,157 @@
+"""Results of a tune in words, as a page and as JSON: aggregates of the training people, no value of a person."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from hybrid.base.atomic import write_text
+from hybrid.report.charts.figures import FrontierPoint, frontier_chart
+from hybrid.report.charts.page import Figure
+from hybrid.tuning.measured import CHANCE, Auc, Measured
+
+if TYPE_CHECKING:
+    from hybrid.tuning.search import Tuned
+
+PAGE, RESULT = "tune.html", "tune.json"
+HEAD = ("setting", "exposed", "random", "prediction", "link", "column", "passes")
+"""Columns of the table of settings."""
+KEY = (
+    "exposed, random: how well an attacker who can train the generator again finds out who was in, of the people least "
+    "like others and of random people; .5 is a guess, in brackets the 95 % interval. "
+    "prediction, link, column: what the table lost, 0 is nothing: the mean score of models that predict {targets}; the "
+    "largest fall of a link of two columns; the largest share of a column that moved. "
+    "passes: whether both intervals end within what the policy asks, and none of the losses is beyond it."
+)
+
+
+def row(one: Measured) -> tuple[str, ...]:
+    """One setting as cells of the table."""
+    falls = (f"{fall:.3f}" for fall in (one.falls.prediction, one.falls.link, one.falls.column))
+    return one.name, *map(_interval, one.attack), *falls, "yes" if one.passes else "no"
+
+
+def key(found: Tuned) -> str:
+    """Meaning of the columns of the table."""
+    return KEY.format(targets=", ".join(found.targets) or "nothing, since real rows predict no column")
+
+
+def legend(found: Tuned) -> Iterator[str]:
+    """Values of the settings of the last round."""
+    yield from (f"{one.name}: {found.setting(one.name).words}" for one in found.rounds[-1])
+
+
+def sentences(found: Tuned) -> Iterator[str]:
+    """Sentences about the choice, its ground, and its power."""
+    yield reason(found)
+    last, choice = found.rounds[-1], found.choice
+    if not choice.passing:
+        yield (
+            "No setting is expected to pass the policy: the least disclosing one was taken. "
+            "Fewer columns, a larger table or another generator may help."
+        )
+    if not found.has_rule:
+        yield (
+            f"The policy has no rule about an attacker who trains again: an AUC of {_allowed(choice.chosen):.2f} was "
+            "taken for the limit."
+        )
+    if choice.alike:
+        names = ", ".join(choice.alike)
+        yield (
+            f"{found.people:,} training people cannot tell settings apart that differ by less than about "
+            f"{_reach(last):.2f} in AUC: between {choice.chosen.name} and {names} the choice may be chance."
+        )
+    if found.failed:
+        yield f"Settings that could not be measured: {len(found.failed)}. rows.jsonl has the reason of each."
+    yield (
+        "These numbers are the best of several on the training people, and about tables of half their number: a run "
+        "measures anew."
+    )
+    if found.has_control:
+        yield (
+            "The control people of a run with the same seed, or the same private zone, were not looked at: its verdict "
+            "is about people without a part in the choice."
+        )
+    else:
+        yield "No control people were set apart: the verdict of a run is about people who had a part in the choice."
+
+
+def reason(found: Tuned) -> str:
+    """Ground of the choice, in one line without a name of a column."""
+    one = found.choice.chosen
+    exposed, anyone = map(_interval, one.attack)
+    chosen = (
+        f"the most useful of those expected to pass ({len(found.choice.passing)})"
+        if found.choice.passing
+        else "the least disclosing setting, and none is expected to pass"
+    )
+    return (
+        f"{found.setting(one.name).words}: {chosen}; tried: {len(found.settings)}; AUC {exposed} for the most "
+        f"exposed, {anyone} for random people; usefulness {one.usefulness:.3f}"
+    )
+
+
+def picture(found: Tuned) -> Figure:
+    """Disclosure against usefulness of every setting, by its last round."""
+    across = "AUC of the attacker who trains again, of the worse of both groups"
+    chart = frontier_chart(_points(found), _allowed(found.choice.chosen), across, "usefulness (1: as the source)")
+    return Figure((("Disclosure and usefulness", chart),), _text(found))
+
+
+def write_results(found: Tuned, folder: Path) -> None:
+    """Write the page and the numbers into the folder of a tune."""
+    picture(found).write(folder / PAGE)
+    content = {
+        "settings": {one.name: dict(one.values) for one in found.settings},
+        "rounds": [[asdict(one) for one in each] for each in found.rounds],
+        "chosen": found.choice.chosen.name,
+        "values": dict(found.chosen.values),
+        "reason": reason(found),
+        "passing": found.choice.passing,
+        "targets": found.targets,
+        "people": found.people,
+        "said": [*sentences(found), *legend(found), key(found)],
+        "points": [asdict(one) for one in _points(found)],
+    }
+    write_text(folder / RESULT, json.dumps(content, ensure_ascii=False, indent=1).replace("NaN", "null") + "\n")
+
+
+def _text(found: Tuned) -> Markup:
+    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in [*sentences(found), *legend(found), key(found)])
+    head = "".join(f"<th>{name}</th>" for name in HEAD)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row(one)) + "</tr>" for one in found.rounds[-1]
+    )
+    return Markup(f"<div>{said}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>")
+
+
+def _points(found: Tuned) -> list[FrontierPoint]:
+    """All settings, each by its last round."""
+    latest = {one.name: one for each in found.rounds for one in each}
+    last = {one.name for one in found.rounds[-1]}
+    return [_point(one, one.name in last, one.name == found.choice.chosen.name) for one in latest.values()]
+
+
+def _point(one: Measured, decided: bool, chosen: bool) -> FrontierPoint:
+    worse = max(one.attack, key=lambda each: each.value - each.allowed)
+    return FrontierPoint(one.name, worse.value, worse.low, worse.high, one.usefulness, decided, chosen)
+
+
+def _allowed(one: Measured) -> float:
+    return max(one.attack, key=lambda each: each.value - each.allowed).allowed
+
+
+def _interval(one: Auc) -> str:
+    return f"{one.value:.3f} ({one.low:.3f} to {one.high:.3f})"
+
+
+def _reach(found: Sequence[Measured]) -> float:
+    """Mean width of half an interval of the attack."""
+    halves = [(each.high - each.low) / 2 for one in found for each in one.attack]
+    return sum(halves) / len(halves) if halves else CHANCE

@@ -1,0 +1,311 @@
+"""Choice of settings: try many on the training people alone, and keep the most useful one expected to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.base.cpu import cpu_seconds
+from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.manifest import Recorder
+from hybrid.base.ownership import seal
+from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import rng_for
+from hybrid.comparison.expand import Configuration
+from hybrid.comparison.results import ROWS, Rows
+from hybrid.comparison.run_trials import collect, filled_alone, kept_store
+from hybrid.comparison.schedule import planned_trials
+from hybrid.comparison.trial import Workplace
+from hybrid.jobs.start import AnyConfig, Frames, configuration
+from hybrid.leak import leak_of
+from hybrid.linked.config import LinkedConfig
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.draft import Draft
+from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.kept_split import keep_split
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.warehouse_problems import is_pushed_down
+from hybrid.publication.policy import Policy
+from hybrid.report.charts.page import Figure
+from hybrid.store import StorePlace
+from hybrid.synthesize import SynthesizeOptions
+from hybrid.synthesize.estimate import estimate
+from hybrid.table import Table
+from hybrid.table.persons import n_persons
+from hybrid.table.split import split
+from hybrid.tuning.apply import applied
+from hybrid.tuning.halving import Choice, Rung, choose, ladder, survivors
+from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
+from hybrid.tuning.page import picture, reason, write_results
+from hybrid.tuning.settings import CONFIGURED, Setting, settings
+
+KIND = "tune"
+_DRAW = 3
+"""Trainings that take about as long as one measurement of usefulness."""
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Outcome of a tune.
+
+    Parameters
+    ----------
+    settings : tuple of Setting
+        All that were tried, the configured one first.
+    rounds : tuple of tuple of Measured
+        Numbers of each round, the last one decides. Settings that failed are left out.
+    failed : tuple of str
+        Names of those.
+    choice : Choice
+    targets : tuple of str
+        Columns whose prediction was measured.
+    people : int
+        Training people.
+    has_control : bool
+        Whether control people were set apart.
+    has_rule : bool
+        Whether the policy says what the attack may find out.
+    cpu_seconds : float
+        Spent by this call.
+    """
+
+    settings: tuple[Setting, ...]
+    rounds: tuple[tuple[Measured, ...], ...]
+    failed: tuple[str, ...]
+    choice: Choice
+    targets: tuple[str, ...]
+    people: int
+    has_control: bool
+    has_rule: bool
+    cpu_seconds: float
+
+    def setting(self, name: str) -> Setting:
+        """A setting by its name."""
+        return next(one for one in self.settings if one.name == name)
+
+    @property
+    def chosen(self) -> Setting:
+        """The chosen setting."""
+        return self.setting(self.choice.chosen.name)
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration with the chosen setting."""
+        return self.chosen.config
+
+    @property
+    def reason(self) -> str:
+        """Ground of the choice, in one line."""
+        return reason(self)
+
+    @property
+    def picture(self) -> Figure:
+        """Disclosure against usefulness of every setting; ``.write(FILE)`` keeps it."""
+        return picture(self)
+
+    def apply(self, draft: Draft) -> None:
+        """Set the chosen values in a draft, with the reason as a comment; it can be undone.
+
+        Raises
+        ------
+        ConfigError
+            A value cannot be changed on its own.
+        """
+        draft.keep(applied(draft.document, self.chosen.values, self.reason))
+
+    def __repr__(self) -> str:
+        return f"Tuned: {self.chosen.words}; .config runs it"
+
+
+def tune(
+    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    data: Frames | None = None,
+    *,
+    out: Path | str | None = None,
+    seed: int | None = None,
+    work: Path | str = "work",
+    jobs: int = 1,
+    overrides: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> Tuned:
+    """Choose settings by use and by attack.
+
+    k, suppression limit, recoding, transition, sampling and the leaves of trees are tried on the training people. The
+    control people are never looked at, so that the verdict of a later run is a first one.
+
+    Parameters
+    ----------
+    config, data, overrides
+        As for :func:`hybrid.jobs.start.run`.
+    out : Path or str, optional
+        Folder of the results; by default ``tune/NAME`` in the private zone. Interrupted, the same call continues there.
+    seed : int, optional
+        Repeats the choice, and is the seed of the run whose control people are left alone; by default the
+        configuration's. Without one the split is drawn once and kept in the private zone, where later runs find it.
+    work : Path or str
+        The private zone.
+    jobs : int
+        Trials at a time, each in its own process.
+    progress : Progress
+        Called after every trial, in trainings.
+
+    Returns
+    -------
+    Tuned
+        ``tuned.config`` is to be run; ``tuned.apply(draft)`` writes it into a draft.
+
+    Raises
+    ------
+    ConfigError
+        The tables are linked, stay in a warehouse, or are to be differentially private.
+    DataError
+        No setting could be measured.
+    """
+    began = cpu_seconds()
+    loaded = configuration(config, data, overrides)
+    single = _refused(loaded)
+    folder, zone = Path(work) / KIND / single.name if out is None else Path(out), Path(work)
+    inputs = Inputs(single, Recorder(), progress)
+    given = single.seed if seed is None else seed
+    split_seed = keep_split(zone, single, inputs.table) if given is None else given
+    parts = inputs.split(split_seed)
+    people = parts.train
+    pipeline = Pipeline(single, split_seed, inputs=Inputs(single, Recorder(), progress, people), judge_power=False)
+    pipeline.check()
+    mine = int(rng_for(split_seed, "tune").integers(2**31))
+    inner = split(
+        people,
+        single.split.model_copy(update={"control": HELD_OUT, "release": 0.0, "rows": None}),
+        rng_for(mine, "targets"),
+        single.data.person_columns,
+        single.data.household_columns,
+    )
+    assert inner.control is not None
+    held_out = inner.control.without_identifiers()
+    targets = predicted(inner.train.without_identifiers(), held_out, single, rng_for(mine, "predicted"))
+    rungs = ladder(_pace(single, people.without_identifiers()))
+    tried = settings(single, pipeline.policy, n_persons(people), rungs[0].settings, mine)
+    with filled_alone(folder, single.name, KIND, None, None), kept_store(None, folder) as store:
+        trials = _Trials(people, targets, pipeline.policy, store, folder, jobs, mine)
+        rounds = tuple(trials.rounds(tried, rungs, progress))
+        names = {each.name for each in rounds[0]}
+        done = Tuned(
+            tuple(tried),
+            rounds,
+            tuple(one.name for one in tried if one.name not in names),
+            choose(rounds[-1]),
+            tuple(targets),
+            n_persons(people),
+            parts.control is not None,
+            has_rule(pipeline.policy),
+            cpu_seconds() - began,
+        )
+        write_results(done, folder)
+    seal(folder, single.name, KIND)
+    return done
+
+
+@dataclass(frozen=True)
+class _Trials:
+    """The trials of a tune, and where they are kept."""
+
+    people: Table
+    targets: Mapping[str, float]
+    policy: Policy
+    store: StorePlace
+    folder: Path
+    jobs: int
+    seed: int
+
+    def rounds(
+        self, tried: Sequence[Setting], rungs: Sequence[Rung], progress: Progress
+    ) -> Iterable[tuple[Measured, ...]]:
+        """Numbers of each round; survivors and the configured setting are in the next."""
+        going, units = list(tried), 0
+        whole = sum(_units(rung, min(rung.settings, len(tried))) for rung in rungs)
+        for at, rung in enumerate(rungs):
+            found = self.measured(going, at, rung, lambda done, start=units: progress("tune", start + done, whole))
+            if not found:
+                raise DataError(
+                    f"none of {len(going)} settings could be measured on {n_persons(self.people):,} training people: "
+                    f"{self._why() or 'they are too few for the attack'}",
+                    hint=f"hybrid check finds what stops a run; {self.folder / ROWS} has the reason of each setting",
+                )
+            yield found
+            units += _units(rung, rung.settings)
+            if at + 1 < len(rungs):
+                others = [each for each in found if each.name != CONFIGURED]
+                staying = {each.name for each in found} & {CONFIGURED, *survivors(others, rungs[at + 1].settings - 1)}
+                going = [one for one in going if one.name in staying]
+        progress("tune", whole, whole)
+
+    def measured(self, going: Sequence[Setting], at: int, rung: Rung, told: Any) -> tuple[Measured, ...]:
+        """Numbers of the settings of a round; without those that failed."""
+        count, draws = n_persons(self.people), range(rung.draws)
+        seeds = [self.seed + 100 * (at + 1) + draw for draw in draws]
+        attacked = [self._about(one, "attack", attacked_config(one.config, count, rung.trainings)) for one in going]
+        used = [self._about(one, "use", used_config(one.config, tuple(self.targets))) for one in going]
+        first = self._rows([(one, seeds[0]) for one in attacked], lambda done: told(done * rung.trainings))
+        rest = self._rows(
+            [(one, seed) for one in used for seed in seeds],
+            lambda done: told(len(going) * rung.trainings + done * _DRAW),
+        )
+        found = [
+            Measured.of(one.name, first[i], rest[i * rung.draws : (i + 1) * rung.draws], self.targets, self.policy)
+            for i, one in enumerate(going)
+        ]
+        return tuple(one for one in found if one is not None)
+
+    def _why(self) -> str:
+        """Reason of the first trial that failed; empty if none did."""
+        rows = Rows(self.folder / ROWS).read().values()
+        return next((str(row["reason"]) for row in rows if row["status"] == "failed"), "")
+
+    def _about(self, one: Setting, what: str, config: RunConfig) -> Configuration:
+        return Configuration(f"{one.name}-{what}", one.values, config, people=self.people)
+
+    def _rows(self, pairs: Sequence[tuple[Configuration, int]], told: Any) -> list[dict[str, Any]]:
+        def report(step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG001
+            told(done)
+
+        planned = planned_trials(pairs, write=False)
+        return collect(planned, Workplace(self.store, None), self.folder, self.jobs, report)
+
+
+def _units(rung: Rung, count: int) -> int:
+    return count * (rung.trainings + rung.draws * _DRAW)
+
+
+def _refused(config: AnyConfig) -> RunConfig:
+    """The configuration of one table whose rows are here.
+
+    Raises
+    ------
+    ConfigError
+        It is another one.
+    """
+    if isinstance(config, LinkedConfig):
+        raise ConfigError(
+            "settings of linked tables are not tuned",
+            hint="tune the table of persons alone, and write its anonymize, transition and synthesize into the file",
+        )
+    if config.privacy is not None:
+        raise ConfigError(
+            "settings under privacy.mode dp are not tuned: every trial would spend privacy budget of the same people",
+            hint="try settings on public or made-up records with hybrid compare",
+        )
+    if is_pushed_down(config):
+        raise ConfigError("rows that stay in a warehouse are not tuned", hint="tune a file with a sample of them")
+    if config.synthesize.is_off or leak_of(config.risk) is not None:
+        raise ConfigError(
+            "without a generator there is nothing to train again", hint="set synthesize.generator, such as cart"
+        )
+    return config
+
+
+def _pace(config: RunConfig, people: Table) -> float:
+    """Expected time of ``cart`` on a table as a share of the generator's."""
+    cart, own = (estimate(people, options)[0].seconds for options in (SynthesizeOptions(), config.synthesize))
+    return cart / own

@@ -1,0 +1,139 @@
+"""Settings that are tried: a balanced draw of all combinations, and the configured one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hybrid.base.errors import ConfigError
+from hybrid.base.hashing import fingerprint
+from hybrid.comparison.expand import combinations
+from hybrid.comparison.plan import ComparePlan, Levels, Subset
+from hybrid.pipeline.config import RunConfig
+from hybrid.publication.policy import Policy
+from hybrid.publication.rules.anonymity import AnonymityRule
+from hybrid.synthesize.generators.cart import CartOptions, leaf_size
+
+KS = (5, 10, 20)
+"""Class sizes, beside the configured one."""
+LIMITS = (0.02, 0.05)
+"""Suppression limits, beside the configured one."""
+METHODS = ("tree", "uniform")
+"""Transitions, beside the configured one."""
+SMALL_LEAF, LARGER = 10, 4
+"""People of the smallest leaf, and how many times the default leaf the largest is."""
+CONFIGURED = "configured"
+"""Name of the setting that the configuration has; it is in every round."""
+DRAWN = 4
+"""So many times as many combinations are drawn as are tried: some make no sense, some do the same as others."""
+WORDS = {
+    "anonymize.k": "k {}",
+    "anonymize.suppression_limit": "suppression limit {}",
+    "anonymize.recoding": "{} recoding",
+    "transition.method": "transition {}",
+    "synthesize.generator": "generator {}",
+    "synthesize.options.min_leaf": "leaves {}",
+    "sample.beta": "{}",
+}
+"""Words for the keys that are varied."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: values of dotted keys, and the configuration that they give.
+
+    Parameters
+    ----------
+    name : str
+        The configured one, or s01, s02, ...
+    values : mapping of str to object
+        What differs from the configuration; empty for the configured one.
+    config : RunConfig
+    """
+
+    name: str
+    values: Mapping[str, Any]
+    config: RunConfig
+
+    @property
+    def words(self) -> str:
+        """The values in one line."""
+        said = {**self.values}
+        if said.pop("sample.method", None):
+            said["sample.beta"] = f"sample {self.config.sample.beta:.0%}"
+        shown = (WORDS[key].format("default" if value is None else value) for key, value in said.items())
+        return ", ".join(shown) or "as configured"
+
+
+def settings(config: RunConfig, policy: Policy, people: int, most: int, seed: int) -> list[Setting]:
+    """Settings to try, the configured one first.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What is tuned.
+    policy : Policy
+        No k below what it asks for is tried.
+    people : int
+        Training people.
+    most : int
+        Settings, at most, 1 or more.
+    seed : int
+        Decides which combinations are drawn, every level about equally often.
+    """
+    here = Setting(CONFIGURED, {}, config)
+    found, seen = [here], {_identity(config)}
+    levels = factors(config, policy, people)
+    if not levels:
+        return found
+    plan = ComparePlan(base="config", factors=levels, subset=Subset(n=DRAWN * most, seed=seed))
+    for each in combinations(plan):
+        values = {key: value for key, value in each.settings.items() if _differs(config, key, value)}
+        if each.settings.get("anonymize.recoding") == "local":
+            values.pop("anonymize.suppression_limit", None)  # It leaves nobody out.
+        try:
+            changed = config.with_values(values)
+        except ConfigError:
+            continue
+        if len(found) < most and _identity(changed) not in seen:
+            seen.add(_identity(changed))
+            found.append(Setting(f"s{len(found):02d}", values, changed))
+    return found
+
+
+def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]:
+    """Factors that are varied, with the levels of each."""
+    found: dict[str, Levels] = {}
+    options = config.anonymize
+    if options is not None and options.generalizes and options.engine == "exact":
+        asked = [rule for rule in policy.all_rules if isinstance(rule, AnonymityRule) and rule.quantity == "k"]
+        least = max((rule.review or 1 for rule in asked), default=1)
+        ks = {options.k, *(k for k in KS if least <= k <= people // 20)}
+        found["anonymize.k"] = sorted(ks)
+        found["anonymize.suppression_limit"] = sorted({options.suppression_limit, *LIMITS})
+        if not options.levels and options.suppressed == "leave_out" and options.known_rows == 1:
+            found["anonymize.recoding"] = ["global", "local"]
+        found["transition.method"] = list(dict.fromkeys([config.required_transition.method, *METHODS]))
+    own = config.synthesize
+    if not config.draws_persons and not own.is_off:
+        leaf = leaf_size(CartOptions(), people)
+        found["generator"] = {"configured": {}} | {
+            f"cart, leaves {size or 'default'}": {"synthesize.generator": "cart", "synthesize.options.min_leaf": size}
+            for size in (None, SMALL_LEAF, LARGER * leaf)
+        }
+    if config.sample.method == "none":
+        found["sample"] = {"all": {}, "half": {"sample.method": "beta", "sample.beta": 0.5}}
+    return {name: levels for name, levels in found.items() if len(levels) > 1}
+
+
+def _differs(config: RunConfig, key: str, value: Any) -> bool:
+    at: Any = config
+    for part in key.split("."):
+        at = at.get(part) if isinstance(at, Mapping) else getattr(at, part, None)
+    return bool(at != value)
+
+
+def _identity(config: RunConfig) -> str:
+    """The same for configurations that run the same."""
+    return fingerprint(config.model_copy(update={"sample": config.sample.effective}))

@@ -1,0 +1,115 @@
+"""Who goes on, and what is chosen: cases worked by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.tuning.halving import LADDER, SLOW, choose, ladder, survivors
+from hybrid.tuning.measured import Auc, Falls, Measured
+
+
+def measured(name: str, auc: float, usefulness: float, *, half: float = 0.03, error: float = 0.0) -> Measured:
+    """A setting with this success of the attack on both groups, .6 allowed, and this usefulness."""
+    attack = Auc(auc, auc - half, auc + half, 0.6)
+    fall = 1 - usefulness
+    return Measured(name, (attack, attack), Falls(fall, fall, fall), error)
+
+
+def test_usefulness_is_one_less_the_mean_fall_and_disclosure_that_of_the_worse_group() -> None:
+    exposed, anyone = Auc(0.58, 0.54, 0.62, 0.65), Auc(0.56, 0.52, 0.6, 0.55)
+    one = Measured("a", (exposed, anyone), Falls(0.06, 0.03, 0.0))
+    assert one.usefulness == pytest.approx(0.97)
+    assert one.disclosure == 0.56 and one.beyond == pytest.approx(0.05) and not one.passes
+
+
+def test_fronts_go_on_one_after_the_other() -> None:
+    # The first front is a, c and e (each less disclosing than all that are more useful); b is behind c, d behind e.
+    found = [
+        measured("a", 0.51, 0.80),
+        measured("b", 0.56, 0.85),
+        measured("c", 0.55, 0.90),
+        measured("d", 0.66, 0.91),
+        measured("e", 0.65, 0.95),
+    ]
+    assert survivors(found, 3) == ["a", "c", "e"]
+    assert survivors(found, 2) == ["a", "e"]
+    assert survivors(found, 1) == ["c"]
+    assert survivors(found, 5) == ["a", "b", "c", "d", "e"]
+    assert survivors(found, 9) == ["a", "b", "c", "d", "e"]
+
+
+@given(st.lists(st.tuples(st.floats(0.4, 0.9), st.floats(0, 1)), min_size=1, max_size=30), st.integers(1, 30))
+def test_so_many_go_on_and_none_that_is_beaten_before_one_that_beats_it(
+    points: list[tuple[float, float]], keep: int
+) -> None:
+    found = [measured(f"s{at}", auc, useful) for at, (auc, useful) in enumerate(points)]
+    kept = survivors(found, keep)
+    assert len(kept) == len(set(kept)) == min(keep, len(found))
+    front = [
+        one
+        for one in found
+        if not any(
+            other.disclosure <= one.disclosure
+            and other.usefulness >= one.usefulness
+            and (other.disclosure < one.disclosure or other.usefulness > one.usefulness)
+            for other in found
+        )
+    ]
+    on_front = {one.name for one in front}
+    assert set(kept) <= on_front or on_front <= set(kept)
+
+
+def test_the_most_useful_that_is_expected_to_pass() -> None:
+    found = [measured("leaks", 0.62, 0.99), measured("good", 0.56, 0.95), measured("poor", 0.52, 0.80)]
+    choice = choose(found)
+    assert choice.chosen.name == "good" and choice.passing == ("good", "poor")
+
+
+def test_of_equally_useful_ones_the_least_disclosing() -> None:
+    found = [measured("a", 0.565, 0.950), measured("b", 0.53, 0.941), measured("c", 0.50, 0.939)]
+    assert choose(found).chosen.name == "b"  # c is .011 behind the best
+
+
+def test_without_one_that_passes_the_least_disclosing() -> None:
+    found = [measured("a", 0.70, 0.99), measured("b", 0.64, 0.70), measured("c", 0.655, 0.90)]
+    choice = choose(found)
+    assert choice.chosen.name == "c" and choice.passing == ()  # .015 above b, which is no difference
+    assert choose([*found, measured("d", 0.61, 0.6)]).chosen.name == "d"
+
+
+def test_a_useless_table_is_not_chosen_for_hiding_everybody() -> None:
+    useless = replace(measured("useless", 0.50, 0.65), is_useful=False)
+    assert not useless.passes
+    found = [useless, measured("leaks", 0.62, 0.97), measured("more", 0.70, 0.99)]
+    assert choose(found).chosen.name == "leaks" and choose(found).passing == ()
+    assert choose([useless]).chosen.name == "useless"
+    assert survivors(found, 2) == ["leaks", "more"] and survivors(found, 3) == ["useless", "leaks", "more"]
+
+
+def test_an_upper_end_at_the_limit_passes() -> None:
+    assert measured("a", 0.57, 0.9, half=0.03).passes or math.isclose(measured("a", 0.57, 0.9).beyond, 0, abs_tol=1e-9)
+    assert not measured("a", 0.571, 0.9, half=0.03).passes
+
+
+def test_settings_that_cannot_be_told_apart() -> None:
+    found = [
+        measured("chosen", 0.55, 0.95, error=0.01),
+        measured("alike", 0.57, 0.93, error=0.01),  # intervals overlap, .02 is within 2 * .0141
+        measured("less use", 0.57, 0.90, error=0.01),
+        measured("leaks", 0.62, 0.95, error=0.01),  # .59 to .65 beside .52 to .58
+    ]
+    choice = choose(found)
+    assert choice.chosen.name == "chosen" and choice.alike == ("alike",)
+
+
+def test_slower_generators_get_fewer_settings() -> None:
+    assert ladder(1.0) == ladder(7.0) == LADDER
+    assert [rung.settings for rung in ladder(0.25)] == [5, 3, 3]
+    assert ladder(0.01) == (SLOW,)
+    assert all(rung.trainings >= 20 for pace in np.linspace(0.01, 2, 9) for rung in ladder(pace))

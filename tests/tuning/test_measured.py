@@ -1,0 +1,90 @@
+"""Rows of trials as numbers, and what a policy allows: worked by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hybrid.pipeline.config import RunConfig
+from hybrid.publication.policy import Policy
+from hybrid.tuning.measured import ATTACK, EXPOSED, RANDOM, Measured, allowed, attacked_config, used_config
+
+REASON = {"direction": "lower", "reason": "people must hide"}
+
+
+def policy(*rules: dict[str, Any]) -> Policy:
+    k = {"name": "k", "quantity": "k", "review": 5, "reason": "groups"}
+    named = [{"name": f"rule {at}", **REASON, **rule} for at, rule in enumerate(rules)]
+    return Policy.model_validate({"name": "p", "version": "1", "owner": "o", "anonymity": [k], "rules": named})
+
+
+def test_the_strictest_rule_says_what_is_allowed() -> None:
+    about = {"metric": EXPOSED}
+    assert allowed(EXPOSED, policy()) == pytest.approx(0.6)
+    assert allowed(EXPOSED, policy({**about, "compare": "excess", "review": 0.03, "block": 0.2})) == pytest.approx(0.53)
+    assert allowed(EXPOSED, policy({**about, "compare": "high", "block": 0.58})) == pytest.approx(0.58)
+    both = {**about, "compare": "excess", "review": 0.09}, {**about, "compare": "high", "review": 0.58}
+    assert allowed(EXPOSED, policy(*both)) == pytest.approx(0.58)
+    assert allowed(EXPOSED, policy({**about, "stage": "baseline", "review": 0.01})) == pytest.approx(0.6)
+    assert allowed(RANDOM, policy({**about, "review": 0.51})) == pytest.approx(0.6)
+
+
+def attacked(**changes: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {"status": "ok"}
+    for metric, value in zip(ATTACK, (0.58, 0.52), strict=True):
+        row |= {f"synthetic.{metric}": value, f"synthetic.{metric}_low": value - 0.04}
+        row |= {f"synthetic.{metric}_high": value + 0.04}
+    return row | changes
+
+
+def used(tstr: float | None, link: float, column: float) -> dict[str, Any]:
+    row = {"status": "ok", "synthetic.lost_link": link, "synthetic.lost_link_reference": 0.05}
+    row |= {"synthetic.lost_column": column, "synthetic.lost_column_reference": -0.02}
+    return row if tstr is None else row | {"synthetic.tstr.ill": tstr, "synthetic.tstr.ill_reference": 0.8}
+
+
+def test_rows_become_numbers() -> None:
+    rows = [used(0.77, 0.15, 0.02), used(0.79, 0.01, 0.04)]
+    one = Measured.of("s", attacked(), rows, {"ill": 0.3}, policy())
+    assert one is not None
+    # Falls .03 and .01; links .10 and 0 (less than halves of the source show); columns .02 and .04.
+    assert one.falls.prediction == pytest.approx(0.02)
+    assert one.falls.link == pytest.approx(0.05) and one.falls.column == pytest.approx(0.03)
+    assert one.usefulness == pytest.approx(1 - 0.1 / 3)
+    assert one.error == pytest.approx(abs(0.05 - 0.05 / 3) / 2)  # of means .05 and .0167
+    assert one.disclosure == 0.58 and one.beyond == pytest.approx(0.02) and not one.passes
+
+
+def test_a_table_that_predicts_nothing_loses_the_whole_signal() -> None:
+    for tstr in (None, -4.0):
+        one = Measured.of("s", attacked(), [used(tstr, 0, 0)], {"ill": 0.3}, policy())
+        assert one is not None and one.falls.prediction == pytest.approx(0.3)
+
+
+def test_a_lost_column_is_beyond_the_rule_of_the_policy() -> None:
+    strict = policy({"metric": "lost_column", "compare": "low", "review": 0.15}, {"metric": "lost_link", "review": 0.1})
+    for column, useful in ((0.14, True), (0.9, False)):
+        one = Measured.of("s", attacked(), [used(0.8, 0.1, column)], {"ill": 0.3}, strict)
+        assert one is not None and one.is_useful is useful
+    rule = {"metric": "tstr", "direction": "higher", "compare": "difference_to_reference", "review": -0.1}
+    one = Measured.of("s", attacked(), [used(0.69, 0, 0)], {"ill": 0.3}, policy(rule))
+    assert one is not None and not one.is_useful  # .11 below real rows
+
+
+def test_what_failed_has_no_numbers() -> None:
+    rows = [used(0.7, 0, 0)]
+    assert Measured.of("s", attacked(status="failed"), rows, {}, policy()) is None
+    assert Measured.of("s", attacked(), [{"status": "failed"}], {}, policy()) is None
+    assert Measured.of("s", {"status": "ok"}, rows, {}, policy()) is None
+
+
+def test_trials_measure_what_is_needed_and_nothing_else() -> None:
+    config = RunConfig.model_validate({"data": {"path": "x.csv"}, "split": {"control": 0.2, "stable": True}})
+    attack, use = attacked_config(config, 400, 33), used_config(config, ["ill"])
+    assert attack.split.control == 0 and use.split.control == 0.3
+    assert attack.split.stable and use.split.stable
+    assert attack.evaluate.metrics == ATTACK and attack.evaluate.retrain is not None
+    assert attack.evaluate.retrain.halves == 33 and attack.evaluate.retrain.share == pytest.approx(0.1)
+    assert use.evaluate.retrain is None and use.evaluate.targets == ("ill",)
+    assert not (attack.has_baseline or use.has_baseline or attack.evaluate.original or use.evaluate.original)

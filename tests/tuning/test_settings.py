@@ -1,0 +1,57 @@
+"""Settings that are tried: valid, different from each other, no k below what the policy asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.publication.policy import Policy, load_policy
+from hybrid.tuning.settings import settings
+from tests.comparison.comparison_jobs import write_job
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
+    folder = tmp_path_factory.mktemp("job")
+    write_job(folder)
+    return load_config(folder / "config.yaml", {"sample": {"method": "none"}})
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return load_policy()
+
+
+def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> None:
+    found = settings(config, policy, 2000, 20, seed=1)
+    assert len(found) == 20 and found[0].values == {} and found[0].config is config
+    keys = {key for one in found for key in one.values}
+    assert keys >= {
+        "anonymize.k",
+        "anonymize.suppression_limit",
+        "anonymize.recoding",
+        "transition.method",
+        "synthesize.options.min_leaf",
+        "sample.beta",
+    }
+    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 10, 160}
+    assert len({one.config.model_dump_json() for one in found}) == 20
+    for one in found:
+        if one.values.get("anonymize.recoding") == "local":
+            assert "anonymize.suppression_limit" not in one.values
+
+
+def test_the_same_seed_the_same_settings(config: RunConfig, policy: Policy) -> None:
+    one, two, other = (settings(config, policy, 2000, 8, seed) for seed in (1, 1, 2))
+    assert [each.values for each in one] == [each.values for each in two] != [each.values for each in other]
+
+
+def test_k_is_neither_below_the_policy_nor_large_for_the_table(config: RunConfig, policy: Policy) -> None:
+    ks = {one.config.k for one in settings(config.with_values({"anonymize.k": 3}), policy, 250, 30, seed=1)}
+    assert ks == {3, 5, 10}  # 3 is configured; 20 is more than one of 20 people
+
+
+def test_words(config: RunConfig, policy: Policy) -> None:
+    found = [one.words for one in settings(config, policy, 2000, 60, seed=1)]
+    assert found[0] == "as configured" and len(set(found)) == len(found)
+    assert any("sample 50%" in words for words in found) and any("leaves 10" in words for words in found)
