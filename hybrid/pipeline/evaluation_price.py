@@ -48,8 +48,9 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     compared = [name for name, there in (("original", options.original), ("baseline", config.has_baseline)) if there]
     tables = 1 + (config.transition is not None) + len(compared)
     measured = total_price(metrics_of(options), sizes, options, tables)
-    repeats = any("trainings" in metric.needs for metric in metrics_of(options)) and not untried(config, train)
-    repeated = repeated_seconds(config, train.without_identifiers(), RetrainOptions()) if repeats else 0.0
+    people = train.without_identifiers()
+    repeats = any("trainings" in metric.needs for metric in metrics_of(options)) and not untried(config, people)
+    repeated = repeated_seconds(config, people, RetrainOptions()) if repeats else 0.0
     planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
     seconds = (measured + planted + repeated) * slowness()
     everything = (

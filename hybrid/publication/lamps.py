@@ -155,10 +155,16 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
 
 def _of_100(check: Check) -> Iterator[str]:
     """Sentences on an attack that repeats the whole process."""
-    assert check.metric is not None and check.measured is not None and check.limit is not None
-    cases = [text_of(round(50 + 100 * share, 1)) for share in (check.measured, _ends(check)[1], check.limit)]
-    yield TRAINED[check.metric].format(cases[0])
-    yield f"Up to {cases[1]} cannot be ruled out. The policy allows {cases[2]}."
+    if check.metric is not None and check.measured is not None:
+        yield TRAINED[check.metric].format(_cases(check.measured))
+    yield f"Up to {_cases(_ends(check)[1])} cannot be ruled out."
+    if check.limit is not None:
+        yield f"The policy allows {_cases(check.limit)}."
+
+
+def _cases(excess: float) -> str:
+    """Cases of 100 with the right answer, of which guessing finds half."""
+    return text_of(round(50 + 100 * excess, 1))
 
 
 def _deciding(checks: Sequence[Check]) -> Check:

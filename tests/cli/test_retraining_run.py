@@ -36,7 +36,8 @@ ATTACK = {"metrics": ["membership_trained", "membership_trained_random", "identi
 def test_every_run_is_attacked_by_repeating_the_whole_process(
     hybrid: Run, capsys: Any, job: Path, tmp_path: Path
 ) -> None:
-    edit(job, protect=False)
+    # Without a generator each row lies on a person's: this is certain at the first look.
+    edit(job, protect=False, policy="default", synthesize={"generator": "none"})
     edit(job, evaluate=ATTACK | {"power": False})
     assert hybrid("check", job) == 0
     assert "to repeat the whole process" in capsys.readouterr().out
@@ -44,8 +45,8 @@ def test_every_run_is_attacked_by_repeating_the_whole_process(
     found = json.loads((tmp_path / "run" / "evaluation.json").read_text())["metrics"]
     repeated = [each for each in found if each["name"].startswith("membership_trained")]
     assert {each["name"]: each["stage"] for each in repeated} == dict.fromkeys(ATTACK["metrics"][:2], "synthetic")
-    assert all(each["state"] == "ok" and each["details"]["trainings"] in (32, 64, 96) for each in repeated), repeated
-    checks = json.loads((tmp_path / "run" / "verdict.json").read_text())["checks"]
+    assert all(each["state"] == "ok" and each["details"]["trainings"] == 32 for each in repeated), repeated
+    checks = json.loads((tmp_path / "run" / "evaluation.json").read_text())["verdict"]["checks"]
     judged = [check for check in checks if str(check["metric"]).startswith("membership_trained")]
     for check, result in zip(sorted(judged, key=lambda one: one["metric"]), repeated, strict=True):
         limit = {"membership_trained": 0.6, "membership_trained_random": 0.56}[check["metric"]]
@@ -54,13 +55,13 @@ def test_every_run_is_attacked_by_repeating_the_whole_process(
 
 
 def test_what_takes_too_long_is_not_tried_and_never_passes(hybrid: Run, capsys: Any, job: Path, tmp_path: Path) -> None:
-    edit(job, evaluate=ATTACK | {"power": False})
+    edit(job, policy="default", evaluate=ATTACK | {"power": False})
     assert hybrid("check", job) == 0
     assert "no attacker repeats the whole process: 96 trainings of cart would take" in " ".join(
         capsys.readouterr().out.split()
     )
     hybrid("run", job, "--out", tmp_path / "run")
-    checks = json.loads((tmp_path / "run" / "verdict.json").read_text())["checks"]
+    checks = json.loads((tmp_path / "run" / "evaluation.json").read_text())["verdict"]["checks"]
     judged = [check for check in checks if str(check["metric"]).startswith("membership_trained")]
     assert [(check["status"], check["applies"]) for check in judged] == [("not judged", False)] * 2
     assert "Not tried: an attacker who can repeat the whole process" in (tmp_path / "run" / "report.html").read_text()

@@ -83,7 +83,7 @@ def auc_of(scores: Array, member: Array, confidence: float) -> Interval:
     The variance is that of the mean of placements (DeLong et al. 1988), dependent within people and within trainings:
     V_people + V_trainings (Cameron, Gelbach and Miller 2011, doi 10.1198/jbes.2010.07136). Their overlap is not taken
     off, since the scores share what was learned, too: with it taken off, such intervals cover 77 to 93 % instead of
-    95 %, without that 90 to 99 % (``benchmarks/interval_coverage.py``). Student's quantile and c/(c - 1), with c the
+    95 %, without that 90 to 99 % (``benchmarks/pooled_intervals.py``). Student's quantile and c/(c - 1), with c the
     fewer of people and trainings.
 
     Parameters

@@ -133,10 +133,9 @@ def _both_ends(about: Compared) -> Found | str:
     stricter = about.strictness / _errors(MEASURED, about.outcome.together)
     low = shown.value - (1 - stricter) * (shown.value - shown.low)
     high = shown.value + (1 + stricter) * (shown.high - shown.value)
-    tried = about.outcome.details.get("trainings")
     words = (
-        f"An attacker who can repeat the whole process finds out who was in the data in {_of_100(shown.value)} of 100 "
-        f"cases, and up to {_of_100(high)} cannot be ruled out (50 is guessing; tried {tried} times)"
+        f"The right answer is found in {_of_100(shown.value)} of 100 cases, where guessing finds {_of_100(reference)}. "
+        f"Up to {_of_100(high)} cannot be ruled out"
     )
     excess = (shown.value - reference, low - reference, high - reference)
     details = f"{about.details}; judged by both ends"
@@ -145,7 +144,7 @@ def _both_ends(about: Compared) -> Found | str:
 
 def _of_100(share: float) -> str:
     """A share of 100 cases, with one decimal."""
-    return text_of(round(100 * share, 1))
+    return text_of(round(100 * min(max(share, 0.0), 1.0), 1))
 
 
 def _factor(about: Compared) -> float:
