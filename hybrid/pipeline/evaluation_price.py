@@ -98,7 +98,7 @@ def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | N
 
 
 def untried(config: RunConfig, train: Table) -> str:
-    """Why no attacker repeats the whole process unless ``evaluate.retrain`` asks for it; empty if one does.
+    """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none.
 
     The time is that of the machine that generators state their cost for, so that it is the same everywhere.
     """

@@ -316,7 +316,7 @@ class Pipeline(Tables):
 
     @property
     def untried(self) -> str:
-        """Why no attacker repeats the whole process unless ``evaluate.retrain`` asks for it; empty if one does."""
+        """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
         return untried(self.config, self.train) if self.judge_power else ONLY_COMPARED
 
     def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:

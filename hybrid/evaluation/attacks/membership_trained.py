@@ -144,7 +144,7 @@ def is_certain(found: Trainings, options: RetrainOptions) -> bool:
 
 
 def _attacked(seen: Array, member: Array, exposed: int, pool: int, context: Context) -> Trainings:
-    """What the attacker achieves with the trainings so far; nothing with too few of them, or of people."""
+    """Success of the attacker with the trainings so far; none with too few of them, or of people."""
     scores: dict[Targets, Array] = {}
     auc: dict[Targets, Interval] = {}
     confidence = simultaneous(context.options.confidence, len(looks(options_of(context))))

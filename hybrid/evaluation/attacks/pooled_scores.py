@@ -58,7 +58,7 @@ def pooled_scores(seen: Array, member: Array) -> Array:
 
 
 def _sums(placed: Array, member: Array) -> tuple[Array, Array, int]:
-    """What a regression needs of some trials: products of the features, those with membership (+-1/2), and how many."""
+    """Sums over trials for a regression: products of the features, those with membership (+-1/2), and a count."""
     features = placed.reshape(-1, placed.shape[-1])
     shared = features.T @ (member.reshape(-1) - 0.5).astype(features.dtype)
     return (features.T @ features).astype(np.float64), shared.astype(np.float64), len(features)
