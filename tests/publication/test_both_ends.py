@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.gate import judge
 from hybrid.publication.lamps import lamps
 from hybrid.publication.policy import Policy
+from hybrid.publication.power import not_tried
 from hybrid.publication.verdict import Check
 
 RULE = {"name": "repeated", "metric": "membership_trained_random", "direction": "lower", "compare": "both_ends"}
@@ -56,3 +57,15 @@ def test_the_lamp_says_it_in_cases_of_100() -> None:
         "An attacker who can repeat the whole process finds out who was in the data in 54 of 100 cases. 50 is "
         "guessing. Up to 57.3 cannot be ruled out. The policy allows 56."
     )
+
+
+def test_what_was_not_judged_is_said_to_be_not_tried() -> None:
+    late = NotComputable("96 trainings of ctgan would take 9 h of one core or more", lacks="trainings")
+    exposed = POLICY.rules[0].model_copy(update={"metric": "membership_trained", "applies_if": ("trainings",)})
+    policy = POLICY.model_copy(update={"rules": (exposed,)})
+    result = MetricResult("membership_trained", "privacy", "synthetic", "lower", late)
+    verdict = judge(policy, Evaluation((result,)), None)
+    assert not_tried(verdict.checks) == "Not tried: an attacker who can repeat the whole process."
+    assert [(check.status, check.applies) for check in verdict.checks] == [("not judged", False)]
+    assert "9 h" in verdict.checks[0].message
+    assert not_tried((judged(0.5, 0.48, 0.52),)) == ""
