@@ -2,7 +2,7 @@
 
     python benchmarks/exposed_suppressed.py adult bank --write docs/evidence/who-is-protected.md
 
-The arguments are scales of configs/who_is_protected.yaml. People are chosen as by the attack `membership_pool`; the
+The arguments are scales of configs/who_is_protected.yaml. People are chosen as by the attack `membership_trained`; the
 whole pool is anonymized as the strategy says. Results are kept in benchmarks/results/who_is_protected/.
 """
 
@@ -18,7 +18,7 @@ from made_part import write_part
 
 from hybrid.comparison import load_plan
 from hybrid.comparison.expand import Configuration, expand
-from hybrid.evaluation.attacks.membership_pool import chosen_people
+from hybrid.evaluation.attacks.membership_trained import chosen_people
 from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.context import Context
 from hybrid.pipeline.pipeline import Pipeline

@@ -20,7 +20,7 @@ SCALES = {
     "bank": "Bank Marketing, 17 columns",
     "diabetes130": "Diabetes-130, 48 columns",
 }
-EXPOSED, RANDOM = "synthetic.membership_pool", "synthetic.membership_pool_random"
+EXPOSED, RANDOM = "synthetic.membership_trained", "synthetic.membership_trained_random"
 FOUND = f"printed.TPR at 0.01 FPR.{EXPOSED}"
 HEAD = (
     "| technique | most exposed: AUC (95 %) | found at 1 % | random: AUC | TSTR | discriminator | shapes |\n"

@@ -32,7 +32,7 @@ SCALES = {
 }
 LARGE = 200
 """Training people of a group that is not small."""
-EXPOSED, RANDOM = "synthetic.membership_pool", "synthetic.membership_pool_random"
+EXPOSED, RANDOM = "synthetic.membership_trained", "synthetic.membership_trained_random"
 HEAD = (
     "| strategy | pools | most exposed: AUC (95 %) | found at 1 % / 0.1 % false alarms | random: AUC (95 %) "
     "| found at 1 % | TSTR | discriminator | shapes |\n|---|---|---|---|---|---|---|---|---|"

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from hybrid.pipeline import evaluation_price
+from hybrid.pipeline.evaluation_price import MOST_SECONDS
 from tests.helpers.reference_data import LEAKY, unpack
 
 # Machines under load are slow, not wrong: no deadline.
@@ -64,6 +66,20 @@ def pytest_make_collect_report(
     report = yield
     _refuse_skip(report, collector.config)
     return report
+
+
+@pytest.fixture(scope="session", autouse=True)
+def untried() -> Generator[None]:
+    """No attacker repeats the whole process of the many small runs of tests; `repeated` does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation_price, "MOST_SECONDS", 0.0)
+        yield
+
+
+@pytest.fixture
+def repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attacker repeats the whole process, as in every run outside of tests."""
+    monkeypatch.setattr(evaluation_price, "MOST_SECONDS", MOST_SECONDS)
 
 
 @pytest.fixture(scope="session")

@@ -83,6 +83,9 @@ class Context:
         Training row that each row was made from, -1 for none; None where that is not known.
     parentage : Parentage, optional
         Parents of the rows, where the table is one of several linked ones.
+    untried : str
+        Why ``fit_and_sample`` is left to those who ask for it (``retrain``), such as the time it takes; empty where
+        nothing speaks against it.
     """
 
     def __init__(
@@ -99,6 +102,7 @@ class Context:
         rules: Rules = NO_RULES,
         origin: Array | None = None,
         parentage: Parentage | None = None,
+        untried: str = "",
     ) -> None:
         self.train = train
         self.control = control
@@ -112,6 +116,7 @@ class Context:
         self.rules = rules
         self.origin = origin
         self.parentage = parentage
+        self.untried = untried
         self.guard = threading.RLock()
         """Held by contexts of changed tables in several threads, which ask this one."""
         self._own: dict[Hashable, Any] = {}

@@ -55,11 +55,21 @@ class RetrainOptions(Options):
     drawn: float | None = Field(default=None, gt=0, le=100)
     """Rows drawn from each training, as a multiple of its records. Not given: as the configuration says."""
     pool: int = Field(default=5000, ge=100)
-    """Training people of whom `membership_pool` trains on random halves; all where there are fewer."""
+    """Training people of whom `membership_trained` trains on random halves; all where there are fewer."""
     share: float = Field(default=0.01, gt=0, le=0.5)
-    """Share of the pool whom `membership_pool` attacks, those least like others, and as many random others."""
-    halves: int = Field(default=128, ge=20, le=100_000)
-    """Trainings on random halves of the pool."""
+    """Share of the pool whom `membership_trained` attacks, those least like others: at least 40, or a quarter of a
+    small pool. Beside them up to 150 random others are attacked."""
+    halves: int = Field(default=96, ge=20, le=100_000)
+    """Trainings on random halves of the pool, at most."""
+    looks: int = Field(default=3, ge=1, le=20)
+    """How often, at equal steps, it is asked whether the trainings so far decide. The intervals of all looks hold
+    together."""
+    exposed_limits: tuple[float, ...] = (0.6, 0.75)
+    """AUC of the most exposed at which verdicts differ. Trainings end once neither lies within the interval, nor one of
+    `random_limits` within that of random people. They are those of the packaged policies; none: trainings end at the
+    first look."""
+    random_limits: tuple[float, ...] = (0.56, 0.66)
+    """AUC of random people at which verdicts differ."""
     seconds: float | None = Field(default=None, gt=0)
     """Time for the trainings of one attack; what was trained by then is judged. Not given: all of them."""
 
@@ -130,7 +140,8 @@ class EvaluateOptions(Options):
     min_holders: int = Field(default=5, ge=2)
     """A value that fewer training people hold is rare (metric `rare_values`)."""
     retrain: RetrainOptions | None = None
-    """Attacks that train the generator again: canaries and counting queries. Not given: not made."""
+    """Attacks that train the generator again. Not given: `membership_trained` alone is made, where its trainings take
+    minutes at most; given: also canaries and counting queries, however long they take."""
     encoder: EncoderOptions | None = None
     """Attacks and distances in the space of a contrastive encoder (metrics `cl_*`). Not given: not computed."""
     privacy_score: PrivacyScoreOptions | None = None

@@ -28,7 +28,7 @@ from hybrid.evaluation.attacks import (
     membership,
     membership_flow,
     membership_model,
-    membership_pool,
+    membership_trained,
     near_histories,
     origin,
     persons,
@@ -85,7 +85,7 @@ MODULES: tuple[ModuleType, ...] = (
     counting_queries,
     target_attention,
     bagging,
-    membership_pool,
+    membership_trained,
     inference_queries,
     prediction,
     each_column,
@@ -105,4 +105,6 @@ MODULES: tuple[ModuleType, ...] = (
     exclusion,
 )
 
+RENAMED = {"membership_pool": "membership_trained", "membership_pool_random": "membership_trained_random"}
+"""Earlier names of metrics, which configurations and policies may still have."""
 REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}

@@ -20,10 +20,10 @@ from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
 from hybrid.evaluation.metric import SWITCHED, Metric
-from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.price import price, sizes_of
-from hybrid.evaluation.registry import REGISTRY
+from hybrid.evaluation.registry import REGISTRY, RENAMED
 from hybrid.table import Kind, Schema, Table
 
 
@@ -40,6 +40,7 @@ def evaluate(
     origins: Mapping[Subject, Array] | None = None,
     compared: tuple[Table, Table | None] | None = None,
     parentage: Mapping[Subject, Parentage] | None = None,
+    untried: str = "",
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -66,8 +67,8 @@ def evaluate(
         Where results that depend on ``train`` and ``control`` only are kept, as for :class:`Context`; by default
         they are shared by the stages of this call.
     retrain : mapping of stage name to callable, optional
-        How a stage's table is made from training records and a seed, for the attacks with training
-        (``options.retrain``); stages that are not in it are not attacked so.
+        How a stage's table is made from training records and a seed, for the attacks with training; stages that are not
+        in it, or not in ``options.retrain.stages``, are not attacked so.
     rules : Rules
         The declared constraints, fitted to the training records.
     origins : mapping of stage name to numpy.ndarray, optional
@@ -77,6 +78,8 @@ def evaluate(
         about; by default ``train`` and ``control``.
     parentage : mapping of stage name to Parentage, optional
         Parents of the rows, where the tables are of one of several linked ones.
+    untried : str
+        Why no attack trains again unless ``options.retrain`` asks for it; empty where nothing speaks against it.
 
     Returns
     -------
@@ -94,10 +97,11 @@ def evaluate(
     seed = int(rng.integers(2**63))
     chosen = metrics_of(options)
     share = share or remembering({})
+    repeated = (options.retrain or RetrainOptions()).stages
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
-        again = (retrain or {}).get(stage) if options.retrain and stage in options.retrain.stages else None
-        more = (origins or {}).get(stage), (parentage or {}).get(stage)
+        again = (retrain or {}).get(stage) if stage in repeated else None
+        more = (origins or {}).get(stage), (parentage or {}).get(stage), untried
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, *more)
         others = context if compared is None else context.compared_with(*compared)
         backwards = not options.seconds and list(stages).index(stage) % 2 == 1
@@ -114,7 +118,8 @@ def _is_due(metric: Metric, context: Context) -> bool:
 
     Policies ask for attacks on persons; these say themselves that nothing is known of persons.
     """
-    if "retraining" in metric.needs and context.fit_and_sample is None and context.stage != "synthetic":
+    trains = {"retraining", "trainings"} & set(metric.needs)
+    if trains and context.fit_and_sample is None and context.stage != "synthetic":
         return False
     if metric.family == "privacy" or context.options.metrics is not None:
         return True
@@ -195,7 +200,9 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
     for key, chosen in (("metrics", options.metrics or ()), ("also", options.also)):
         wrong = [name for name in chosen if name not in REGISTRY]
         if wrong:
-            raise ConfigError(f"evaluate.{key}: unknown: {', '.join(wrong)}", hint=f"one of: {', '.join(REGISTRY)}")
+            later = [f"write {RENAMED[name]} instead of {name}" for name in wrong if name in RENAMED]
+            hint = "; ".join(later) or f"one of: {', '.join(REGISTRY)}"
+            raise ConfigError(f"evaluate.{key}: unknown: {', '.join(wrong)}", hint=hint)
     sides = options.linkability or ((), ())
     ordinal = tuple(options.retrain.ordinal) if options.retrain else ()
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}

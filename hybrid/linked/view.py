@@ -103,6 +103,11 @@ class LinkedTable(Pipeline):
         return {name: fingerprint(key, self.behind) for name, key in super().keys.items()}
 
     @property
+    def untried(self) -> str:
+        """Linked tables depend on each other, and no attacker repeats the way of all of them."""
+        return "it is not available for linked tables"
+
+    @property
     def explained(self) -> Schema:
         """Columns of all tables, which the privacy statement must cover."""
         return Schema((*super().explained, *self.beside))

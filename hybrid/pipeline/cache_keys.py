@@ -45,7 +45,14 @@ SAMPLED = Roots(
 
 
 def stage_keys(
-    config: RunConfig, seed: int, split_seed: int, data: str, population: str = "", must_detect: Any = None
+    config: RunConfig,
+    seed: int,
+    split_seed: int,
+    data: str,
+    population: str = "",
+    must_detect: Any = None,
+    *,
+    only_compared: bool = False,
 ) -> dict[str, str]:
     """Keys of a configuration's kept stages, in order of the stages.
 
@@ -59,6 +66,8 @@ def stage_keys(
         Fingerprints of the table with its hierarchies, and of the population table.
     must_detect : any, optional
         Rules about excesses and leaks that the policy must detect; None where no leaks are planted.
+    only_compared : bool
+        Whether no verdict comes of it, so that no attacker repeats the process unless asked for.
 
     Returns
     -------
@@ -119,8 +128,13 @@ def stage_keys(
     halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
     judged_by = kept if removal is not None and removal.measured == "kept" else parts
+    trained = [metric for metric in metrics_of(config.evaluate) if "trainings" in metric.needs]
+    untried = ["only compared"] if only_compared and trained and config.evaluate.retrain is None else []
     judging = (judged_by, seed, *rules, *condition, *halved, *map(code_behind, switched))
-    keys |= {evaluation_of(subject): _key(EVALUATE, options, table, *judging) for subject, table in judged.items()}
+    keys |= {
+        evaluation_of(subject): _key(EVALUATE, options, table, *judging, *(untried if subject == "synthetic" else []))
+        for subject, table in judged.items()
+    }
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])
     return keys

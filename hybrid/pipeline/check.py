@@ -24,7 +24,7 @@ from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
-from hybrid.pipeline.evaluation_price import foreseen_evaluation
+from hybrid.pipeline.evaluation_price import foreseen_evaluation, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.level_findings import level_findings
 from hybrid.pipeline.private_mode import refuse_undeclared
@@ -96,6 +96,7 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
             findings += [Finding.error(problem) for _, problem in found]
         findings += column_findings(table)
         findings += _retrainings(config, table)
+        findings += _untried(config, table.without_identifiers())
         findings += _encoder(config)
         findings += _filter(config)
     order = {"ok": 0, "error": 1, "note": 2}
@@ -151,6 +152,17 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
         f"evaluate.retrain trains {name} {count:,} times on up to {most_rows(options, metrics):,} records{limit}",
         "fewer evaluate.retrain.canaries, shadows, tests or halves; more canaries together; a limit in seconds",
     )
+
+
+def _untried(config: RunConfig, train: Table) -> Iterator[Finding]:
+    """An attacker who repeats the whole process, where that takes too long."""
+    reason = untried(config, train)
+    if reason and config.evaluate.retrain is None:
+        yield Finding(
+            "note",
+            f"evaluate: no attacker repeats the whole process: {reason}. The report says that it was not tried",
+            "evaluate.retrain: {} tries it, with all attacks that train again; name evaluate.metrics for fewer",
+        )
 
 
 def _filter(config: RunConfig) -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from hybrid.base.cpu import cores
 from hybrid.base.findings import Finding
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.engine.asked import most_asked
+from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.price import Sizes, price, sizes_of, total_price
 from hybrid.evaluation.registry import REGISTRY
@@ -16,9 +17,15 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.power import trials_for
 from hybrid.publication.policy import Policy
 from hybrid.synthesize.cost import Cost, slowness
-from hybrid.synthesize.estimate import SLOW_SECONDS, in_words
+from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost
 from hybrid.table import Table
 
+MOST_SECONDS = 300.0
+"""Seconds of one core that trainings of a generator may take for an attack that nobody asked for."""
+REPEATED = 0.05, 5e-6
+"""Seconds to protect, anonymize, restore and observe a table, and more of them per cell."""
+STARTED = 4.0
+"""Seconds to start the process of a generator of another package."""
 _MANY_SECRETS = 50
 """Columns, all of which are attacked where no secret is named, that are many."""
 
@@ -41,12 +48,16 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     compared = [name for name, there in (("original", options.original), ("baseline", config.has_baseline)) if there]
     tables = 1 + (config.transition is not None) + len(compared)
     measured = total_price(metrics_of(options), sizes, options, tables)
+    people = train.without_identifiers()
+    repeats = any("trainings" in metric.needs for metric in metrics_of(options)) and not untried(config, people)
+    repeated = repeated_seconds(config, people, RetrainOptions()) if repeats else 0.0
     planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
-    seconds = (measured + planted) * slowness()
+    seconds = (measured + planted + repeated) * slowness()
     everything = (
         len(train.schema.without_identifiers()) if options.secrets is None and not train.schema.sensitive else 0
     )
     leaks = f", {in_words(planted * slowness())} of them for planted leaks" if planted else ""
+    leaks += f", at most {in_words(repeated * slowness())} to repeat the whole process" if repeats else ""
     ways = [f"evaluate.{' and evaluate.'.join(compared)}: false leaves out what only comparisons need"] * bool(compared)
     if everything > _MANY_SECRETS:
         ways.insert(0, f"name evaluate.secrets: without them all {everything} columns are attacked as secrets")
@@ -84,6 +95,32 @@ def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | N
     secrets = config.evaluate.secrets or schema.sensitive or schema.targets
     count = trainings(options, metrics, len(secrets)) * len(options.stages)
     return count * cost.seconds * min(most_rows(options, metrics) / len(train), 1.0) if count else None
+
+
+def untried(config: RunConfig, train: Table) -> str:
+    """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none.
+
+    The time is that of the machine that generators state their cost for, so that it is the same everywhere.
+    """
+    if config.privacy is not None:
+        return "differential privacy bounds what one person changes"
+    if config.risk is not None:
+        return "risk says what the generator learns"
+    seconds = repeated_seconds(config, train, RetrainOptions())
+    if seconds <= MOST_SECONDS:
+        return ""
+    count, generator = RetrainOptions().halves, config.synthesize.generator
+    return f"{count} trainings of {generator} would take {in_words(seconds)} of one core or more"
+
+
+def repeated_seconds(config: RunConfig, train: Table, options: RetrainOptions) -> float:
+    """Seconds of one core to repeat the whole process on all halves of the pool, on the reference machine."""
+    share = min(options.pool // 2 / max(len(train), 1), 0.5)
+    each = REPEATED[0] + REPEATED[1] * share * len(train) * len(train.schema)
+    if config.synthesize.is_off or not len(train):
+        return options.halves * each
+    learned = share * reference_cost(train, config.synthesize)[0].seconds
+    return options.halves * (each + max(learned, STARTED if config.synthesize.engine.requires else 0.0))
 
 
 def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:

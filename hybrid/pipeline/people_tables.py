@@ -247,7 +247,10 @@ class PeopleTables:
         """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
         population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
         must_detect = self.policy.detection if self._has_power else None
-        return stage_keys(self.config, self.seed, self.split_seed, self.data_fingerprint, population, must_detect)
+        data = self.data_fingerprint, population
+        return stage_keys(
+            self.config, self.seed, self.split_seed, *data, must_detect, only_compared=not self.judge_power
+        )
 
     @cached_property
     def anonymization(self) -> Anonymization | None:

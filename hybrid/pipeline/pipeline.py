@@ -31,6 +31,7 @@ from hybrid.leak import leak_of
 from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words, plotted
+from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.explanation import Explanation, together
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
@@ -51,6 +52,8 @@ from hybrid.store import Store
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
 from hybrid.transition.disclosure import GiveAway
+
+ONLY_COMPARED = "configurations that are only compared are not attacked so"
 
 
 class Pipeline(Tables):
@@ -312,6 +315,11 @@ class Pipeline(Tables):
         for subject in absent:
             self._measured[subject] = Evaluation(tuple(one for one in found.metrics if one.stage == subject))
 
+    @property
+    def untried(self) -> str:
+        """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
+        return untried(self.config, self.train) if self.judge_power else ONLY_COMPARED
+
     def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
         rng, options = rng_for(self.seed, "evaluate"), self.config.evaluate
         drawn = None if options.retrain is None else options.retrain.drawn
@@ -323,7 +331,7 @@ class Pipeline(Tables):
         if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics_of(options)):
             origins = {"synthetic": self._known_leak.provenance}
         compared = None if self.selection is None else self.compared
-        known = self._share, again, self.rules, origins, compared, self.parentage
+        known = self._share, again, self.rules, origins, compared, self.parentage, self.untried
         return evaluate(self.train, self.control, tables, options, rng, self.progress, *known)
 
     def _evaluated(self, subject: Subject) -> Evaluation:

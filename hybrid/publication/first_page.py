@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
-from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.publication.lamps import Lamp, lamps
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
@@ -170,8 +170,10 @@ def not_attacked(evaluation: Evaluation) -> Iterator[str]:
         yield "No attack on this table was made."
         return
     yield "Nobody tried to attack the program that wrote the rows. It is not part of the release."
-    if not any("retraining" in REGISTRY[name].needs for name in measured if name in REGISTRY):
-        yield "Not tried: training the program again and again to see what one person changes."
+    if not any({"retraining", "trainings"} & set(REGISTRY[name].needs) for name in measured if name in REGISTRY):
+        found = evaluation.find("membership_trained", "synthetic")
+        reason = found.outcome.reason if found is not None and isinstance(found.outcome, NotComputable) else ""
+        yield f"Not tried: an attacker who can repeat the whole process{f': {reason}' if reason else ''}."
     sampled = [outcome.details["sampled"].get("train") for outcome in measured.values() if "sampled" in outcome.details]
     if fewest := min(filter(None, sampled), key=lambda records: records["records"], default=None):
         yield (

@@ -18,6 +18,13 @@ from hybrid.publication.verdict import WORST_FIRST, Check, Standing, Verdict
 
 OF_THE_MOST_EXPOSED = ("membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
 """Attacks on the people or the subgroup most at risk, whose numbers are not those of everybody."""
+TRAINED = {
+    "membership_trained_random": (
+        "An attacker who can repeat the whole process finds out who was in the data in {} of 100 cases. 50 is guessing."
+    ),
+    "membership_trained": "Among the people least like others, the attacker does so in {} of 100 cases.",
+}
+"""Attacks that repeat the whole process, whose limits are about what is not ruled out, each with its sentence."""
 EXACT_COPIES = "identical_match"
 """The metric of copies that counts rows; the others measure distances."""
 OF_SEVERAL_ROWS = "copied_sequences"
@@ -121,8 +128,9 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
     measured = [check for check in asked if check.excess is not None]
     if not measured:
         return "Cannot tell: no test of it could be judged."
+    repeated = [check for check in measured if check.metric in TRAINED]
     exposed = [check for check in measured if check.metric in OF_THE_MOST_EXPOSED]
-    everybody = [check for check in measured if check not in exposed]
+    everybody = [check for check in measured if check not in exposed and check not in repeated]
     distances = [check for check in everybody if criterion == "copies" and check.metric != EXACT_COPIES]
     counted = [check for check in everybody if check not in distances]
     sentences: list[str] = []
@@ -136,11 +144,27 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
         sentences += [f"For the people most at risk: {found[0].lower()}{found[1:]}"]
         sentences += _three_parts(criterion, worst, _OF_EXPOSED[criterion])
     sentences += _closeness(distances)
+    for check in repeated:
+        sentences += _of_100(check)
     if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
         sentences.append("The rows keep away from the people in the data. This, too, shows who they are.")
     if any(check.excess is None for check in asked):
         sentences.append("At least one test could not be judged.")
     return " ".join(sentences)
+
+
+def _of_100(check: Check) -> Iterator[str]:
+    """Sentences on an attack that repeats the whole process."""
+    if check.metric is not None and check.measured is not None:
+        yield TRAINED[check.metric].format(_cases(check.measured))
+    yield f"Up to {_cases(_ends(check)[1])} cannot be ruled out."
+    if check.limit is not None:
+        yield f"The policy allows {_cases(check.limit)}."
+
+
+def _cases(excess: float) -> str:
+    """Cases of 100 with the right answer, of which guessing finds half."""
+    return text_of(round(50 + 100 * excess, 1))
 
 
 def _deciding(checks: Sequence[Check]) -> Check:

@@ -118,7 +118,7 @@ class Power:
 
 
 def not_tried(checks: Iterable[Check]) -> str:
-    """Sentence on the forms of leaks that were not planted, for the place of those that would have been noticed.
+    """Sentence on the forms of leaks that were not planted, and on the attacker who would repeat the whole process.
 
     Parameters
     ----------
@@ -128,12 +128,15 @@ def not_tried(checks: Iterable[Check]) -> str:
     Returns
     -------
     str
-        Empty where no leak was demanded.
+        Empty where no leak was demanded and that attack was made.
     """
-    start = f"{POWER}: "
+    checks, start = tuple(checks), f"{POWER}: "
     applies = {check.rule.removeprefix(start): check.applies for check in checks if check.rule.startswith(start)}
     planted = [kind for kind, does in applies.items() if does]
-    return f"Not tried: {_listed(not_planted(planted))}." if applies else ""
+    missing = [*not_planted(planted)] if applies else []
+    if any(check.metric == "membership_trained" and check.status == "not judged" for check in checks):
+        missing.append("an attacker who can repeat the whole process")
+    return f"Not tried: {_listed(missing)}." if missing else ""
 
 
 def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:

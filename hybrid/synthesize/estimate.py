@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hybrid.base.findings import Finding
@@ -10,6 +10,7 @@ from hybrid.base.memory import available_bytes
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.cost import Cost, slowness
 from hybrid.synthesize.options import SynthesizeOptions
+from hybrid.synthesize.protocol import Feature
 from hybrid.synthesize.registry import REGISTRY
 from hybrid.table import Table
 
@@ -29,11 +30,19 @@ def estimate(table: Table, options: SynthesizeOptions) -> tuple[Cost, list[tuple
     options : SynthesizeOptions
         The generator must not be ``none``.
     """
-    generator, own = options.engine, options.resolve()
-    features = Codec(table, generator.encoding(own)).features
-    cost = generator.cost(features, len(table), own)
+    cost, features = reference_cost(table, options)
     widths = sorted(((feature.name, feature.n_levels) for feature in features), key=lambda one: -one[1])
     return replace(cost, seconds=cost.seconds * slowness()), widths
+
+
+def reference_cost(table: Table, options: SynthesizeOptions) -> tuple[Cost, Sequence[Feature]]:
+    """Estimated cost of training on the machine that generators state theirs for, and the columns as they learn them.
+
+    Parameters as :func:`estimate`.
+    """
+    generator, own = options.engine, options.resolve()
+    features = Codec(table, generator.encoding(own)).features
+    return generator.cost(features, len(table), own), features
 
 
 def foreseen(table: Table, options: SynthesizeOptions) -> Iterator[Finding]:

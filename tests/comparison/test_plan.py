@@ -211,7 +211,7 @@ def test_a_scale_may_be_about_another_table(folder: Path) -> None:
 
 
 def test_the_dry_run_foresees_trainings_of_attacks(folder: Path, tmp_path: Path) -> None:
-    evaluate = {"metrics": ["membership_pool"], "retrain": {"halves": 50, "pool": 100}}
+    evaluate = {"metrics": ["membership_trained"], "retrain": {"halves": 50, "pool": 100}}
     path = write_plan(folder, configurations=[{"evaluate": evaluate}], seeds=[1])
     seconds = {stage.stage: stage.seconds for stage in forecast(load_plan(path), folder, tmp_path).stages}
     once, again = seconds["synthesize"], seconds["evaluate-synthetic"]

@@ -17,7 +17,16 @@ from tests.evaluation.known_generators import half
 from tests.evaluation.simulated_people import make_people
 from tests.helpers.kept import assert_kept
 
-RETRAIN = {"canaries": 10, "records": 2, "shadows": 10, "tests": 10, "bagging": 10, "rows": 50}
+RETRAIN = {
+    "canaries": 10,
+    "records": 2,
+    "shadows": 10,
+    "tests": 10,
+    "bagging": 10,
+    "rows": 50,
+    "halves": 20,
+    "looks": 1,
+}
 
 
 def rounded(value: Any) -> Any:
@@ -51,7 +60,9 @@ def named(*needs: Need) -> list[str]:
         for name, metric in REGISTRY.items()
         if metric.mechanism != "embedding"
         and name not in ("membership_flow", "target_attention")
-        and (set(needs) & set(metric.needs) if needs else not {"retraining", "persons"} & set(metric.needs))
+        and (
+            set(needs) & set(metric.needs) if needs else not {"retraining", "trainings", "persons"} & set(metric.needs)
+        )
     ]
 
 
@@ -91,5 +102,5 @@ def test_results_on_rows_of_persons_are_kept() -> None:
 def test_results_of_attacks_with_training_are_kept() -> None:
     rng = np.random.default_rng(6)
     train, control = make_people(120, rng), make_people(120, rng)
-    found = results(train, control, half(train, 4), metrics=named("retraining"), retrain=RETRAIN)
+    found = results(train, control, half(train, 4), metrics=named("retraining", "trainings"), retrain=RETRAIN)
     assert_kept("results_of_trainings.json", found)

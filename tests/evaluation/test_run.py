@@ -87,6 +87,8 @@ def test_without_control_what_needs_one_says_so(tables: tuple[Table, Table, Tabl
             assert isinstance(result.outcome, NotComputable) and result.outcome.lacks == "tied_dates"
         elif "weight" in REGISTRY[result.name].needs:
             assert result.outcome == NotComputable("no column has the role weight", lacks="weight")
+        elif "trainings" in REGISTRY[result.name].needs:
+            assert isinstance(result.outcome, NotComputable) and result.outcome.lacks == "trainings"
         elif result.name == "orphans":
             assert result.outcome == NotComputable("the table has no parent table", lacks="parents")
         else:

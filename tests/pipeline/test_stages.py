@@ -37,6 +37,8 @@ NOTHING = {
     "hybrid.analysis": "compares finished runs",
     "hybrid.anonymize.search.rule_costs": "prices rules for hybrid init, check and trade-off; no stage asks",
     "hybrid.hierarchy.level_words": "words about levels, for the same",
+    "hybrid.synthesize.estimate": "prices trainings; whether an attack is worth its time is no result",
+    "hybrid.base.findings": "words of checks, for the same",
     "hybrid.report": "draws figures of a finished run",
     "hybrid.anonymize.left_out": "describes a finished decision; its result is not kept",
     "hybrid.pipeline.amplification": "explains the guarantee",

@@ -210,10 +210,18 @@ def test_what_nobody_tried(metric: str | None) -> None:
     made = () if metric is None else (MetricResult(metric, "privacy", "synthetic", "lower", outcome),)
     found = " ".join(not_attacked(Evaluation(made)))
     assert ("No attack on this table" in found) == (metric is None)
-    trains = metric is not None and "retraining" in REGISTRY[metric].needs
-    assert ("Not tried: training the program again" in found) == (metric is not None and not trains)
+    trains = metric is not None and {"retraining", "trainings"} & set(REGISTRY[metric].needs)
+    assert ("Not tried: an attacker who can repeat the whole process." in found) == (metric is not None and not trains)
     failed = [replace(one, outcome=NotComputable("late", "timed_out")) for one in made]
     assert "No attack on this table" in " ".join(not_attacked(Evaluation(tuple(failed))))
+
+
+def test_an_attack_that_takes_too_long_is_said_with_its_price() -> None:
+    late = NotComputable("96 trainings of ctgan would take 9 h of one core or more", lacks="trainings")
+    made = [MetricResult("membership", "privacy", "synthetic", "lower", Measure(0.1))]
+    made += [MetricResult("membership_trained", "privacy", "synthetic", "lower", late)]
+    found = " ".join(not_attacked(Evaluation(tuple(made))))
+    assert "Not tried: an attacker who can repeat the whole process: 96 trainings of ctgan would take 9 h" in found
 
 
 def test_attacks_on_a_sample_are_said() -> None:

@@ -10,6 +10,7 @@ import yaml
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.metric import SWITCHED
+from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.pipeline.config import load_config
 from hybrid.publication.policy import Policy, load_policy, packaged_policies, packaged_policy
@@ -121,7 +122,7 @@ def test_templates_judge_metrics_that_exist_in_their_direction(template: Path) -
 
 @pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
 def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> None:
-    judged = {rule.metric for rule in load_policy(template).rules if rule.compare == "excess"}
+    judged = {rule.metric for rule in load_policy(template).rules if rule.compare in ("excess", "both_ends")}
     attacks = {
         metric.name
         for metric in REGISTRY.values()
@@ -131,6 +132,22 @@ def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> N
         and not metric.name.endswith("_reached")
     }
     assert judged == attacks
+
+
+@pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
+def test_trainings_end_at_the_limits_of_the_templates(template: Path) -> None:
+    rules = {rule.metric: (rule.review, rule.block) for rule in load_policy(template).rules if "both" in rule.compare}
+    options = RetrainOptions()
+    expected = {"membership_trained": options.exposed_limits, "membership_trained_random": options.random_limits}
+    assert rules == expected
+
+
+def test_the_earlier_name_of_a_metric_is_refused_with_its_mend(tmp_path: Path) -> None:
+    content = yaml.safe_load(packaged_policies()["default"].read_text())
+    content["rules"][0] |= {"metric": "membership_pool"}
+    (tmp_path / "own.yaml").write_text(yaml.safe_dump(content))
+    with pytest.raises(ConfigError, match="write membership_trained"):
+        load_policy(tmp_path / "own.yaml")
 
 
 @pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())

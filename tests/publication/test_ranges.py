@@ -75,6 +75,8 @@ def all_possible(name: str, ends: list[float], middle: float, other: float) -> N
             check = replace(limited(rule, found), metric=name)
             for lamp in lamps(Verdict.of("p", (check,))):
                 assert inside(numbers(lamp.sentence), (0, 1000)), lamp.sentence
+        elif compare == "both_ends":
+            assert inside(numbers(found.words), (0, 100))
         elif "difference" not in compare:
             assert inside(numbers(found.words), limits)
         elif limits[0] is not None and limits[1] is not None:

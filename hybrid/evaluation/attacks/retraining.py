@@ -12,7 +12,7 @@ from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
 
-POOLED = ("membership_pool", "membership_pool_random")
+POOLED = ("membership_trained", "membership_trained_random")
 """Metrics that share trainings on halves of a pool."""
 
 
@@ -39,9 +39,14 @@ def trainings(options: RetrainOptions, metrics: Iterable[Metric], n_secrets: int
 
 def most_rows(options: RetrainOptions, metrics: Iterable[Metric]) -> int:
     """Records in the largest of the trainings of these metrics, at most."""
-    names = {metric.name for metric in metrics if "retraining" in metric.needs}
+    names = {metric.name for metric in metrics if {"retraining", "trainings"} & set(metric.needs)}
     pooled = names & set(POOLED)
     return max(options.rows if names - pooled else 0, options.pool // 2 if pooled else 0)
+
+
+def options_of(context: Context) -> RetrainOptions:
+    """Effort of attacks with training; the defaults where none is configured."""
+    return context.options.retrain or RetrainOptions()
 
 
 def retrained(
@@ -58,8 +63,8 @@ def retrained(
     build : callable
         Training records of the i-th training.
     """
-    assert context.fit_and_sample is not None and context.options.retrain is not None
-    limit, started = context.options.retrain.seconds, time.monotonic()
+    assert context.fit_and_sample is not None
+    limit, started = options_of(context).seconds, time.monotonic()
     for i in range(count):
         if limit is not None and time.monotonic() - started > limit:
             return

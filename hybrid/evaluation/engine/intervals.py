@@ -242,11 +242,9 @@ def auc_intervals(
 def _delong(positive: Array, negative: Array, clusters: tuple[Array, Array] | None) -> tuple[float, float, int, int]:
     """AUC, its variance, and the units on each side."""
     n, m = len(positive), len(negative)
-    ordered = np.sort(positive), np.sort(negative)
     if clusters is None:
-        positive, negative = ordered  # Sorted values are found several times faster.
-    above = counts_below(positive, ordered[1]) / m
-    below = 1 - counts_below(negative, ordered[0]) / n
+        positive, negative = np.sort(positive), np.sort(negative)  # Sorted values are found several times faster.
+    above, below = placements(positive, negative)
     value = float(above.mean())
     if clusters is None:
         variance = (above.var(ddof=1) / n if n > 1 else 0.0) + (below.var(ddof=1) / m if m > 1 else 0.0)
@@ -255,6 +253,12 @@ def _delong(positive: Array, negative: Array, clusters: tuple[Array, Array] | No
     variance = clustered_error(above, persons[0]) ** 2 + clustered_error(below, persons[1]) ** 2
     n, m = (int(np.count_nonzero(np.bincount(ids))) for ids in persons)
     return value, variance, n, m
+
+
+def placements(positive: Array, negative: Array) -> tuple[Array, Array]:
+    """Share of the negative below each positive score, and of the positive above each negative one; ties half."""
+    above, below = _below(positive, np.sort(negative)), _below(negative, np.sort(positive))
+    return above / len(negative), 1 - below / len(positive)
 
 
 def weighted_auc_interval(
@@ -282,7 +286,7 @@ def weighted_auc_interval(
     return value, max(value - error, 0.0), min(value + error, 1.0)
 
 
-def counts_below(values: Array, ordered: Array) -> Array:
+def _below(values: Array, ordered: Array) -> Array:
     """Number of sorted others below each value, ties counting half."""
     counts: Array = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
     return counts

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.engine.intervals import clustered_error, counts_below, quantile, simultaneous
+from hybrid.evaluation.engine.intervals import clustered_error, placements, quantile, simultaneous
 from hybrid.evaluation.engine.threads import one_model, one_thread
 from hybrid.evaluation.fidelity.content import GROUPS, GROUPS_OF_PAIRS, MOST_LISTED, grouped
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -137,8 +137,7 @@ def ranked(likely: Array, truth: Array) -> Ranked:
     for group in np.unique(truth):
         mine = truth == group
         inside, outside = likely[mine, group], likely[~mine, group]
-        above = counts_below(inside, np.sort(outside)) / len(outside)
-        below = 1 - counts_below(outside, np.sort(inside)) / len(inside)
+        above, below = placements(inside, outside)
         area, share = float(above.mean()), len(inside) / n
         value += share * area
         parts[mine] += share * (above - area) * n / len(inside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -120,7 +121,30 @@ def _excess(about: Compared) -> Found | str:
     if most < 0:
         words += ", so the rows keep away from the people in the data, which gives these away, too"
     number = -most if most < 0 else least
-    return Found(number, words, details, 1000, " in 1,000", review_at_most=most < 0, excess=(value, low, high))
+    blocks = -math.inf if most < 0 else None
+    return Found(number, words, details, 1000, " in 1,000", blocks=blocks, excess=(value, low, high))
+
+
+def _both_ends(about: Compared) -> Found | str:
+    """The ends of the interval: what is not ruled out asks for a review, what is certain blocks."""
+    shown, reference = about.shown, about.outcome.reference
+    if shown.low is None or shown.high is None or reference is None:
+        return "the value has no interval, or nothing to compare with"
+    stricter = about.strictness / _errors(MEASURED, about.outcome.together)
+    low = shown.value - (1 - stricter) * (shown.value - shown.low)
+    high = shown.value + (1 + stricter) * (shown.high - shown.value)
+    words = (
+        f"The right answer is found in {_of_100(shown.value)} of 100 cases, where guessing finds {_of_100(reference)}. "
+        f"Up to {_of_100(high)} cannot be ruled out"
+    )
+    excess = (shown.value - reference, low - reference, high - reference)
+    details = f"{about.details}; judged by both ends"
+    return Found(high, words, details, 100, " of 100", blocks=low, excess=excess, zero=reference)
+
+
+def _of_100(share: float) -> str:
+    """A share of 100 cases, with one decimal."""
+    return text_of(round(100 * min(max(share, 0.0), 1.0), 1))
 
 
 def _factor(about: Compared) -> float:
@@ -175,6 +199,7 @@ COMPARISONS: dict[str, Comparison] = {
     "high": Comparison(_high),
     "difference_to_reference": Comparison(_difference),
     "excess": Comparison(_excess),
+    "both_ends": Comparison(_both_ends),
     "difference_to_stage": Comparison(_stage_difference, needs_other=True),
 }
 """Every comparison by the name that ``compare`` gives it."""

@@ -11,6 +11,7 @@ from pydantic import model_validator
 from hybrid.base.errors import Problem
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Direction, Evaluation, MetricResult, NotComputable, Subject
+from hybrid.evaluation.registry import RENAMED
 from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
@@ -39,7 +40,8 @@ class MetricRule(Rule):
     """What the limits are about: the value; the low or high end of its interval; value - reference; value - the same
     metric's value at the stage ``other``; or, for privacy, the excess over people never seen. An excess is judged on
     both sides: by the low end of its interval against both limits, and by the high end against review, since rows
-    that keep away from training persons give them away, too."""
+    that keep away from training persons give them away, too. both_ends: review where the high end of the interval is
+    beyond that limit, block where the low end is beyond that one, for attacks whose number of trials can be chosen."""
     other: Subject | None = None
     """For difference_to_stage."""
     needs_trust: Needed | None = None
@@ -67,6 +69,8 @@ class MetricRule(Rule):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
+        if self.metric in RENAMED:
+            raise ValueError(f"metric: {self.metric} has another name: write {RENAMED[self.metric]}")
         comparison = COMPARISONS[self.compare]
         if comparison.needs_other != (self.other is not None):
             raise ValueError("other names the second stage of compare: difference_to_stage, and only of it")

@@ -32,13 +32,15 @@ Condition = Literal[
     "linked_columns",
     "parents",
     "persons",
+    "trainings",
     "several_rows",
     "households",
     "weight",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
 row of the table holds alone; tied_dates: dates of a row that lie close together; linked_columns: columns of which one
-says something about another; persons: data.person names columns; several_rows: a person with two different rows;
+says something about another; persons: data.person names columns; trainings: the way from records to
+the table can be repeated in minutes, or evaluate.retrain asks for it; several_rows: a person with two different rows;
 households: data.household names columns; parents: the table has a parent table; weight: a column has that role.
 Control records are none of them."""
 
@@ -171,17 +173,19 @@ class Found:
     """Factor between the limits and what the words count in: 1000 for "in 1,000"."""
     unit: str = ""
     """Unit of the scaled limit."""
-    review_at_most: bool = False
-    """Whether only the limit for review is about this number."""
+    blocks: float | None = None
+    """Number that the limit for block is about, where that is another one."""
     excess: tuple[float, float, float] | None = None
-    """Value and widened interval of an excess, where the number is one of its ends."""
+    """Value and interval of an excess, where the number is one of its ends."""
+    zero: float = 0.0
+    """The number at which there is no excess."""
 
 
 def limited(rule: Rule, found: Found) -> Check:
     """The check of a number against both limits of its rule."""
     status: Status = "pass"
     limit = rule.block if rule.review is None else rule.review
-    if not found.review_at_most and _beyond(rule, found.number, rule.block):
+    if _beyond(rule, found.number if found.blocks is None else found.blocks, rule.block):
         status, limit = "block", rule.block
     elif _beyond(rule, found.number, rule.review):
         status = "review"
@@ -192,7 +196,7 @@ def limited(rule: Rule, found: Found) -> Check:
     if found.excess is None:
         return check
     value, *ends = found.excess
-    judged = replace(check, measured=value, excess=(ends[0], ends[1]), limit=limit)
+    judged = replace(check, measured=value, excess=(ends[0], ends[1]), limit=limit - found.zero)
     return replace(judged, message=f"{message} {NOT_RULED_OUT}") if judged.standing == "not ruled out" else judged
 
 
