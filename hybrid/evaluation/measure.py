@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -78,6 +79,9 @@ class Measure:
     together: int = 1
     """Number of intervals, the excess's among them, that hold together (Sidak): those of the subgroups, secrets or
     columns that the number is the worst of."""
+    parts: Mapping[str, Measure] | None = field(default=None, compare=False, repr=False)
+    """What the number is the worst of, by name, each with its own interval; None: it is no worst, or one of a kind that
+    no policy judges by its excess. Of several tables the parts are pooled, and then the worst is taken."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):

@@ -160,7 +160,13 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
         details["paper"] = made[max(made, key=lambda name: (single[name].value, name))].printed()
     value, low, high = single[top].value, wide[top].low, wide[top].high
     assert low is not None and high is not None
-    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made))
+    number, parts = len(made), {}
+    for name, one in wide.items():
+        least, most = one.low, one.high
+        assert least is not None and most is not None
+        found = single[name].value, least, most
+        parts[name] = Measure(*found, 0.0, one.n, {"part": name}, found, number)
+    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), number, parts)
 
 
 def _low(measure: Measure) -> float:
