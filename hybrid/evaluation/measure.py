@@ -93,6 +93,19 @@ class Measure:
         return replace(self, excess=(self.value - reference, low - reference, high - reference))
 
 
+def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[str, Measure]:
+    """Parts of a worst that are excesses themselves.
+
+    Parameters
+    ----------
+    found : mapping of str to tuple of float
+        Value, low and high of each, which hold together.
+    n : int
+        Records or attacks behind each.
+    """
+    return {name: Measure(*ends, 0.0, n, {"part": name}, ends, len(found)) for name, ends in found.items()}
+
+
 @dataclass(frozen=True)
 class NotComputable:
     """Reason for a missing number.

@@ -56,8 +56,8 @@ def pooled(results: Sequence[MetricResult]) -> MetricResult:
     Returns
     -------
     MetricResult
-        Computed if it is in every fold, but for those in which nothing can leak; their excess is known to be none, and
-        they are left out. The time is that of all.
+        Computed if it is in half of the folds or more, and failed in none; from those alone, so its interval is wider.
+        ``details["folds"]`` is their number. The time is that of all.
     """
     seconds, cpu = sum(one.seconds for one in results), sum(one.cpu_seconds for one in results)
     return replace(results[0], outcome=_outcome([one.outcome for one in results]), seconds=seconds, cpu_seconds=cpu)
@@ -85,26 +85,26 @@ def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Colle
 
 
 def pooled_metric(name: str, folds: Sequence[Evaluation], stage: Subject) -> list[MetricResult]:
-    """One metric of all folds, for every column that any fold has; that of one fold as it is."""
+    """One metric of all folds, for every column that half of them have; that of one fold as it is.
+
+    Columns are others where a fold's records alone decide which are attacked.
+    """
     in_folds = [{one.column: one for one in fold.of_stage(name, stage)} for fold in folds]
     columns = dict.fromkeys(column for fold in in_folds for column in fold)
     found = []
     for column in columns:
         there = [fold[column] for fold in in_folds if column in fold]
-        one = pooled(there)
-        if len(there) < len(folds):
-            reason = f"it was computed in {len(there)} of {len(folds)} folds only"
-            one = replace(one, outcome=NotComputable(reason, "too_few"))
-        found.append(one)
+        if 2 * len(there) >= len(folds):
+            found.append(pooled(there))
     return found
 
 
 def _outcome(outcomes: Sequence[Outcome]) -> Outcome:
     missing = [one for one in outcomes if isinstance(one, NotComputable)]
-    grave = next((one for one in missing if one.lacks not in NOTHING_TO_LEAK), None)
     measures = [one for one in outcomes if isinstance(one, Measure)]
-    if grave is not None or not measures:
-        return grave or missing[0]
+    broken = next((one for one in missing if one.state in ("failed", "timed_out")), None)
+    if broken is not None or 2 * len(measures) < len(outcomes):
+        return broken or min(missing, key=lambda one: one.lacks in NOTHING_TO_LEAK)
     return pooled_measure(measures)
 
 

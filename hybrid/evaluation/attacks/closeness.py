@@ -15,7 +15,7 @@ from hybrid.evaluation.engine.intervals import (
     votes_interval,
 )
 from hybrid.evaluation.engine.space import TIE
-from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.measure import Measure, excesses
 from hybrid.evaluation.metric import Metric
 from hybrid.table.persons import person_groups
 
@@ -217,10 +217,12 @@ def nndr_share(context: Context) -> Measure:
         people = np.unique(record[pointing])
         members, rows = int((people < len(train.rows)).sum()), float(pointing.mean())
         ends = (members / len(people), *exact_share_interval(members, len(people), level))
-        found.append((*(rows * (end - chance) / (1 - chance) for end in ends), share, len(people)))
+        middle, least, most = (rows * (end - chance) / (1 - chance) for end in ends)
+        found.append((middle, least, most, share, len(people)))
     value, low, high, share, people = max(found, key=lambda one: (one[1], one[0]))
     details = {"rows": share, "records": people, "chance": chance, "interval": f"simultaneous over {len(found)}"}
-    return Measure(value, low, high, 0.0, len(ratios), details, (value, low, high), len(found))
+    parts = excesses({f"{row[3]:g}": row[:3] for row in found}, len(ratios))
+    return Measure(value, low, high, 0.0, len(ratios), details, (value, low, high), len(found), parts)
 
 
 def _ratio_of_nearest(distances: Array) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import failure_ratio, independent_attempts, risk, simultaneous, wilson
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome, excesses
 
 LEAST_HEADROOM = 0.01
 """Least difference between the success on a copy and on control where only a part of train is attacked."""
@@ -160,13 +160,9 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
         details["paper"] = made[max(made, key=lambda name: (single[name].value, name))].printed()
     value, low, high = single[top].value, wide[top].low, wide[top].high
     assert low is not None and high is not None
-    number, parts = len(made), {}
-    for name, one in wide.items():
-        least, most = one.low, one.high
-        assert least is not None and most is not None
-        found = single[name].value, least, most
-        parts[name] = Measure(*found, 0.0, one.n, {"part": name}, found, number)
-    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), number, parts)
+    ends = {name: one.excess[1:] for name, one in wide.items() if one.excess is not None}
+    parts = excesses({name: (single[name].value, *of_wide) for name, of_wide in ends.items()}, wide[top].n)
+    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made), parts)
 
 
 def _low(measure: Measure) -> float:
