@@ -18,11 +18,14 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
+from hybrid.evaluation.attacks.closeness import centred, not_centred
+from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import (
     NOTHING_TO_LEAK,
+    Crossed,
     Evaluation,
     Measure,
     MetricResult,
@@ -31,7 +34,12 @@ from hybrid.evaluation.measure import (
     Subject,
 )
 from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.registry import REGISTRY
 
+Interval = tuple[float, float, float]
+"""Value, low and high."""
+COPIES = ("identical_match", "hitting_rate")
+"""Metrics whose value is a share of copies of training people, whatever control is."""
 LISTED = 20
 """Parts that details of a worst number list."""
 
@@ -84,6 +92,29 @@ def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Colle
     return Evaluation(tuple(itertools.chain.from_iterable(found.values())))
 
 
+def compared_with_folds(released: Context, folds: Sequence[Context]) -> tuple[Crossed, ...]:
+    """Exact and near copies in the released table and in those of the folds.
+
+    They alone can be counted in a table from which nobody was left out; what they show of a leak, folds show better.
+
+    Parameters
+    ----------
+    released : Context
+        All people and the released table. Its control is that of a fold, and decides nothing here.
+    folds : sequence of Context
+        Of every fold.
+    """
+    found = []
+    for name in COPIES:
+        mine, *its = (REGISTRY[name].measure(one).outcome for one in (released, *folds))
+        shares = [one for one in its if isinstance(one, Measure)]
+        if isinstance(mine, Measure) and shares:
+            most = max(shares, key=lambda one: one.value)
+            ends = mine.low or 0.0, 1.0 if most.high is None else most.high
+            found.append(Crossed(name, len(folds), mine.value, ends[0], most.value, ends[1]))
+    return tuple(found)
+
+
 def pooled_metric(name: str, folds: Sequence[Evaluation], stage: Subject) -> list[MetricResult]:
     """One metric of all folds, for every column that half of them have; that of one fold as it is.
 
@@ -126,25 +157,48 @@ def pooled_measure(measures: Sequence[Measure]) -> Measure:
 def _mean(measures: Sequence[Measure], together: int, details: dict[str, Any]) -> Measure:
     """Means, with intervals that hold for ``together`` of them."""
     factors = [_errors(together) / _errors(one.together) for one in measures]
-    value = _average([one.value for one in measures])
-    low, high = (_end([(one.value, getattr(one, end)) for one in measures], factors) for end in ("low", "high"))
-    references = [one.reference for one in measures]
+    chances = [one.chance for one in measures if one.chance is not None]
+    if len(chances) == len(measures):
+        return _mean_share(measures, chances, factors, together, details)
     excess = None
-    known = [one.excess for one in measures if one.excess is not None]
-    if len(known) == len(measures):
-        least, most = (_end([(one[0], one[end]) for one in known], factors) for end in (1, 2))
-        assert least is not None and most is not None
-        excess = _average([one[0] for one in known]), least, most
-    return Measure(
-        value,
-        low,
-        high,
-        _average([one for one in references if one is not None]) if None not in references else None,
-        sum(one.n for one in measures),
-        details,
-        excess,
-        together,
-    )
+    known = [one.unshrunk or one.excess for one in measures]
+    if None not in known:
+        excess = _mean_interval([one for one in known if one is not None], factors)
+    if excess is not None and all((one.value, one.low, one.high) == one.excess for one in measures):
+        value, low, high = excess
+    else:
+        value, low, high = _mean_interval([(one.value, one.low, one.high) for one in measures], factors)
+    references = [one.reference for one in measures if one.reference is not None]
+    reference = _average(references) if len(references) == len(measures) else None
+    return Measure(value, low, high, reference, sum(one.n for one in measures), details, excess, together)
+
+
+def _mean_share(
+    measures: Sequence[Measure], chances: Sequence[float], factors: Sequence[float], together: int, details: Any
+) -> Measure:
+    """Mean of shares that were moved to where chance is 1/2; averaged before that, and moved then.
+
+    A share beyond chance weighs more than one below where train is larger: the mean of moved shares would be too high.
+    """
+    shares = []
+    for one, chance in zip(measures, chances, strict=True):
+        moved = (one.value, one.value if one.low is None else one.low, one.value if one.high is None else one.high)
+        value, low, high = (not_centred(end, chance) for end in moved)
+        shares.append((value, low, high))
+    value, low, high = (centred(end, _average(chances)) for end in _mean_interval(shares, factors))
+    return Measure(value, low, high, 0.5, sum(one.n for one in measures), details, together=together).above(0.5)
+
+
+@overload
+def _mean_interval(intervals: Sequence[tuple[float, float, float]], factors: Sequence[float]) -> Interval: ...
+@overload
+def _mean_interval(
+    intervals: Sequence[tuple[float, float | None, float | None]], factors: Sequence[float]
+) -> tuple[float, float | None, float | None]: ...
+def _mean_interval(intervals: Sequence[Any], factors: Sequence[float]) -> Any:
+    """Mean of values, with its ends."""
+    low, high = (_end([(one[0], one[end]) for one in intervals], factors) for end in (1, 2))
+    return _average([one[0] for one in intervals]), low, high
 
 
 def _end(pairs: Sequence[tuple[float, float | None]], factors: Sequence[float]) -> float | None:

@@ -8,7 +8,7 @@ command line computes everything at once, while a flow computes one stage per ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, get_args
@@ -24,9 +24,9 @@ from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Context, FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.measure import Evaluation, Subject
+from hybrid.evaluation.measure import Crossed, Evaluation, Subject
 from hybrid.evaluation.parentage import Parentage
-from hybrid.evaluation.pooled import is_measured_in_folds, pooled_evaluation
+from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
 from hybrid.leak import leak_of
 from hybrid.pipeline.conditions import refuse_misfit
@@ -51,6 +51,7 @@ from hybrid.report.charts.page import Figure
 from hybrid.store import Store
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
+from hybrid.table.split import Parts
 from hybrid.transition.disclosure import GiveAway
 
 
@@ -137,7 +138,7 @@ class Pipeline(Tables):
         self._measure_together(judged)
         found = Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
         printed = with_printed(found) if self.config.evaluate.paper else found
-        return printed if self.all_rows is None else replace(printed, all_rows=self.all_rows)
+        return replace(printed, all_rows=self.all_rows, crossed=self._crossed)
 
     def evaluated(self, subject: Subject) -> Evaluation:
         """Privacy, utility and fidelity of one table.
@@ -311,19 +312,23 @@ class Pipeline(Tables):
 
         On them ``split.control: cross`` judges the procedure; none without it.
         """
+        return tuple(
+            type(self)(config, seed, self.store, told, self.inputs.of_fold(parts), judge_power=False)
+            for config, seed, parts, told in self.runs_of_folds
+        )
+
+    @property
+    def runs_of_folds(self) -> Iterator[tuple[RunConfig, int, Parts, Progress]]:
+        """Configuration, seed, parts and progress of the run of every fold."""
         split = self.config.split
         if not split.is_crossed:
-            return ()
+            return
         chosen = {"metrics": self._metrics_of_folds, "also": ()}
         evaluate = self.config.evaluate.model_copy(update=chosen)
         config = self.config.model_copy(update={"split": split.of_one_fold, "evaluate": evaluate})
-        found = []
         for number, parts in enumerate(self.inputs.folds(self.split_seed)):
             seed = int(rng_for(self.seed, "fold", number).integers(2**63))
-            told = self._told_of_fold(number)
-            how = self.store, told, self.inputs.of_fold(parts)
-            found.append(type(self)(config, seed, *how, judge_power=False))
-        return tuple(found)
+            yield config, seed, parts, self._told_of_fold(number)
 
     def _told_of_fold(self, number: int) -> Progress:
         """Progress that names the fold."""
@@ -332,6 +337,15 @@ class Pipeline(Tables):
             self.progress(f"fold {number + 1} of {self.config.split.folds}, {step}", done, total, **values)
 
         return told
+
+    @cached_property
+    def _crossed(self) -> tuple[Crossed, ...]:
+        """Copies in the released table and in those of the folds; none without folds."""
+        folds = [fold._judged_table for fold in self.folds]
+        if not folds or "synthetic" not in {metric.stage for fold in self.folds for metric in fold.evaluation.metrics}:
+            return ()
+        tables = self.train, folds[0].control, self.generated.table
+        return compared_with_folds(judged_table(*tables, self.config.evaluate, self.seed), folds)
 
     @property
     def _metrics_of_folds(self) -> tuple[str, ...]:

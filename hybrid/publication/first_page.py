@@ -9,6 +9,7 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.publication.crossed import first_page_sentences, folds_of
 from hybrid.publication.lamps import Lamp, lamps
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
@@ -17,6 +18,7 @@ from hybrid.publication.rules.rule import text_of
 from hybrid.publication.stated_tables import StatedTable
 from hybrid.publication.table_facts import TableFacts, rounded
 from hybrid.publication.verdict import Verdict
+from hybrid.sample import SampleOptions
 
 
 @dataclass(frozen=True)
@@ -190,10 +192,16 @@ def _table(facts: RunFacts) -> Iterator[str]:
     whole = None if facts.anonymization is None or facts.anonymization.drawn is None else facts.anonymization.records
     among = "" if whole is None else f", drawn at random from a table of about {text_of(rounded(whole))}"
     yield f"It was made from about {text_of(table.records)} records{among}."
-    if table.control:
+    if (folds := folds_of(facts.config)) is not None:
+        yield from first_page_sentences(folds, sampled=_is_sampled(facts.config))
+    elif table.control:
         yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
     else:
         yield "None of these was kept apart to test attacks."
+
+
+def _is_sampled(config: Mapping[str, Any]) -> bool:
+    return SampleOptions.model_validate(config.get("sample") or {}).effective.method != "none"
 
 
 def _size(facts: RunFacts) -> str:
@@ -215,7 +223,9 @@ def _tables(facts: RunFacts) -> Iterator[str]:
         columns = len(table.columns)
         yield f"{table.name} has {_about(table.rows)} rows and {columns} {_plural('column', columns)}.{how}"
     yield f"They were made from the records of about {text_of(facts.table.records)} people."
-    if facts.table.control:
+    if (folds := folds_of(facts.config)) is not None:
+        yield from first_page_sentences(folds, sampled=_is_sampled(facts.config))
+    elif facts.table.control:
         yield (
             f"About {text_of(facts.table.control)} of these people were kept apart to test attacks. "
             "No row was learned from them."

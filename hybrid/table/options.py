@@ -139,6 +139,8 @@ class SplitOptions(Options):
             raise ValueError("independent: a stable share is exact, and moves a few; leave one of them out")
         if self.is_crossed and self.release:
             raise ValueError("control: cross keeps nobody apart, and release does; leave one of them out")
+        if self.is_crossed and self.rows is not None:
+            raise ValueError("control: cross uses everybody, and rows leaves some out; leave one of them out")
         if self.is_crossed and self.independent:
             raise ValueError("independent: control: cross judges further tables made from the same people")
         if self.share_apart >= 1:

@@ -65,6 +65,11 @@ def centred(share: float, chance: float) -> float:
     return share / chance / 2 if share < chance else 0.5 + 0.5 * (share - chance) / (1 - chance)
 
 
+def not_centred(moved: float, chance: float) -> float:
+    """The share that :func:`centred` moved."""
+    return 2 * chance * moved if moved < 0.5 else chance + (2 * moved - 1) * (1 - chance)
+
+
 def dcr_share(context: Context) -> Measure:
     """Share of rows nearer to train than to control, 0..1.
 
@@ -93,7 +98,7 @@ def dcr_share(context: Context) -> Measure:
     ends = votes_interval(share, np.concatenate(votes), len(scores), context.options.confidence)
     value, low, high = (centred(end, chance) for end in (share, *ends))
     details: dict[str, object] = {"ties": float(mixed.mean()), "share": share, "chance": chance, "neighbour": 1}
-    measure = Measure(value, low, high, 0.5, len(scores), details).above(0.5)
+    measure = Measure(value, low, high, 0.5, len(scores), details, chance=chance).above(0.5)
     measure.details["curves"] = curves
     return measure
 

@@ -285,15 +285,12 @@ def inference_subgroups(context: Context) -> Outcome:
     top, value = rows[ordered[0]], made[ordered[0]].measure().value
     details = {"groups": len(rows), "most_exposed": listed, "interval": f"simultaneous over {len(rows)}"}
     number = together[ordered[0][3]]
-    parts = {
-        " ".join(map(str, name[:3])): Measure(
-            made[name].measure().value,
-            *(rows[name].low, rows[name].high, 0.0, made[name].n_train),
-            {"secret": name[0], "column": name[1], "group": name[2]},
-            together=together[name[3]],
-        ).above(0.0)
-        for name in made
-    }
+    parts = {}
+    for name, row in rows.items():
+        assert row.unshrunk is not None
+        named = {"secret": name[0], "column": name[1], "group": name[2]}
+        what = made[name].n_train, named, row.unshrunk, together[name[3]]
+        parts[" ".join(map(str, name[:3]))] = Measure(*row.unshrunk, 0.0, *what)
     return Measure(value, top.low, top.high, 0.0, top.n, details, together=number, parts=parts).above(0.0)
 
 
