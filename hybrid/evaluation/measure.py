@@ -83,9 +83,9 @@ class Measure:
     """What the number is the worst of, by name, each with its own interval; None: it is no worst, or one of a kind that
     no policy judges by its excess. Of several tables the parts are pooled, and then the worst is taken."""
     unshrunk: tuple[float, float, float] | None = field(default=None, compare=False, repr=False)
-    """The excess of the observed rates, with its own ends, where ``excess`` is one of the centres of Wilson's intervals:
-    these lie nearer to 1/2 the fewer people there are, which does not average out over several tables. None: the excess
-    is one of observed numbers."""
+    """The excess of the observed rates, with its own ends, where ``excess`` is one of the centres of Wilson's
+    intervals: these lie nearer to 1/2 the fewer people there are, which does not average out over several tables. None:
+    the excess is one of observed numbers."""
     chance: float | None = field(default=None, compare=False, repr=False)
     """Chance of a share that :func:`hybrid.evaluation.attacks.closeness.centred` moved to where it is 1/2, with another
     slope on either side; shares of several tables are averaged before. None: the number was not moved."""

@@ -18,7 +18,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any
 
 from hybrid.evaluation.attacks.closeness import centred, not_centred
 from hybrid.evaluation.context import Context
@@ -164,10 +164,13 @@ def _mean(measures: Sequence[Measure], together: int, details: dict[str, Any]) -
     known = [one.unshrunk or one.excess for one in measures]
     if None not in known:
         excess = _mean_interval([one for one in known if one is not None], factors)
+    low: float | None
+    high: float | None
+    value = _average([one.value for one in measures])
     if excess is not None and all((one.value, one.low, one.high) == one.excess for one in measures):
         value, low, high = excess
     else:
-        value, low, high = _mean_interval([(one.value, one.low, one.high) for one in measures], factors)
+        low, high = (_end_if_all([getattr(one, end) for one in measures], measures, factors) for end in ("low", "high"))
     references = [one.reference for one in measures if one.reference is not None]
     reference = _average(references) if len(references) == len(measures) else None
     return Measure(value, low, high, reference, sum(one.n for one in measures), details, excess, together)
@@ -189,28 +192,22 @@ def _mean_share(
     return Measure(value, low, high, 0.5, sum(one.n for one in measures), details, together=together).above(0.5)
 
 
-@overload
-def _mean_interval(intervals: Sequence[tuple[float, float, float]], factors: Sequence[float]) -> Interval: ...
-@overload
-def _mean_interval(
-    intervals: Sequence[tuple[float, float | None, float | None]], factors: Sequence[float]
-) -> tuple[float, float | None, float | None]: ...
-def _mean_interval(intervals: Sequence[Any], factors: Sequence[float]) -> Any:
+def _mean_interval(intervals: Sequence[Interval], factors: Sequence[float]) -> Interval:
     """Mean of values, with its ends."""
-    low, high = (_end([(one[0], one[end]) for one in intervals], factors) for end in (1, 2))
+    low, high = (_end([one[0] for one in intervals], [one[end] for one in intervals], factors) for end in (1, 2))
     return _average([one[0] for one in intervals]), low, high
 
 
-def _end(pairs: Sequence[tuple[float, float | None]], factors: Sequence[float]) -> float | None:
-    """An end of the interval of a mean, from values and ends of the folds."""
-    distances = []
-    for (value, end), factor in zip(pairs, factors, strict=True):
-        if end is None:
-            return None
-        distances.append(factor * (end - value))
-    mean = _average([value for value, _ in pairs])
-    # The sign is that of the distances, all of which lie on one side.
-    return mean + math.copysign(math.hypot(*distances) / len(pairs), sum(distances))
+def _end(values: Sequence[float], ends: Sequence[float], factors: Sequence[float]) -> float:
+    """An end of the interval of a mean, from values and ends of the folds, all on one side."""
+    distances = [factor * (end - value) for value, end, factor in zip(values, ends, factors, strict=True)]
+    return _average(values) + math.copysign(math.hypot(*distances) / len(values), sum(distances))
+
+
+def _end_if_all(ends: Sequence[float | None], measures: Sequence[Measure], factors: Sequence[float]) -> float | None:
+    """An end of the mean's interval; None where a fold has none."""
+    known = [end for end in ends if end is not None]
+    return _end([one.value for one in measures], known, factors) if len(known) == len(measures) else None
 
 
 def _worst(measures: Sequence[Measure], details: dict[str, Any]) -> Measure:

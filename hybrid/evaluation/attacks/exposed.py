@@ -289,8 +289,8 @@ def inference_subgroups(context: Context) -> Outcome:
     for name, row in rows.items():
         assert row.unshrunk is not None
         named = {"secret": name[0], "column": name[1], "group": name[2]}
-        what = made[name].n_train, named, row.unshrunk, together[name[3]]
-        parts[" ".join(map(str, name[:3]))] = Measure(*row.unshrunk, 0.0, *what)
+        one = Measure(*row.unshrunk, 0.0, made[name].n_train, named, together=together[name[3]])
+        parts[" ".join(map(str, name[:3]))] = one.above(0.0)
     return Measure(value, top.low, top.high, 0.0, top.n, details, together=number, parts=parts).above(0.0)
 
 
