@@ -257,6 +257,7 @@ class LinkedRun:
         """Let the trials of every table know the evaluation of all."""
         for table in self.tables.values():
             table.together = self.evaluation
+            table.people = len(self.person.table)
 
     @cached_property
     def _evaluations(self) -> dict[str, Evaluation]:
@@ -326,7 +327,8 @@ def worst_power(found: Mapping[str, Power]) -> Power | None:
     for leak in (leak for power in found.values() for leak in power.leaks):
         of_kind.setdefault((leak.kind, leak.way), []).append(leak)
     worst = [min(leaks, key=lambda leak: (leak.lacks is not None, leak.noticed)) for leaks in of_kind.values()]
-    return Power(tuple(worst), min(power.control for power in found.values()))
+    people = max((power.people or 0 for power in found.values()), default=0) or None
+    return Power(tuple(worst), min(power.control for power in found.values()), people)
 
 
 def fitting(config: RunConfig, schema: Schema) -> RunConfig:

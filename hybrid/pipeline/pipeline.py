@@ -123,6 +123,8 @@ class Pipeline(Tables):
         judged = subject_of(stage)
         _ = getattr(self, named(stage).result) if judged is None else self.evaluated(judged)
 
+    people: int | None = None
+    """Number of people in the data, where this table is about some of them; None: those of this table."""
     together: Evaluation | None = None
     """Evaluation of this and other tables that are released together, whose intervals hold together; None: of this."""
 
@@ -299,7 +301,7 @@ class Pipeline(Tables):
         confidence = None if self.together is None else confidence_of_each(self.policy, self.together)
         judged = [fold._judged_table for fold in self.folds or (self,)]
         found = self.evaluated("synthetic")
-        return measure_power_of(judged, found, self.policy, self.seed, self.progress, confidence)
+        return measure_power_of(judged, found, self.policy, self.seed, self.progress, confidence, self.people)
 
     @property
     def _judged_table(self) -> Context:

@@ -24,6 +24,7 @@ from hybrid.publication.rules.metric import MetricRule, MetricRules
 from hybrid.publication.rules.rule import Facts
 from hybrid.publication.verdict import Check
 from hybrid.table import Table
+from hybrid.table.persons import n_persons
 
 SMALL = 5_000
 """Rows of the judged table up to which all trials that the policy asks for are made."""
@@ -46,6 +47,7 @@ def measure_power(
     progress: Progress = silent,
     share: Share | None = None,
     confidence: Mapping[Criterion | None, float] | None = None,
+    people: int | None = None,
 ) -> Power:
     """Plant every demanded leak into the judged table, and judge again.
 
@@ -73,6 +75,8 @@ def measure_power(
         As for :func:`hybrid.evaluation.evaluate`.
     confidence : mapping of criterion to float, optional
         Confidence of the excesses that the verdict judges, if it judges more tables than this one.
+    people : int, optional
+        Those in the data, where they are more than those of this table.
 
     Returns
     -------
@@ -80,7 +84,7 @@ def measure_power(
         Trials of every kind of leak in the policy's ``must_detect``, in each of its ways.
     """
     judged = judged_table(train, control, table, options, seed, share)
-    return measure_power_of([judged], evaluation, policy, seed, progress, confidence)
+    return measure_power_of([judged], evaluation, policy, seed, progress, confidence, people)
 
 
 def judged_table(
@@ -98,22 +102,37 @@ def measure_power_of(
     seed: int,
     progress: Progress = silent,
     confidence: Mapping[Criterion | None, float] | None = None,
+    people: int | None = None,
 ) -> Power:
     """As :func:`measure_power`, of one table, or of every fold of ``split.control: cross``.
 
-    Of several folds, a trial plants the leak into every one, and the pooled numbers are judged.
+    Of several folds, a trial plants the leak into every one, and the pooled numbers are judged. ``people``: those in
+    the data, where they are more than those of this table.
     """
+    people = people_in(judged) if people is None else people
+    demanded = policy.demanded(people)
     gate = _Gate(policy, evaluation, confidence or confidence_of_each(policy, evaluation))
     planned = trials_for(policy.power.trials, len(judged[0].table))
 
     def tried(leak: Leak, told: Progress) -> LeakTrials:
-        trials = LeakTrials(leak.name, policy.must_detect[leak.name], planned, way=leak.way)
+        trials = LeakTrials(leak.name, demanded[leak.name], planned, way=leak.way)
         return _tried(leak, trials, gate, judged, seed, told)
 
-    leaks = [way for name, leak in LEAKS.items() if name in policy.must_detect for way in leak.ways]
+    leaks = [way for name, leak in LEAKS.items() if name in demanded for way in leak.ways]
     with one_thread_each(models=False):
         done = side_by_side(tried, leaks, progress)
-    return Power(tuple(done), sum(0 if one.control is None else len(one.control) for one in judged))
+    return Power(tuple(done), sum(0 if one.control is None else len(one.control) for one in judged), people)
+
+
+def people_in(judged: Sequence[Context]) -> int:
+    """People whom tables were made from, and those kept apart; of folds everybody is control once."""
+    control = sum(n_people(one.control) for one in judged)
+    return control if len(judged) > 1 else control + n_people(judged[0].train)
+
+
+def n_people(table: Table | None) -> int:
+    """People of a table: its persons, or rows where each is another person."""
+    return 0 if table is None else len(table) if table.persons is None else n_persons(table)
 
 
 def _tried(
