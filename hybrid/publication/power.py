@@ -26,7 +26,7 @@ POWER = "power"
 NOT_MEASURED = "no leaks were planted into this table"
 BLOCKED = "the table is blocked as it is"
 """Reason against planting leaks into a table that a rule about people never seen blocks anyway."""
-_HINT = "give more control records (split.control) or a larger table, or accept by name"
+_HINT = "set split.control: cross, take more control records or a larger table, or accept by name"
 
 
 def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
