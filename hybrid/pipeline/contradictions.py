@@ -188,7 +188,7 @@ def _filter(config: RunConfig) -> Iterator[Problem]:
 
 
 def _crossed(config: RunConfig) -> Iterator[Problem]:
-    """Contradictions of sections that need people kept apart with a split that keeps nobody apart."""
+    """Contradictions of ``split.control: cross`` with sections that need people kept apart."""
     if not config.split.is_crossed:
         return
     needed = {

@@ -149,7 +149,7 @@ class SplitOptions(Options):
 
     @property
     def is_crossed(self) -> bool:
-        """True if the procedure is judged on folds, and nobody is kept apart."""
+        """True if the procedure is judged on folds, and no record is kept apart."""
         return self.control == CROSS
 
     @property
