@@ -224,7 +224,7 @@ def test_linked_tables_are_judged_on_folds_of_persons(tmp_path: Path) -> None:
         in_folds = [len(fold.train) + len(fold.control_rows) for fold in table.folds]
         assert in_folds == [len(table.train)] * 3
     found = run.evaluation
-    copies = [one for one in found.of_stage("identical_match", "synthetic")]
+    copies = found.of_stage("identical_match", "synthetic")
     assert {one.table for one in copies} == set(run.tables)
     for one in copies:
         assert isinstance(one.outcome, Measure)
