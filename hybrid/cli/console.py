@@ -103,7 +103,7 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ())
     The other checks are counted. ``promise`` has the terms of differential privacy.
     """
     from hybrid.publication.lamps import lamps
-    from hybrid.publication.power import not_tried
+    from hybrid.publication.power import accepted_sentences, not_tried
     from hybrid.publication.verdict import folded
 
     colour = f"bold {COLORS[verdict.status]}"
@@ -117,8 +117,8 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ())
         if check.hint:
             out.print(f"             try: {check.hint}")
     out.print(f"  {folded(verdict)}")
-    if missing := not_tried(verdict.checks):
-        out.print(f"  {missing}")
+    for said in filter(None, (*accepted_sentences(verdict.checks), not_tried(verdict.checks))):
+        out.print(f"  {said}")
     for lamp in lamps(verdict):
         out.print(styled("  ", (f"{lamp.status:<14}", COLORS[lamp.status]), f"{lamp.question} {lamp.sentence}"))
 

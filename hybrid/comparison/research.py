@@ -50,6 +50,8 @@ def research_problem(config: RunConfig, order: Sequence[str]) -> str:
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
         return f"stages: the research order of these sections is [{', '.join(known)}]"
+    if config.split.is_crossed:
+        return "stages: a research order compares with people kept apart: set split.control to a share, such as 0.3"
     if config.privacy is not None:
         return "stages: privacy.mode is dp, and no budget covers a generator that learns first"
     if not config.has_baseline:

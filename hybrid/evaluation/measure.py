@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,6 +80,16 @@ class Measure:
     together: int = 1
     """Number of intervals, the excess's among them, that hold together (Sidak): those of the subgroups, secrets or
     columns that the number is the worst of."""
+    parts: Mapping[str, Measure] | None = field(default=None, compare=False, repr=False)
+    """What the number is the worst of, by name, each with its own interval; None: it is no worst, or one of a kind that
+    no policy judges by its excess. Of several tables the parts are pooled, and then the worst is taken."""
+    unshrunk: tuple[float, float, float] | None = field(default=None, compare=False, repr=False)
+    """The excess of the observed rates, with its own ends, where ``excess`` is one of the centres of Wilson's
+    intervals: these lie nearer to 1/2 the fewer people there are, which does not average out over several tables. None:
+    the excess is one of observed numbers."""
+    chance: float | None = field(default=None, compare=False, repr=False)
+    """Chance of a share that :func:`hybrid.evaluation.attacks.closeness.centred` moved to where it is 1/2, with another
+    slope on either side; shares of several tables are averaged before. None: the number was not moved."""
 
     def __post_init__(self) -> None:
         if not math.isfinite(self.value):
@@ -90,6 +101,19 @@ class Measure:
         """Set the excess to value and interval minus a constant reference."""
         low, high = (self.value if end is None else end for end in (self.low, self.high))
         return replace(self, excess=(self.value - reference, low - reference, high - reference))
+
+
+def excesses(found: Mapping[str, tuple[float, float, float]], n: int) -> dict[str, Measure]:
+    """Parts of a worst that are excesses themselves.
+
+    Parameters
+    ----------
+    found : mapping of str to tuple of float
+        Value, low and high of each, which hold together.
+    n : int
+        Records or attacks behind each.
+    """
+    return {name: Measure(*ends, 0.0, n, {"part": name}, ends, len(found)) for name, ends in found.items()}
 
 
 @dataclass(frozen=True)
@@ -208,6 +232,32 @@ class AllRows:
 
 
 @dataclass(frozen=True)
+class Crossed:
+    """Share of copies in a released table, beside the tables of the folds by which it was judged.
+
+    Parameters
+    ----------
+    metric : str
+        What is counted.
+    folds : int
+        Number of folds.
+    released, low : float
+        Share in the released table, with the low end of its interval.
+    of_folds, high : float
+        Largest share of a fold's table, with the high end of that interval.
+    """
+
+    metric: str
+    folds: int
+    released: float
+    low: float
+    of_folds: float
+    high: float
+    table: str | None = None
+    """Table it is about, of several linked ones; None for a single table."""
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """All metrics of one run, in the order of their computation.
 
@@ -217,6 +267,8 @@ class Evaluation:
     metrics: tuple[MetricResult, ...]
     all_rows: AllRows | None = None
     """What was counted on all rows of a synthetic table of which a sample was judged; None: all rows were."""
+    crossed: tuple[Crossed, ...] = ()
+    """Counts of copies in the released table and in those of the folds; none without ``split.control: cross``."""
 
     def find(
         self, name: str, stage: Subject, column: str | None = None, table: str | None = None
@@ -244,7 +296,8 @@ class Evaluation:
 
     def of_table(self, table: str) -> Evaluation:
         """The metrics as those of one of several tables."""
-        return Evaluation(tuple(replace(metric, table=table) for metric in self.metrics))
+        crossed = tuple(replace(one, table=table) for one in self.crossed)
+        return Evaluation(tuple(replace(metric, table=table) for metric in self.metrics), crossed=crossed)
 
     def to_frame(self) -> pd.DataFrame:
         """Metrics as a DataFrame, one row each.
@@ -268,8 +321,12 @@ class Evaluation:
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
-        found = {"metrics": [metric.to_json() for metric in self.metrics]}
-        return found if self.all_rows is None else found | {"all_rows": asdict(self.all_rows)}
+        found: dict[str, Any] = {"metrics": [metric.to_json() for metric in self.metrics]}
+        if self.all_rows is not None:
+            found["all_rows"] = asdict(self.all_rows)
+        if self.crossed:
+            found["crossed"] = [asdict(one) for one in self.crossed]
+        return found
 
 
 def _row(metric: MetricResult) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def why_not_streamed(config: RunConfig) -> str | None:
         return f"engine {options.engine} needs the whole table"
     if config.protection is not None:
         return "protection compares the values of all records (protect: off streams, with every value as it is)"
-    if config.split.control and (config.split.stable or (config.split.key and not config.data.person_columns)):
+    if config.split.control_share and (config.split.stable or (config.split.key and not config.data.person_columns)):
         return "split.key and split.stable compare all records"
     if config.data.household_columns:
         return "data.household compares all rows of a household"
@@ -112,7 +112,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
 def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) -> Mask | None:
     """Mask of the training records; None for all."""
     most, training = config.data.max_rows, None
-    if config.split.control:
+    if config.split.control_share:
         training = ~control_mask(n_rows, config.split, rng_for(seed, "split"), persons)
     if persons is None or most is None:
         return training

@@ -32,7 +32,7 @@ from hybrid.linked.run import BETWEEN, fitting, worst_power
 from hybrid.linked.sources import Sources, broken_references, link_sources
 from hybrid.linked.structure import key_columns
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.power import measure_power, n_people
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.finished_run import EVALUATION, REPORT
 from hybrid.publication.gate import confidence_of_each, judge
@@ -310,12 +310,14 @@ def audit_links(
     if config.person.evaluate.power and policy.plants_leaks:
         sure = confidence_of_each(policy, whole)
         trials = {}
+        people = max(n_people(one.train) + n_people(one.control) for one in audited.tables.values())
         for name, one in audited.tables.items():
             trials[name] = measure_power(
                 *(one.train, one.control, one.synthetic, found[name], policy, options[name], seeds[name]),
                 progress=_named(name, progress),
                 share=shares[name],
                 confidence=sure,
+                people=people,
             )
         power = worst_power(trials)
     verdict = with_population(judge(policy, whole, None, power=power), whole)

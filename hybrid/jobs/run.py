@@ -45,7 +45,7 @@ from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
-from hybrid.publication.power import Power, not_tried
+from hybrid.publication.power import Power, accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
 from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
@@ -209,7 +209,11 @@ def summary(pipeline: Pipeline | LinkedRun) -> str:
     lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", *(f"\n{said}" for said in promise_of(pipeline))]
     lines += ["", "| | check | |", "|---|---|---|"]
     lines += [f"| {check.status} | {check.rule} | {check.message} |" for check in verdict.open_checks]
-    lines += ["", folded(verdict), *(f"\n{said}" for said in [not_tried(verdict.checks)] if said)]
+    lines += [
+        "",
+        folded(verdict),
+        *(f"\n{said}" for said in (*accepted_sentences(verdict.checks), not_tried(verdict.checks)) if said),
+    ]
     lines += ["", "| | risk | |", "|---|---|---|"]
     lines += [f"| {lamp.status} | {lamp.question} | {lamp.sentence} |" for lamp in lamps(verdict)]
     return "\n".join(lines)

@@ -121,6 +121,11 @@ class LinkedConfig:
         links = self.links.model_copy(update={"tables": {**tables, **read}})
         return LinkedConfig(links, given(self.views), given(self.public))
 
+    def with_sections(self, sections: Mapping[str, Any]) -> LinkedConfig:
+        """Copy with other sections that all tables share, such as ``split``."""
+        views = {name: one.model_copy(update=dict(sections)) for name, one in self.views.items()}
+        return LinkedConfig(self.links, views, self.public)
+
     def model_dump(self) -> dict[str, Any]:
         """As resolved, every default filled in (JSON types)."""
         shared = self.person.model_dump(mode="json", exclude={"data", "constraints", "risk", "stages"})

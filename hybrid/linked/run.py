@@ -31,6 +31,7 @@ from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.table import Schema, Table
+from hybrid.table.split import Parts
 
 BETWEEN = ": "
 """Text between the name of a table and that of its stage."""
@@ -68,6 +69,8 @@ class LinkedRun:
         self.draw: Draw | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._given_seed, self._store = seed, store or Store(None)
+        self._parts: Parts | None = None
+        """Training and control persons of a fold; None where the split decides."""
 
     def __repr__(self) -> str:
         """Verdict and counts, if they are computed already."""
@@ -88,9 +91,10 @@ class LinkedRun:
         config, name = self.config, self.config.links.person
         _refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
-        inputs = GivenInputs(fitting(config.person, table.schema), table, self._told(name))
+        given = GivenInputs(fitting(config.person, table.schema), table, self._told(name))
+        inputs = given if self._parts is None else given.of_fold(self._parts)
         where = self._given_seed, self._store, self._told(name), inputs
-        found = LinkedTable(inputs.config, *where, judge_power=self.judge_power)
+        found = LinkedTable(given.config, *where, judge_power=self.judge_power)
         found.behind = fingerprint(self.sources, config.links)
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
@@ -112,7 +116,23 @@ class LinkedRun:
             config = config.model_copy(update={"constraints": tuple(one.renamed(called) for one in config.constraints)})
             how = self._store, self._told(name)
             found[name] = View(config, link, source, *how, judge_power=self.judge_power)
+        for name, table in found.items():
+            table.folds = tuple(fold.tables[name] for fold in self.folds)
         return found
+
+    @cached_property
+    def folds(self) -> tuple[LinkedRun, ...]:
+        """Runs of the same configuration, each without the people who are its control.
+
+        On them ``split.control: cross`` judges the procedure; none without it.
+        """
+        found = []
+        for config, seed, parts, told in self.person.runs_of_folds:
+            shared = {"split": config.split, "evaluate": config.evaluate}
+            run = LinkedRun(self.config.with_sections(shared), seed, self._store, told, judge_power=False)
+            run.sources, run._parts = self.sources, parts
+            found.append(run)
+        return tuple(found)
 
     @property
     def seed(self) -> int:
@@ -163,8 +183,9 @@ class LinkedRun:
     @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of all tables and references."""
-        found = [one.of_table(name).metrics for name, one in self._evaluations.items()]
-        return Evaluation(tuple(metric for metrics in found for metric in metrics))
+        found = [one.of_table(name) for name, one in self._evaluations.items()]
+        crossed = tuple(one for each in found for one in each.crossed)
+        return Evaluation(tuple(metric for each in found for metric in each.metrics), crossed=crossed)
 
     @cached_property
     def power(self) -> Power | None:
@@ -239,6 +260,7 @@ class LinkedRun:
         """Let the trials of every table know the evaluation of all."""
         for table in self.tables.values():
             table.together = self.evaluation
+            table.people = len(self.person.table)
 
     @cached_property
     def _evaluations(self) -> dict[str, Evaluation]:
@@ -309,7 +331,8 @@ def worst_power(found: Mapping[str, Power]) -> Power | None:
     for leak in (leak for power in found.values() for leak in power.leaks):
         of_kind.setdefault((leak.kind, leak.way), []).append(leak)
     worst = [min(leaks, key=lambda leak: (leak.lacks is not None, leak.noticed)) for leaks in of_kind.values()]
-    return Power(tuple(worst), min(power.control for power in found.values()))
+    people = max((power.people or 0 for power in found.values()), default=0) or None
+    return Power(tuple(worst), min(power.control for power in found.values()), people)
 
 
 def fitting(config: RunConfig, schema: Schema) -> RunConfig:

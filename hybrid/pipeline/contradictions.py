@@ -13,6 +13,7 @@ from hybrid.constraints.checks import contradictions
 from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.leak import leak_of, removal_of
 from hybrid.pipeline.private_mode import private_problems
+from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.synthesize.registry import sequence_generators
 from hybrid.table import Kind, Role
 from hybrid.table.schema import PARQUET_SUFFIXES
@@ -167,7 +168,7 @@ def _filter(config: RunConfig) -> Iterator[Problem]:
     """Contradictions of a filter of drawn rows."""
     if config.synthesize.filter is None:
         return
-    if not config.split.control:
+    if config.split.control == 0:
         yield Problem("synthesize.filter measures distances by control records", "set split.control, such as 0.3")
     if config.synthesize.is_off or leak_of(config.risk) is not None:
         yield Problem(
@@ -183,6 +184,22 @@ def _filter(config: RunConfig) -> Iterator[Problem]:
         yield Problem(
             "synthesize.filter leaves out rows after sampling weights were calibrated to margins",
             "leave filter out, or give the weight another role",
+        )
+
+
+def _crossed(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions of ``split.control: cross`` with sections that need people kept apart."""
+    if not config.split.is_crossed:
+        return
+    needed = {
+        "synthesize.filter, which measures distances by control records": config.synthesize.filter is not None,
+        "synthesize.part_rows, whose parts are counted beside control records": config.synthesize.part_rows is not None,
+        "risk, which tries a known leak": config.risk is not None,
+        "anonymization in a warehouse, where only a sample comes out": is_pushed_down(config),
+    }
+    for what in (what for what, is_set in needed.items() if is_set):
+        yield Problem(
+            f"split.control: cross keeps nobody apart for {what}", "set split.control to a share, such as 0.3"
         )
 
 
@@ -256,6 +273,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from _condition(config)
     yield from _weights(config)
     yield from _filter(config)
+    yield from _crossed(config)
     yield from _in_parts(config)
     yield from private_problems(config)
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]

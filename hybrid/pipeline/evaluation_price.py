@@ -43,7 +43,11 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
         Training and control records.
     """
     options = config.evaluate
+    folds = config.split.folds if config.split.is_crossed else 1
     rows = len(train), 0 if control is None else len(control), len(train)
+    if config.split.is_crossed:
+        apart = len(train) // folds
+        rows = len(train) - apart, apart, len(train) - apart
     sizes = sizes_of(train.schema.without_identifiers(), rows, options)
     compared = [name for name, there in (("original", options.original), ("baseline", config.has_baseline)) if there]
     tables = 1 + (config.transition is not None) + len(compared)
@@ -52,7 +56,14 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     repeats = any("trainings" in metric.needs for metric in metrics_of(options)) and not untried(config, people)
     repeated = repeated_seconds(config, people, RetrainOptions()) if repeats else 0.0
     planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
+    measured, planted = folds * measured, folds * planted
     seconds = (measured + planted + repeated) * slowness()
+    if config.split.is_crossed:
+        yield Finding(
+            "note",
+            f"split.control: cross: the table is made from everybody, and {folds} more to judge how it is made, each "
+            f"without {rows[1]:,} records that then are control: about {folds + 1} times one run",
+        )
     everything = (
         len(train.schema.without_identifiers()) if options.secrets is None and not train.schema.sensitive else 0
     )

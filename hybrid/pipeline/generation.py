@@ -244,7 +244,7 @@ class Generation:
         """
         rng, table = rng_for(self.seed, "order", *self._names(0)), drawn.table
         people = self.train if self.selection is None else self.selection.train
-        margins = margins_of(people, 1 - self.config.split.control - self.config.split.release)
+        margins = margins_of(people, 1 - self.config.split.share_apart)
         if margins is not None:
             table = calibrated(table, margins)
         if table.persons is None or self.config.synthesize.is_off:

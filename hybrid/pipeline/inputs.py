@@ -20,7 +20,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import READ
 from hybrid.table import Table
 from hybrid.table.persons import limited
-from hybrid.table.split import Parts, split
+from hybrid.table.split import Parts, folds, split
 from hybrid.table.write_csv import Layout, layout_of
 
 
@@ -103,12 +103,21 @@ class Inputs:
 
         Of each person no more rows than ``data.max_rows``.
         """
-        data = self.config.data
-        whose = data.person_columns, data.household_columns
-        parts = split(self.table, self.config.split, rng_for(seed, "split"), *whose)
-        if data.max_rows is None:
+        whose = self.config.data.person_columns, self.config.data.household_columns
+        return self._limited(split(self.table, self.config.split, rng_for(seed, "split"), *whose), seed)
+
+    def folds(self, seed: int) -> tuple[Parts, ...]:
+        """Training and control records of every fold of ``split.control: cross``."""
+        whose = self.config.data.person_columns, self.config.data.household_columns
+        found = folds(self.table, self.config.split, rng_for(seed, "split"), *whose)
+        return tuple(self._limited(parts, seed) for parts in found)
+
+    def _limited(self, parts: Parts, seed: int) -> Parts:
+        """The parts without rows of a person beyond ``data.max_rows``."""
+        most = self.config.data.max_rows
+        if most is None:
             return parts
-        rng, most = rng_for(seed, "max_rows"), data.max_rows
+        rng = rng_for(seed, "max_rows")
         train, *others = (None if part is None else limited(part, most, rng) for part in parts)
         assert train is not None
         return Parts(train, *others)
@@ -118,15 +127,19 @@ class Inputs:
 
         With the same hierarchies and population.
         """
-        return _GivenTraining(self, table)
+        return _GivenParts(self, table, Parts(table, None, None))
+
+    def of_fold(self, parts: Parts) -> Inputs:
+        """Inputs of the same table, parted in another way."""
+        return _GivenParts(self, self.table, parts)
 
 
-class _GivenTraining(Inputs):
-    """Inputs whose table is all training records."""
+class _GivenParts(Inputs):
+    """Inputs whose training and control records are given."""
 
-    def __init__(self, source: Inputs, table: Table) -> None:
+    def __init__(self, source: Inputs, table: Table, parts: Parts) -> None:
         super().__init__(source.config, Recorder(), source.progress)
-        self._source, self._given = source, table
+        self._source, self._given, self._given_parts = source, table, parts
 
     @property
     def whole(self) -> WholeTable | None:
@@ -144,5 +157,11 @@ class _GivenTraining(Inputs):
     def population(self) -> Table | None:
         return self._source.population
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Content hash of the parts, with hierarchies and listed domains."""
+        parts = self._given_parts
+        return super().fingerprint if parts.control is None else fingerprint(super().fingerprint, *parts[:2])
+
     def split(self, seed: int) -> Parts:  # noqa: ARG002
-        return Parts(self._given, None, None)
+        return self._given_parts

@@ -8,10 +8,10 @@ command line computes everything at once, while a flow computes one stage per ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
@@ -22,10 +22,11 @@ from hybrid.base.rng import rng_for
 from hybrid.base.source_code import code_behind
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import FitAndSample, Share
+from hybrid.evaluation.context import Context, FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.measure import Evaluation, Subject
+from hybrid.evaluation.measure import Crossed, Evaluation, Subject
 from hybrid.evaluation.parentage import Parentage
+from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
 from hybrid.leak import leak_of
 from hybrid.pipeline.conditions import refuse_misfit
@@ -36,7 +37,7 @@ from hybrid.pipeline.explanation import Explanation, together
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promises
 from hybrid.pipeline.identifying_texts import refuse_identifying
-from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.power import judged_table, measure_power_of
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
 from hybrid.pipeline.promise import promise
 from hybrid.pipeline.roles import decided_roles
@@ -51,6 +52,7 @@ from hybrid.report.charts.page import Figure
 from hybrid.store import Store
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
+from hybrid.table.split import Parts
 from hybrid.transition.disclosure import GiveAway
 
 ONLY_COMPARED = "configurations that are only compared are not attacked so"
@@ -125,6 +127,8 @@ class Pipeline(Tables):
         judged = subject_of(stage)
         _ = getattr(self, named(stage).result) if judged is None else self.evaluated(judged)
 
+    people: int | None = None
+    """Number of people in the data, where this table is about some of them; None: those of this table."""
     together: Evaluation | None = None
     """Evaluation of this and other tables that are released together, whose intervals hold together; None: of this."""
 
@@ -140,7 +144,7 @@ class Pipeline(Tables):
         self._measure_together(judged)
         found = Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
         printed = with_printed(found) if self.config.evaluate.paper else found
-        return printed if self.all_rows is None else replace(printed, all_rows=self.all_rows)
+        return replace(printed, all_rows=self.all_rows, crossed=self._crossed)
 
     def evaluated(self, subject: Subject) -> Evaluation:
         """Privacy, utility and fidelity of one table.
@@ -298,10 +302,60 @@ class Pipeline(Tables):
         return self._stage(POWER.name, self._measure_power) if self._has_power else None
 
     def _measure_power(self) -> Power:
-        tables = self.train, self.control, self.generated.table
-        found, options = self.evaluated("synthetic"), self.config.evaluate
         confidence = None if self.together is None else confidence_of_each(self.policy, self.together)
-        return measure_power(*tables, found, self.policy, options, self.seed, self.progress, self._share, confidence)
+        judged = [fold._judged_table for fold in self.folds or (self,)]
+        found = self.evaluated("synthetic")
+        return measure_power_of(judged, found, self.policy, self.seed, self.progress, confidence, self.people)
+
+    @property
+    def _judged_table(self) -> Context:
+        tables = self.train, self.control, self.generated.table
+        return judged_table(*tables, self.config.evaluate, self.seed, self._share)
+
+    @cached_property
+    def folds(self) -> tuple[Self, ...]:
+        """Runs of the same configuration, each without the people who are its control.
+
+        On them ``split.control: cross`` judges the procedure; none without it.
+        """
+        return tuple(
+            type(self)(config, seed, self.store, told, self.inputs.of_fold(parts), judge_power=False)
+            for config, seed, parts, told in self.runs_of_folds
+        )
+
+    @property
+    def runs_of_folds(self) -> Iterator[tuple[RunConfig, int, Parts, Progress]]:
+        """Configuration, seed, parts and progress of the run of every fold."""
+        split = self.config.split
+        if not split.is_crossed:
+            return
+        chosen = {"metrics": self._metrics_of_folds, "also": ()}
+        evaluate = self.config.evaluate.model_copy(update=chosen)
+        config = self.config.model_copy(update={"split": split.of_one_fold, "evaluate": evaluate})
+        for number, parts in enumerate(self.inputs.folds(self.split_seed)):
+            seed = int(rng_for(self.seed, "fold", number).integers(2**63))
+            yield config, seed, parts, self._told_of_fold(number)
+
+    def _told_of_fold(self, number: int) -> Progress:
+        """Progress that names the fold."""
+
+        def told(step: str, done: int, total: int | None = None, **values: float) -> None:
+            self.progress(f"fold {number + 1} of {self.config.split.folds}, {step}", done, total, **values)
+
+        return told
+
+    @cached_property
+    def _crossed(self) -> tuple[Crossed, ...]:
+        """Copies in the released table and in those of the folds; none without folds."""
+        folds = [fold._judged_table for fold in self.folds]
+        if not folds or "synthetic" not in {metric.stage for fold in self.folds for metric in fold.evaluation.metrics}:
+            return ()
+        tables = self.train, folds[0].control, self.generated.table
+        return compared_with_folds(judged_table(*tables, self.config.evaluate, self.seed), folds)
+
+    @property
+    def _metrics_of_folds(self) -> tuple[str, ...]:
+        return tuple(one.name for one in metrics_of(self.config.evaluate) if is_measured_in_folds(one))
 
     def _measure_together(self, subjects: Sequence[Subject]) -> None:
         """Measure side by side all tables without a kept evaluation."""
@@ -332,7 +386,12 @@ class Pipeline(Tables):
             origins = {"synthetic": self._known_leak.provenance}
         compared = None if self.selection is None else self.compared
         known = self._share, again, self.rules, origins, compared, self.parentage, self.untried
-        return evaluate(self.train, self.control, tables, options, rng, self.progress, *known)
+        found = evaluate(self.train, self.control, tables, options, rng, self.progress, *known)
+        return self._with_folds(found) if self.folds else found
+
+    def _with_folds(self, own: Evaluation) -> Evaluation:
+        """The evaluation of this run's tables with what folds alone can measure."""
+        return pooled_evaluation(own, [fold.evaluation for fold in self.folds], self._metrics_of_folds)
 
     def _evaluated(self, subject: Subject) -> Evaluation:
         if subject in self._measured:

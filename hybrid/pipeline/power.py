@@ -13,6 +13,7 @@ from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Leak
+from hybrid.evaluation.pooled import pooled_metric
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.evaluation.run_metrics import remembering
 from hybrid.publication.criteria import Criterion
@@ -23,6 +24,7 @@ from hybrid.publication.rules.metric import MetricRule, MetricRules
 from hybrid.publication.rules.rule import Facts
 from hybrid.publication.verdict import Check
 from hybrid.table import Table
+from hybrid.table.persons import n_persons
 
 SMALL = 5_000
 """Rows of the judged table up to which all trials that the policy asks for are made."""
@@ -45,6 +47,7 @@ def measure_power(
     progress: Progress = silent,
     share: Share | None = None,
     confidence: Mapping[Criterion | None, float] | None = None,
+    people: int | None = None,
 ) -> Power:
     """Plant every demanded leak into the judged table, and judge again.
 
@@ -72,35 +75,80 @@ def measure_power(
         As for :func:`hybrid.evaluation.evaluate`.
     confidence : mapping of criterion to float, optional
         Confidence of the excesses that the verdict judges, if it judges more tables than this one.
+    people : int, optional
+        Those in the data, where they are more than those of this table.
 
     Returns
     -------
     Power
         Trials of every kind of leak in the policy's ``must_detect``, in each of its ways.
     """
+    judged = judged_table(train, control, table, options, seed, share)
+    return measure_power_of([judged], evaluation, policy, seed, progress, confidence, people)
+
+
+def judged_table(
+    train: Table, control: Table | None, table: Table, options: EvaluateOptions, seed: int, share: Share | None = None
+) -> Context:
+    """A table as it was evaluated under this seed; arguments as for :func:`measure_power`."""
     metric_seed = int(rng_for(seed, "evaluate").integers(2**63))
+    return Context(train, control, table, options, metric_seed, share=share or remembering({}))
+
+
+def measure_power_of(
+    judged: Sequence[Context],
+    evaluation: Evaluation,
+    policy: Policy,
+    seed: int,
+    progress: Progress = silent,
+    confidence: Mapping[Criterion | None, float] | None = None,
+    people: int | None = None,
+) -> Power:
+    """As :func:`measure_power`, of one table, or of every fold of ``split.control: cross``.
+
+    Of several folds, a trial plants the leak into every one, and the pooled numbers are judged. ``people``: those in
+    the data, where they are more than those of this table.
+    """
+    people = people_in(judged) if people is None else people
+    demanded = policy.demanded(people)
     gate = _Gate(policy, evaluation, confidence or confidence_of_each(policy, evaluation))
-    context = Context(train, control, table, options, metric_seed, share=share or remembering({}))
-    planned = trials_for(policy.power.trials, len(table))
+    planned = trials_for(policy.power.trials, len(judged[0].table))
 
     def tried(leak: Leak, told: Progress) -> LeakTrials:
-        trials = LeakTrials(leak.name, policy.must_detect[leak.name], planned, way=leak.way)
-        return _tried(leak, trials, gate, context, seed, told)
+        trials = LeakTrials(leak.name, demanded[leak.name], planned, way=leak.way)
+        return _tried(leak, trials, gate, judged, seed, told)
 
-    leaks = [way for name, leak in LEAKS.items() if name in policy.must_detect for way in leak.ways]
+    leaks = [way for name, leak in LEAKS.items() if name in demanded for way in leak.ways]
     with one_thread_each(models=False):
         done = side_by_side(tried, leaks, progress)
-    return Power(tuple(done), 0 if control is None else len(control))
+    return Power(tuple(done), sum(0 if one.control is None else len(one.control) for one in judged), people)
 
 
-def _tried(leak: Leak, trials: LeakTrials, gate: _Gate, judged: Context, seed: int, progress: Progress) -> LeakTrials:
+def people_in(judged: Sequence[Context]) -> int:
+    """People whom tables were made from, and those kept apart; of folds everybody is control once."""
+    control = sum(n_people(one.control) for one in judged)
+    return control if len(judged) > 1 else control + n_people(judged[0].train)
+
+
+def n_people(table: Table | None) -> int:
+    """People of a table: its persons, or rows where each is another person."""
+    return 0 if table is None else len(table) if table.persons is None else n_persons(table)
+
+
+def _tried(
+    leak: Leak, trials: LeakTrials, gate: _Gate, judged: Sequence[Context], seed: int, progress: Progress
+) -> LeakTrials:
     if gate.reason:
         return replace(trials, reason=gate.reason)
     while trials.made < trials.planned and not trials.hopeless:
-        planted = leak.plant(judged, trials.size, rng_for(seed, "power", leak.label, trials.made))
-        if isinstance(planted, NotComputable):
-            return replace(trials, reason=planted.reason, lacks=planted.lacks)
-        noticed = gate.notices(ChangedContext(judged, *planted), leak.seen_by)
+        changed = []
+        for fold, context in enumerate(judged):
+            rng = rng_for(seed, "power", leak.label, trials.made, *([fold] if fold else []))
+            planted = leak.plant(context, trials.size, rng)
+            if isinstance(planted, NotComputable):
+                return replace(trials, reason=planted.reason, lacks=planted.lacks)
+            changed.append(ChangedContext(context, *planted))
+        noticed = gate.notices(changed, leak.seen_by)
         trials = replace(trials, made=trials.made + 1, noticed=trials.noticed + noticed)
         progress(f"power {leak.label}", trials.made, trials.planned)
     return trials
@@ -121,15 +169,16 @@ class _Gate:
         elif not self._passed:
             self.reason = "no rule about people never seen passes on the table as it is, so that none could fail"
 
-    def notices(self, context: Context, metrics: Sequence[str]) -> bool:
-        """True if a rule that passed fails on the context's table."""
-        return any(self._noticed_by(name, context) for name in metrics)
+    def notices(self, contexts: Sequence[Context], metrics: Sequence[str]) -> bool:
+        """True if a rule that passed fails on the contexts' tables."""
+        return any(self._noticed_by(name, contexts) for name in metrics)
 
-    def _noticed_by(self, name: str, context: Context) -> bool:
+    def _noticed_by(self, name: str, contexts: Sequence[Context]) -> bool:
         rules = [rule for rule in self._passed if rule.metric == name]
         if not rules:
             return False
-        measured = Evaluation(tuple(self._measured(name, context)))
+        folds = [Evaluation(tuple(self._measured(name, context))) for context in contexts]
+        measured = Evaluation(tuple(pooled_metric(name, folds, "synthetic")))
         return any(self._fails(rule, measured) for rule in rules)
 
     def _fails(self, rule: MetricRule, measured: Evaluation) -> bool:

@@ -38,7 +38,10 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
     yield from _read(pipeline, seconds.get(READ.name))
     control = "no" if pipeline.control is None else few(len(pipeline.control))
-    apart = f"{control} records are kept apart as control{_people(pipeline)}"
+    apart = f"{control} records are kept apart as control"
+    if pipeline.folds:
+        apart = f"none is kept apart; each is control of one of {len(pipeline.folds)} further tables"
+    apart += _people(pipeline)
     yield StageRecords("train", rounded(len(pipeline.train)), None, apart)
     for stage in in_order(sample_first=pipeline.config.sample.effective.order == "pre"):
         found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None

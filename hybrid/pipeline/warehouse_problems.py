@@ -34,7 +34,7 @@ def problems_of_labels(config: RunConfig) -> Iterator[Problem]:
             f"{RULE}: protection compares the values of all records",
             "set protect: off: columns that are no quasi-identifiers are then copied as they are",
         )
-    if config.split.control or config.split.release or config.split.rows:
+    if config.split.is_crossed or config.split.share_apart or config.split.rows:
         yield Problem(
             f"{RULE}: every row of the table is anonymized", "set split.control: 0, and no other key of split"
         )

@@ -12,7 +12,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import DataError, Problem, VerificationError
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.regular_file import LARGEST, parse_json, read_regular
-from hybrid.evaluation.measure import AllRows, Evaluation, Measure, MetricResult, NotComputable
+from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power
 from hybrid.publication.private_words import is_dp
@@ -188,7 +188,8 @@ def evaluation_from_json(content: Mapping[str, Any]) -> Evaluation:
     """Parse the evaluation that :meth:`Evaluation.to_json` wrote."""
     counted = content.get("all_rows")
     metrics = tuple(_metric(entry) for entry in content["metrics"])
-    return Evaluation(metrics, None if counted is None else AllRows(**counted))
+    crossed = tuple(Crossed(**one) for one in content.get("crossed", ()))
+    return Evaluation(metrics, None if counted is None else AllRows(**counted), crossed)
 
 
 def _metric(entry: Mapping[str, Any]) -> MetricResult:

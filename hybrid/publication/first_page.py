@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
+from hybrid.publication.crossed import first_page_sentences, folds_of
 from hybrid.publication.lamps import Lamp, lamps
-from hybrid.publication.power import not_tried
+from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.stated_tables import StatedTable
 from hybrid.publication.table_facts import TableFacts, rounded
-from hybrid.publication.verdict import Verdict
+from hybrid.publication.verdict import Check, Verdict
+from hybrid.sample import SampleOptions
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
     return FirstPage(
         answer=answer(verdict),
         table=() if facts is None else tuple(_table(facts)),
-        decided=() if facts is None else tuple(_decided(facts, verdict.policy)),
+        decided=() if facts is None else tuple(_decided(facts, verdict.policy, verdict.checks)),
         protection=()
         if facts is None
         else tuple(protection(facts.table, facts.config, facts.anonymization, facts.private, facts.protected)),
@@ -143,7 +145,9 @@ def answer(verdict: Verdict) -> str:
     """Meaning of a verdict, for the person who decides."""
     match verdict.status:
         case "pass":
-            return "Every rule of the policy is met."
+            smaller = any(check.accepted for check in verdict.checks)
+            accepted = " The policy accepts that in so small a table some leaks cannot be excluded." * smaller
+            return f"Every rule of the policy is met.{accepted}"
         case "block":
             return "This table must not leave: at least one rule of the policy forbids it."
         case "review":
@@ -192,10 +196,16 @@ def _table(facts: RunFacts) -> Iterator[str]:
     whole = None if facts.anonymization is None or facts.anonymization.drawn is None else facts.anonymization.records
     among = "" if whole is None else f", drawn at random from a table of about {text_of(rounded(whole))}"
     yield f"It was made from about {text_of(table.records)} records{among}."
-    if table.control:
+    if (folds := folds_of(facts.config)) is not None:
+        yield from first_page_sentences(folds, sampled=_is_sampled(facts.config))
+    elif table.control:
         yield f"About {text_of(table.control)} of these were kept apart to test attacks. No row was learned from them."
     else:
         yield "None of these was kept apart to test attacks."
+
+
+def _is_sampled(config: Mapping[str, Any]) -> bool:
+    return SampleOptions.model_validate(config.get("sample") or {}).effective.method != "none"
 
 
 def _size(facts: RunFacts) -> str:
@@ -217,7 +227,9 @@ def _tables(facts: RunFacts) -> Iterator[str]:
         columns = len(table.columns)
         yield f"{table.name} has {_about(table.rows)} rows and {columns} {_plural('column', columns)}.{how}"
     yield f"They were made from the records of about {text_of(facts.table.records)} people."
-    if facts.table.control:
+    if (folds := folds_of(facts.config)) is not None:
+        yield from first_page_sentences(folds, sampled=_is_sampled(facts.config))
+    elif facts.table.control:
         yield (
             f"About {text_of(facts.table.control)} of these people were kept apart to test attacks. "
             "No row was learned from them."
@@ -226,8 +238,9 @@ def _tables(facts: RunFacts) -> Iterator[str]:
         yield "None of these people was kept apart to test attacks."
 
 
-def _decided(facts: RunFacts, policy: str) -> Iterator[str]:
+def _decided(facts: RunFacts, policy: str, checks: Sequence[Check] = ()) -> Iterator[str]:
     yield f"The limits are those of the policy {policy}. Its owner: {facts.owner}."
+    yield from accepted_sentences(checks)
     if "roles" in facts.config:
         roles = facts.config["roles"]
         if roles is None:

@@ -14,6 +14,7 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.publication.all_rows import all_rows_checks
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion, criterion_of
+from hybrid.publication.crossed import crossed_checks
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power, power_checks
 from hybrid.publication.rules.metric import about
@@ -85,7 +86,8 @@ def judge(
         for kind, rule in policy.by_kind()
     ]
     checks = [check for kind, rule in rules for check in kind.judge(rule, facts)]
-    whole = (*power_checks(policy, power), *all_rows_checks(policy, evaluation.all_rows))
+    of_tables = (*all_rows_checks(policy, evaluation.all_rows), *crossed_checks(evaluation.crossed))
+    whole = (*power_checks(policy, power), *of_tables)
     return Verdict.of(f"{policy.name} {policy.version}", (*checks, *whole))
 
 

@@ -14,6 +14,7 @@ from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.protect import ProtectOptions
 from hybrid.publication import private_words
+from hybrid.publication.crossed import folds_of, measured_sentence
 from hybrid.publication.table_facts import few, public_household, public_risk
 from hybrid.publication.technique_words import (
     NOTHING_TOGETHER,
@@ -100,7 +101,9 @@ def guarantee_sentence(
     claim = "Differential privacy is claimed for the synthetic table, as the explanation says." if private else NO_CLAIM
     if not private and anonymization is not None and has_local_privacy(anonymization):
         claim = NO_CLAIM_BEYOND
-    end = [_sampled(config, records, anonymization), claim, *_measured(evaluation)]
+    folds = folds_of(config)
+    measured = [*_measured(evaluation), *([] if folds is None else [measured_sentence(folds)])]
+    end = [_sampled(config, records, anonymization), claim, *measured]
     return " ".join([*start, *end])
 
 

@@ -18,9 +18,10 @@ from pydantic import Field, model_validator
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options, composed_options
+from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.publication.approvers import Approver, roster_problem
-from hybrid.publication.power import MustDetect, PowerOptions
+from hybrid.publication.power import MustDetect, PowerOptions, SmallTable
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import Rule, RuleKind
 from hybrid.publication.yearly_budget import YearlyBudget
@@ -67,6 +68,9 @@ class _PolicyHead(Options):
     """Leaks that the verdict must notice to be a pass, each with its size: copy, near (numbers within 5 %, one category
     redrawn) and secrets (quasi-identifiers, secrets and targets) as shares of the released rows, exposed as a share of
     the most exposed 1 % of the people; group: true, everybody with one value of a quasi-identifier."""
+    small_tables: tuple[SmallTable, ...] = ()
+    """Leaks that need not be noticed in tables made from few people, which cannot show them. A pass then says in words
+    what cannot be excluded. Empty: `must_detect` holds for every table."""
     power: PowerOptions = PowerOptions()
     """How it is tried whether the verdict would notice them."""
     league: TrustLeague | str | None = None
@@ -108,7 +112,19 @@ class _PolicyHead(Options):
     @property
     def detection(self) -> tuple[Any, ...]:
         """All that decides which planted leaks are noticed."""
-        return self.must_detect, self.power, self.trust, tuple(rule for rule in self.all_rules if rule.detects)
+        about = self.must_detect, self.power, self.trust, tuple(rule for rule in self.all_rules if rule.detects)
+        return about if not self.small_tables else (*about, self.small_tables)
+
+    def small_table(self, people: int | None) -> SmallTable | None:
+        """Entry about tables made from so many people; None where there is none, or their number is not known."""
+        found = [small for small in self.small_tables if people is not None and people < small.people]
+        return min(found, key=lambda small: small.people, default=None)
+
+    def demanded(self, people: int | None) -> dict[LeakName, float]:
+        """Size of every leak that must be noticed in a table made from so many people."""
+        small = self.small_table(people)
+        sizes = self.must_detect | ({} if small is None else small.must_detect)
+        return {kind: size for kind, size in sizes.items() if size is not None and kind in self.must_detect}
 
     @property
     def trust(self) -> TrustLeague | None:
@@ -135,6 +151,7 @@ class _PolicyHead(Options):
         approvals that need no signature.
         """
         left_out = {"yearly_budget"} if self.yearly_budget == DEFAULT_BUDGET else set()
+        left_out |= set() if self.small_tables else {"small_tables"}
         left_out |= set() if self.signed_approvals else {"signed_approvals"}
         text = json.dumps(self.model_dump(mode="json", exclude=left_out), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()

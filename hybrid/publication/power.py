@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, Field
@@ -26,7 +26,7 @@ POWER = "power"
 NOT_MEASURED = "no leaks were planted into this table"
 BLOCKED = "the table is blocked as it is"
 """Reason against planting leaks into a table that a rule about people never seen blocks anyway."""
-_HINT = "give more control records (split.control) or a larger table, or accept by name"
+_HINT = "set split.control: cross, take more control records or a larger table, or accept by name"
 
 
 def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
@@ -37,6 +37,17 @@ def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
 
 MustDetect = Annotated[dict[LeakName, Annotated[float, Field(gt=0, le=1)]], AfterValidator(_whole_group)]
 """Size of every leak that a verdict must notice; 1 for ``group``, and shares of rows or people for the others."""
+
+
+class SmallTable(Options):
+    """Leaks that need not be noticed in a table made from few people."""
+
+    people: int = Field(ge=1)
+    """The entry is about tables made from fewer people than this, control included. Of several the smallest counts."""
+    must_detect: dict[LeakName, Annotated[float, Field(gt=0, le=1)] | None]
+    """Sizes in the place of those of `must_detect`; null: the kind of leak need not be noticed at all."""
+    reason: str = Field(min_length=10)
+    """Why smaller leaks are accepted, for the readers of a verdict."""
 
 
 class PowerOptions(Options):
@@ -106,6 +117,8 @@ class Power:
 
     leaks: tuple[LeakTrials, ...]
     control: int
+    people: int | None = None
+    """Those the table was made from and those kept apart; None where that was not stated."""
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
@@ -114,7 +127,8 @@ class Power:
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
         """Parse what :meth:`to_json` wrote."""
-        return cls(tuple(LeakTrials(**leak) for leak in content["leaks"]), content["control"])
+        leaks = tuple(LeakTrials(**leak) for leak in content["leaks"])
+        return cls(leaks, content["control"], content.get("people"))
 
 
 def not_tried(checks: Iterable[Check]) -> str:
@@ -152,13 +166,35 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
         message = f"{NOT_MEASURED}; the policy says why: {policy.power.skip}"
         yield Check(POWER, "not judged", message, applies=False)
         return
-    for kind, size in policy.must_detect.items():
+    small = policy.small_table(None if power is None else power.people)
+    for kind, asked in policy.must_detect.items():
+        size = asked if small is None else small.must_detect.get(kind, asked)
+        if size is None:
+            yield _accepted(Check(f"{POWER}: {kind}", "not judged", "Not tried.", applies=False), kind, asked, small)
+            continue
         leaks = () if power is None else tuple(leak for leak in power.leaks if (leak.kind, leak.size) == (kind, size))
         if power is None or {leak.way for leak in leaks} != {leak.way for leak in LEAKS[kind].ways}:
             words = LeakTrials(kind, size, 0).words
             yield Check(f"{POWER}: {kind}", "not judged", f"unknown whether {words} would pass: {NOT_MEASURED}", _HINT)
         else:
-            yield _check(leaks, power.control)
+            found = _check(leaks, power.control)
+            yield found if size <= asked else _accepted(found, kind, asked, small)
+
+
+def _accepted(check: Check, kind: LeakName, size: float, small: SmallTable | None) -> Check:
+    """The check, with what the policy accepts for so small a table."""
+    assert small is not None
+    words = _words(kind, size, [leak.way for leak in LEAKS[kind].ways])
+    said = f"It cannot be excluded that {words} would pass. The policy accepts that for tables made from fewer than "
+    return replace(check, message=f"{check.message} {said}{small.people:,} people: {small.reason}", accepted=words)
+
+
+def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
+    """Leaks that cannot be excluded, and that the policy accepts that."""
+    leaks = [check.accepted for check in checks if check.accepted]
+    if leaks:
+        yield f"Smaller leaks cannot be excluded: {'; '.join(leaks)}."
+        yield "The policy accepts that for a table made from so few people."
 
 
 def _check(leaks: Sequence[LeakTrials], control: int) -> Check:

@@ -52,6 +52,8 @@ class Check:
     """That excess: 0 without a leak, within -1..1."""
     limit: float | None = None
     """What is allowed of it."""
+    accepted: str = ""
+    """Leak that cannot be excluded, in plain words, where the policy accepts that for so small a table."""
     table: str | None = None
     """Table it is about, of several linked ones; None for a single table, and for what is about all of them."""
 

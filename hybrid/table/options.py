@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -103,11 +103,19 @@ class DataOptions(ReadOptions, PersonOptions, SourceOptions):
     """Options of the input table, one key per source."""
 
 
+CROSS = "cross"
+
+
 class SplitOptions(Options):
     """Control set: records that no generator sees, the yardstick of every attack."""
 
-    control: float = Field(default=0.3, ge=0, lt=1)
-    """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable"."""
+    control: Annotated[float, Field(ge=0, lt=1)] | Literal["cross"] = 0.3
+    """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable". cross: the table
+    is made from all records, and the verdict is about ``folds`` further tables made the same way, each without the
+    people who then are control. For small tables: nobody is kept away from the table, and everybody is control once."""
+    folds: int = Field(default=4, ge=2, le=20)
+    """Tables on which ``control: cross`` judges the procedure. Each is made without 1/folds of the people; a run costs
+    about folds + 1 runs."""
     release: float = Field(default=0.0, ge=0, lt=1)
     """Share of records (0..1) set aside as fresh people for tables with a known leak (``risk``), and used for nothing
     else."""
@@ -129,6 +137,32 @@ class SplitOptions(Options):
     def _room_for_training(self) -> Self:
         if self.independent and self.stable:
             raise ValueError("independent: a stable share is exact, and moves a few; leave one of them out")
-        if self.control + self.release >= 1:
+        if self.is_crossed and self.release:
+            raise ValueError("control: cross keeps nobody apart, and release does; leave one of them out")
+        if self.is_crossed and self.rows is not None:
+            raise ValueError("control: cross uses everybody, and rows leaves some out; leave one of them out")
+        if self.is_crossed and self.independent:
+            raise ValueError("independent: control: cross judges further tables made from the same people")
+        if self.share_apart >= 1:
             raise ValueError("control and release together leave nothing to train on")
         return self
+
+    @property
+    def is_crossed(self) -> bool:
+        """True if the procedure is judged on folds, and no record is kept apart."""
+        return self.control == CROSS
+
+    @property
+    def control_share(self) -> float:
+        """Share of records, 0..1, that the released table is made without, as control."""
+        return self.control if isinstance(self.control, float | int) else 0.0
+
+    @property
+    def share_apart(self) -> float:
+        """Share of records, 0..1, that the released table is made without."""
+        return self.control_share + self.release
+
+    @property
+    def of_one_fold(self) -> SplitOptions:
+        """The split of one fold of ``control: cross``."""
+        return self.model_copy(update={"control": 1 / self.folds})

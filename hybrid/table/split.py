@@ -53,7 +53,8 @@ def split(
     Returns
     -------
     Parts
-        Disjoint, together all records (or ``options.rows`` of them), in the table's order.
+        Disjoint, together all records (or ``options.rows`` of them), in the table's order. With ``control: cross``
+        nobody is apart: :func:`folds` has the parts on which the procedure is judged.
         ``round(control * n_rows)`` records are control, and by the same shuffle ``round(release * n_rows)`` are
         fresh; with households, persons or a key, that share of the households, the persons or the key's distinct
         values (records without one count as one person each).
@@ -65,26 +66,69 @@ def split(
     DataError
         One side would be empty.
     """
-    if options.key is not None and options.key not in table.schema:
-        raise ConfigError(
-            f"split.key names the column {options.key!r}, which the data does not have",
-            hint=f"use one of: {', '.join(table.schema.names)}",
-        )
-    if options.rows is not None and options.rows < len(table):
-        table = table.take(np.sort(rng.permutation(len(table))[: options.rows]))
-    if options.control == options.release == 0:
+    table = _used(table, options, rng)
+    share = options.control_share
+    if options.share_apart == 0:
         return Parts(table, None, None)
     if options.independent:
         control, release = _each_alone(table, options, rng)
     else:
         groups, order = _ranked(table, options, rng, person, household)
-        control = _between(order, 0.0, options.control)[groups]
-        release = _between(order, options.control, options.control + options.release)[groups]
+        control = _between(order, 0.0, share)[groups]
+        release = _between(order, share, options.share_apart)[groups]
     return Parts(
         table.take(~(control | release)),
-        table.take(control) if options.control else None,
+        table.take(control) if share else None,
         table.take(release) if options.release else None,
     )
+
+
+def folds(
+    table: Table,
+    options: SplitOptions,
+    rng: np.random.Generator,
+    person: Sequence[str] = (),
+    household: Sequence[str] = (),
+) -> tuple[Parts, ...]:
+    """Training and control records of every fold of ``control: cross``; arguments as for :func:`split`.
+
+    Returns
+    -------
+    tuple of Parts
+        As many as ``options.folds``. Every record is control in one of them and learned from in all others; persons and
+        households, or equal values of the key, are whole. Control groups differ by one person, household or value
+        at most.
+
+    Raises
+    ------
+    ConfigError
+        The key column does not exist.
+    DataError
+        A fold would be empty.
+    """
+    table = _used(table, options, rng)
+    groups, order = _ranked(table, options, rng, person, household)
+    if len(order) < options.folds:
+        raise DataError(
+            f"{len(order)} separable records cannot be control in {options.folds} folds",
+            hint="use a larger table, or set split.control: 0",
+        )
+    fold = np.empty(len(order), dtype=np.int64)
+    fold[order] = np.arange(len(order)) * options.folds // len(order)
+    masks = (fold[groups] == number for number in range(options.folds))
+    return tuple(Parts(table.take(~mask), table.take(mask), None) for mask in masks)
+
+
+def _used(table: Table, options: SplitOptions, rng: np.random.Generator) -> Table:
+    """The records that are split."""
+    if options.key is not None and options.key not in table.schema:
+        raise ConfigError(
+            f"split.key names the column {options.key!r}, which the data does not have",
+            hint=f"use one of: {', '.join(table.schema.names)}",
+        )
+    if options.rows is None or options.rows >= len(table):
+        return table
+    return table.take(np.sort(rng.permutation(len(table))[: options.rows]))
 
 
 def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, persons: Codes | None = None) -> Array:
@@ -114,12 +158,13 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, p
     if any(whole.values()):
         key = next(name for name, is_set in whole.items() if is_set)
         raise ConfigError(f"split.{key} is for tables that are read as a whole", hint="leave it out")
-    if options.control == 0:
+    share = options.control_share
+    if share == 0:
         return np.zeros(n_rows, dtype=bool)
     if persons is None:
-        return _between(rng.permutation(n_rows), 0.0, options.control)
+        return _between(rng.permutation(n_rows), 0.0, share)
     groups = person_groups(persons)
-    return _between(rng.permutation(int(groups.max(initial=-1)) + 1), 0.0, options.control)[groups]
+    return _between(rng.permutation(int(groups.max(initial=-1)) + 1), 0.0, share)[groups]
 
 
 def _each_alone(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Mask, Mask]:
@@ -128,9 +173,10 @@ def _each_alone(table: Table, options: SplitOptions, rng: np.random.Generator) -
     if together is None:
         together = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
     place = rng.random(int(together.max(initial=-1)) + 1)[together]
-    control = place < options.control
-    release = ~control & (place < options.control + options.release)
-    if (control | release).all() or (options.control and not control.any()) or (options.release and not release.any()):
+    share = options.control_share
+    control = place < share
+    release = ~control & (place < options.share_apart)
+    if (control | release).all() or (share and not control.any()) or (options.release and not release.any()):
         raise DataError("the draws leave one side of the split empty", hint="use a larger table, or split.control: 0")
     return control, release
 

@@ -16,7 +16,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.table import Role, Table
 
-EXPOSED, RANDOM = ATTACK = ("membership_pool", "membership_pool_random")
+EXPOSED, RANDOM = ATTACK = ("membership_trained", "membership_trained_random")
 """Metrics of the attacker who trains again: on the people least like others, and on random people."""
 USE = ("tstr", "lost_link", "lost_column")
 """Metrics of usefulness, in the order of :class:`Falls`."""

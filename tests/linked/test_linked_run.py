@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import hybrid
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import app
+from hybrid.evaluation.measure import Measure
 from hybrid.jobs import linked
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, write_candidate
@@ -206,3 +207,29 @@ def test_commands_of_the_terminal_know_linked_tables(tmp_path: Path) -> None:
     assert load_any(tmp_path / "shown.yaml").model_dump() == shown
     with pytest.raises(ConfigError, match="single tables alone"):
         load_config(Path(config))
+
+
+def test_linked_tables_are_judged_on_folds_of_persons(tmp_path: Path) -> None:
+    """Each fold runs all tables without its persons; the released tables are from everybody."""
+    whole = config_in(tmp_path)
+    split = whole.person.split.model_copy(update={"control": "cross", "folds": 3})
+    run = LinkedRun(whole.with_sections({"split": split}), 5)
+    assert [fold.person.control_rows.tolist() for fold in run.folds]
+    controls = sorted(row for fold in run.folds for row in fold.person.control_rows)
+    assert controls == list(range(len(run.person.table)))
+    for name, table in run.tables.items():
+        assert table.control is None
+        assert len(table.train) == len(run.sources.tables[name])
+        assert [fold.config.split.control for fold in table.folds] == [1 / 3] * 3
+        in_folds = [len(fold.train) + len(fold.control_rows) for fold in table.folds]
+        assert in_folds == [len(table.train)] * 3
+    found = run.evaluation
+    copies = found.of_stage("identical_match", "synthetic")
+    assert {one.table for one in copies} == set(run.tables)
+    for one in copies:
+        assert isinstance(one.outcome, Measure)
+        assert one.outcome.details["folds"] == 3
+        assert one.outcome.excess is not None
+    assert {one.table for one in found.crossed} == set(run.tables)
+    assert [one.table for one in found.of_stage("orphans", "synthetic")]
+    assert run.verdict.status in ("pass", "review")

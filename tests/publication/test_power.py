@@ -89,7 +89,7 @@ def test_a_blocked_table_is_mended_first(policy: Policy) -> None:
     blocked = check_of(demanding(policy), trials(0, 0, reason=BLOCKED))
     assert blocked.status == "not judged" and blocked.hint.startswith("mend what blocks the table")
     other = check_of(demanding(policy), trials(0, 0, reason="no control records"))
-    assert other.hint.startswith("give more control records")
+    assert other.hint.startswith("set split.control: cross")
 
 
 def test_leaks_that_were_not_planted_are_a_review(

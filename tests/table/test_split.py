@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.options import SplitOptions
-from hybrid.table.split import split
+from hybrid.table.split import folds, split
 
 modest = settings(max_examples=60, deadline=None)
 
@@ -156,3 +158,50 @@ def test_fresh_records_are_other_people() -> None:
 def test_shares_leave_somebody_to_train_on() -> None:
     with pytest.raises(ValueError, match="nothing to train on"):
         SplitOptions(control=0.5, release=0.5)
+
+
+@modest
+@given(st.lists(st.integers(0, 30) | st.none(), min_size=8, max_size=80), st.integers(2, 6), st.integers(0, 2**32))
+def test_everybody_is_control_of_exactly_one_fold(keys: list[int | None], count: int, seed: int) -> None:
+    whole = table(keys)
+    people = len({key for key in keys if key is not None}) + keys.count(None)
+    options = SplitOptions(control="cross", folds=count, key="person")
+    assert split(whole, options, np.random.default_rng(seed)).control is None
+    if people < count:
+        with pytest.raises(DataError, match="cannot be control"):
+            folds(whole, options, np.random.default_rng(seed))
+        return
+    found = folds(whole, options, np.random.default_rng(seed))
+    assert len(found) == count
+    rows = [row for _, control, _ in found if control is not None for row in control.frame["row"]]
+    assert sorted(rows) == list(range(len(keys)))
+    sizes = []
+    for train, control, release in found:
+        assert control is not None
+        assert release is None
+        assert sorted([*train.frame["row"], *control.frame["row"]]) == list(range(len(keys)))
+        assert not set(train.frame["person"].dropna()) & set(control.frame["person"].dropna())
+        sizes.append(control.frame["person"].nunique() + int(control.frame["person"].isna().sum()))
+    assert max(sizes) - min(sizes) <= 1
+
+
+@modest
+@given(st.integers(12, 60), st.integers(2, 4), st.integers(0, 2**32))
+def test_households_are_whole_in_every_fold(n: int, count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    persons = rng.integers(0, n // 2, n)
+    homes = persons // 2
+    whole = replace(table(persons.tolist()), persons=persons, households=homes)
+    assume(len(np.unique(homes)) >= count)
+    for train, control, _ in folds(whole, SplitOptions(control="cross", folds=count), rng):
+        assert control is not None
+        assert control.households is not None
+        assert train.households is not None
+        assert not set(control.households) & set(train.households)
+        assert not set(control.persons) & set(train.persons)
+
+
+@pytest.mark.parametrize("other", [{"release": 0.1}, {"rows": 100}, {"independent": True}])
+def test_a_split_that_keeps_nobody_apart_leaves_nobody_out(other: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="control: cross"):
+        SplitOptions.model_validate({"control": "cross", **other})

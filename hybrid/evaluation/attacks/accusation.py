@@ -7,7 +7,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import Risk, auc, exact_share_interval, simultaneous
-from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.measure import Measure, excesses
 
 ACCUSED = (0.01, 0.03)
 """Shares of the people who are accused."""
@@ -46,7 +46,8 @@ def accused(context: Context, train: Array, control: Array) -> Measure:
         "interval": f"simultaneous over {len(found)}",
     }
     value, low, high = found[top]
-    return Measure(value, low, high, 0.0, len(train), details, (value, low, high), len(found))
+    n, parts = len(train), excesses({name: (*risk,) for name, risk in found.items()}, len(train))
+    return Measure(value, low, high, 0.0, n, details, (value, low, high), len(found), parts)
 
 
 def _accusation(train: Array, control: Array, share: float, confidence: float) -> Risk:

@@ -174,7 +174,8 @@ def hitting_rate(context: Context) -> Outcome:
     details: dict[str, object] = {"risk": told.value, "risk_interval": [told.low, told.high]}
     if context.options.paper:  # PrivEval counts pairs.
         details["paper"] = {"HitR": pairs}
-    return Measure(float(train.mean()), low, high, float(control.mean()), len(train), details, told.excess)
+    counted = float(control.mean()), len(train), details, told.excess
+    return Measure(float(train.mean()), low, high, *counted, unshrunk=told.unshrunk)
 
 
 METRICS = (

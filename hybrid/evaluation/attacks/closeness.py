@@ -15,7 +15,7 @@ from hybrid.evaluation.engine.intervals import (
     votes_interval,
 )
 from hybrid.evaluation.engine.space import TIE
-from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.measure import Measure, excesses
 from hybrid.evaluation.metric import Metric
 from hybrid.table.persons import person_groups
 
@@ -65,6 +65,11 @@ def centred(share: float, chance: float) -> float:
     return share / chance / 2 if share < chance else 0.5 + 0.5 * (share - chance) / (1 - chance)
 
 
+def not_centred(moved: float, chance: float) -> float:
+    """The share that :func:`centred` moved."""
+    return 2 * chance * moved if moved < 0.5 else chance + (2 * moved - 1) * (1 - chance)
+
+
 def dcr_share(context: Context) -> Measure:
     """Share of rows nearer to train than to control, 0..1.
 
@@ -93,7 +98,7 @@ def dcr_share(context: Context) -> Measure:
     ends = votes_interval(share, np.concatenate(votes), len(scores), context.options.confidence)
     value, low, high = (centred(end, chance) for end in (share, *ends))
     details: dict[str, object] = {"ties": float(mixed.mean()), "share": share, "chance": chance, "neighbour": 1}
-    measure = Measure(value, low, high, 0.5, len(scores), details).above(0.5)
+    measure = Measure(value, low, high, 0.5, len(scores), details, chance=chance).above(0.5)
     measure.details["curves"] = curves
     return measure
 
@@ -217,10 +222,12 @@ def nndr_share(context: Context) -> Measure:
         people = np.unique(record[pointing])
         members, rows = int((people < len(train.rows)).sum()), float(pointing.mean())
         ends = (members / len(people), *exact_share_interval(members, len(people), level))
-        found.append((*(rows * (end - chance) / (1 - chance) for end in ends), share, len(people)))
+        middle, least, most = (rows * (end - chance) / (1 - chance) for end in ends)
+        found.append((middle, least, most, share, len(people)))
     value, low, high, share, people = max(found, key=lambda one: (one[1], one[0]))
     details = {"rows": share, "records": people, "chance": chance, "interval": f"simultaneous over {len(found)}"}
-    return Measure(value, low, high, 0.0, len(ratios), details, (value, low, high), len(found))
+    parts = excesses({f"{row[3]:g}": row[:3] for row in found}, len(ratios))
+    return Measure(value, low, high, 0.0, len(ratios), details, (value, low, high), len(found), parts)
 
 
 def _ratio_of_nearest(distances: Array) -> Array:

@@ -106,8 +106,12 @@ def membership_exposed(context: Context) -> Outcome:
     if context.options.paper:  # The thesis attacks outliers among members, but anybody among the others (METRICS B6).
         _, printed = max((one for one in attacks if one[1].ranking == groups[0].ranking), key=_low_end)
         details["paper"] = {"AUC": auc(members[printed.train], others)}
-    n = int(worst_of.train.sum())
-    return Measure(value, low, high, 0.5, n, details, together=len(groups)).above(0.5)
+    n, number = int(worst_of.train.sum()), len(groups)
+    parts = {
+        one.name: Measure(*interval, 0.5, int(one.train.sum()), {"part": one.name}, together=number).above(0.5)
+        for interval, one in attacks
+    }
+    return Measure(value, low, high, 0.5, n, details, together=number, parts=parts).above(0.5)
 
 
 def _low_end(attack: tuple[tuple[float, float, float], Exposed]) -> float:
@@ -159,7 +163,12 @@ def membership_subgroups(context: Context) -> Outcome:
         "interval": f"simultaneous over {len(rows)}",
     }
     top = rows[0]
-    return Measure(top.value, top.low, top.high, 0.5, top.members, details, together=top.together).above(0.5)
+    parts = {}
+    for row in rows:
+        interval, named = (row.value, row.low, row.high), {"column": row.column, "group": row.group}
+        one = Measure(*interval, 0.5, row.members, named, together=row.together)
+        parts[f"{row.column} {row.group}"] = one.above(0.5)
+    return Measure(top.value, top.low, top.high, 0.5, top.members, details, None, top.together, parts).above(0.5)
 
 
 class AttackedGroup(NamedTuple):
@@ -276,7 +285,13 @@ def inference_subgroups(context: Context) -> Outcome:
     top, value = rows[ordered[0]], made[ordered[0]].measure().value
     details = {"groups": len(rows), "most_exposed": listed, "interval": f"simultaneous over {len(rows)}"}
     number = together[ordered[0][3]]
-    return Measure(value, top.low, top.high, 0.0, top.n, details, together=number).above(0.0)
+    parts = {}
+    for name, row in rows.items():
+        assert row.unshrunk is not None
+        named = {"secret": name[0], "column": name[1], "group": name[2]}
+        one = Measure(*row.unshrunk, 0.0, made[name].n_train, named, together=together[name[3]])
+        parts[" ".join(map(str, name[:3]))] = one.above(0.0)
+    return Measure(value, top.low, top.high, 0.0, top.n, details, together=number, parts=parts).above(0.0)
 
 
 def _low(measure: Measure) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import failure_ratio, independent_attempts, risk, simultaneous, wilson
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome, excesses
 
 LEAST_HEADROOM = 0.01
 """Least difference between the success on a copy and on control where only a part of train is attacked."""
@@ -63,7 +63,17 @@ class Attack:
         if self.independent is not None:
             bounds.append(self._bounds(*self.independent))
         value, low, high = scale * excess.value, scale * min(b[0] for b in bounds), scale * max(b[1] for b in bounds)
-        return Measure(value, low, high, 0.0, self.n_train, shown | details, (value, low, high))
+        found = self.n_train, shown | details, (value, low, high)
+        return Measure(value, low, high, 0.0, *found, unshrunk=self._observed())
+
+    def _observed(self) -> tuple[float, float, float]:
+        """Risk of the observed rates, with the bounds of :func:`failure_ratio`."""
+        train, control = self.train / self.n_train, self.control / self.n_control
+        mine, its = self.independent or (self.n_train, self.n_control)
+        bounds = failure_ratio((train * mine, mine), (control * its, its), self.confidence)
+        scale = (1 - control) / (self.reach - control)
+        value, low, high = (scale * (1 - ratio) for ratio in ((1 - train) / (1 - control), bounds[1], bounds[0]))
+        return value, min(low, value), max(high, value)
 
     def _bounds(self, n_train: float, n_control: float) -> tuple[float, float]:
         """Interval of (r_T - r_C)/(1 - r_C) for these numbers of attempts.
@@ -160,7 +170,8 @@ def worst(attacks: Mapping[str, Attack | NotComputable], over: str, confidence: 
         details["paper"] = made[max(made, key=lambda name: (single[name].value, name))].printed()
     value, low, high = single[top].value, wide[top].low, wide[top].high
     assert low is not None and high is not None
-    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made))
+    parts = excesses({name: one.unshrunk for name, one in wide.items() if one.unshrunk is not None}, wide[top].n)
+    return Measure(value, low, high, 0.0, wide[top].n, details, (value, low, high), len(made), parts)
 
 
 def _low(measure: Measure) -> float:

@@ -12,7 +12,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of
 from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval, simultaneous
-from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome, excesses
 from hybrid.evaluation.metric import Metric
 from hybrid.table.holders import holders
 
@@ -83,7 +83,8 @@ def rare_values(context: Context) -> Outcome:
         "columns": columns,
         "interval": f"simultaneous over {len(found)}",
     }
-    return Measure(value, low, high, top.control, n, details, (value, low, high), len(found))
+    parts = excesses({f"{row.column} {row.most}": excess for row, excess in rows}, n)
+    return Measure(value, low, high, top.control, n, details, (value, low, high), len(found), parts)
 
 
 def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:

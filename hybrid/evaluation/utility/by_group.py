@@ -122,7 +122,12 @@ def _worst(scored: list[GroupScore], reference: float, n: int) -> Measure:
         "groups": [one._asdict() for one in order[:MOST_NAMED]],
         "interval": f"simultaneous over {len(order)}",
     }
-    return Measure(order[0].value, order[0].low, order[0].high, reference, n, details, together=len(order))
+    number, parts = len(order), {}
+    for one in order:
+        named = {"column": one.column, "group": one.group}
+        interval = one.value, one.low, one.high
+        parts[f"{one.column} {one.group}"] = Measure(*interval, reference, one.people, named, together=number)
+    return Measure(order[0].value, order[0].low, order[0].high, reference, n, details, together=number, parts=parts)
 
 
 METRICS = (

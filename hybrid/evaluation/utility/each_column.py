@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,24 +53,27 @@ def lost_prediction(context: Context) -> Outcome:
     ]
     if not judged:
         return NotComputable("the real table predicts no column from the others", lacks="linked_columns")
-    found = []
+    people, parts = len(np.unique(persons)), dict[str, Measure]()
     for at, known in judged:
         there = known if context.table is context.train else _scored(context, at, "table")
         assert there is not None
-        fall, error = known.auc - there.auc, clustered_error(known.parts - there.parts, persons)
-        found.append((fall - z * error, fall, known.auc, there.auc, context.encoding.names[at]))
-    found.sort(key=lambda one: (-one[0], -one[1], one[4]))
-    low, fall, before, after, name = found[0]
-    high = fall + (fall - low)
+        fall, error = known.auc - there.auc, z * clustered_error(known.parts - there.parts, persons)
+        name = context.encoding.names[at]
+        about = {"column": name, "train": known.auc, "table": there.auc}
+        ends = fall - error, fall + error
+        parts[name] = Measure(fall, *ends, 0.0, people, about, together=len(targets))
+    order = sorted(parts.values(), key=lambda one: (-(one.low or 0.0), -one.value, one.details["column"]))
+    worst = order[0].details
     details: dict[str, Any] = {
-        "columns": [{"column": one[4], "train": one[2], "table": one[3]} for one in found[:MOST_LISTED]],
-        "worst": name,
-        "said": f"{name} can be predicted with {after:.2f} instead of {before:.2f} (0.5: guessing, 1: sure)",
-        "predicted": len(found),
+        "columns": [one.details for one in order[:MOST_LISTED]],
+        "worst": worst["column"],
+        "said": f"{worst['column']} can be predicted with {worst['table']:.2f} instead of {worst['train']:.2f} "
+        "(0.5: guessing, 1: sure)",
+        "predicted": len(order),
         "tried": len(targets),
         "interval": f"simultaneous over {len(targets)}",
     }
-    return Measure(fall, low, high, 0.0, len(np.unique(persons)), details, together=len(targets))
+    return replace(order[0], details=details, parts=parts)
 
 
 def _targets(context: Context) -> list[int]:

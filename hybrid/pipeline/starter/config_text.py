@@ -48,11 +48,18 @@ def roles_lines() -> Iterator[str]:
     yield "# roles: {decided_by: NAME, date: YYYY-MM-DD}"
 
 
-def split_lines(unit: str) -> Iterator[str]:
-    """The section ``split``; ``unit`` is what it splits: records, or persons."""
+CROSSED_BELOW = 10_000
+"""Tables of fewer people are judged on folds: a third of so few is too few to compare with."""
+
+
+def split_lines(unit: str, people: int) -> Iterator[str]:
+    """The section ``split``; ``unit`` is what it splits: records, or persons; ``people``: how many."""
     yield ""
     yield "split:"
-    yield f"  control: 0.3              # {unit} no generator sees; every attack is measured against them"
+    if people < CROSSED_BELOW:
+        yield "  control: cross            # nobody is kept apart; 4 more tables, each without some people, are judged"
+    else:
+        yield f"  control: 0.3              # {unit} no generator sees; every attack is measured against them"
     yield f"  stable: true              # a {unit.removesuffix('s')} keeps its side from release to release"
 
 

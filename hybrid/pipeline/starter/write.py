@@ -30,7 +30,7 @@ from hybrid.pipeline.starter.questions import AskedTable, questions, secrets_of,
 from hybrid.pipeline.starter.rules import SUPPRESSION_LIMIT, GuessedRule, K
 from hybrid.table import Role, Table
 from hybrid.table.options import DataOptions
-from hybrid.table.persons import with_persons
+from hybrid.table.persons import n_persons, with_persons
 from hybrid.table.read_file import PARQUET_SUFFIXES
 from hybrid.table.read_frame import DATA_FRAME
 
@@ -127,7 +127,8 @@ class GuessedConfig:
         if self.constraints:
             yield ""
             yield from constraint_lines(self.constraints)
-        yield from split_lines("records")
+        people = len(self.table) if self.person is None else n_persons(with_persons(self.table, [self.person]))
+        yield from split_lines("records", people)
         if quasi:
             yield ""
             yield from self._anonymize_lines()

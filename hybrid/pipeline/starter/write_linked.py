@@ -78,7 +78,7 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
         yield f"  # review: {name} is left out, since no references lead from its rows to {guessed.tree.person}"
     yield ""
     yield from roles_lines()
-    yield from split_lines("persons")
+    yield from split_lines("persons", len(guessed.tables[0].found.table))
     if any(one.named(Role.QUASI_IDENTIFIER) for one in guessed.tables):
         yield ""
         yield "anonymize:"
