@@ -11,10 +11,12 @@ FAST = EvaluateOptions(attacks=200, secrets=("illness", "cost", "admitted"), sin
 
 
 LACKING = {"copied_identifiers", "constraint_violations", "gaps_between_dates", "orphans"} | {
-    name for name, metric in REGISTRY.items() if {"persons", "order", "weight", "parents"} & set(metric.needs)
+    name
+    for name, metric in REGISTRY.items()
+    if {"persons", "order", "weight", "parents", "trainings"} & set(metric.needs)
 }
 """Metrics for what these people lack: columns that name single records, constraints, dates that lie
-close together, rows, weights, parents."""
+close together, rows, weights, parents, and how their table was made."""
 
 
 def run(
