@@ -83,7 +83,8 @@ def test_notes(tmp_path: Path) -> None:
     )
     _says(notes, "cart: about 1 s and ")
     _says(notes, "evaluate: about ")
-    assert len(notes) == 11
+    _says(notes, "attack that repeats")
+    assert len(notes) == 12
 
 
 def test_a_slow_evaluation_names_what_makes_it_slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,7 @@ def test_folder_of_another_hospital(clinic: tuple[Path, GuessedLinks], tmp_path:
     assert tables["organizations"].public and not any(tables[name].public for name in guessed.tree.private)
     assert tables["patients"].columns["GENDER"].role == "quasi_identifier"
     assert (tmp_path / tables["patients"].columns["GENDER"].hierarchy).is_file()
-    assert content["split"]["control"] == 0.3 and content["anonymize"]["k"] == 5
+    assert content["split"]["control"] == "cross" and content["anonymize"]["k"] == 5
     assert not any(one.role == "quasi_identifier" for one in tables["encounters"].columns.values())
     assert (tmp_path / tables["patients"].path).resolve() == folder / "patients.csv"
     notes = "\n".join(guessed.notes)
