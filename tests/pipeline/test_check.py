@@ -83,7 +83,7 @@ def test_notes(tmp_path: Path) -> None:
     )
     _says(notes, "cart: about 1 s and ")
     _says(notes, "evaluate: about ")
-    _says(notes, "attack that repeats")
+    _says(notes, "repeat")
     assert len(notes) == 12
 
 

@@ -24,7 +24,7 @@ from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
 
 INTERVALS = ("value", "low", "high", "wide_low", "wide_high")
-DIGITS, DIGITS_OF_ENDS = 5, 3
+DIGITS, DIGITS_OF_ENDS = 5, 2
 """Significant digits of a number, and of the ends of the interval of a run."""
 STRONGEST_TEXT = MetricText(
     "Strongest attack",
