@@ -175,7 +175,8 @@ class _Search:
 
     def _between_dates(self) -> Iterator[Found]:
         some = {name: self.table.frame[name].iloc[self.probed] for name in self.dates}
-        days = {name: numbers(dates.dt.floor("D").sub(pd.Timestamp(0).as_unit("us")).dt.days) for name, dates in some.items()}
+        epoch = pd.Timestamp(0).as_unit("us")  # In nanoseconds dates beyond 2262 would overflow.
+        days = {name: numbers(dates.dt.floor("D").sub(epoch).dt.days) for name, dates in some.items()}
         months = {name: numbers(12 * dates.dt.year + dates.dt.month) for name, dates in some.items()}
         day = {name: numbers(dates.dt.day) for name, dates in some.items()}
         for first, second in permutations(self.dates, 2):
