@@ -14,7 +14,7 @@ from hybrid.tuning.halving import choose
 from hybrid.tuning.page import sentences, write_results
 from hybrid.tuning.settings import Setting
 from tests.desk.open_desk import OpenDesk, Visitor
-from tests.tuning.test_halving import measured
+from tests.tuning.made_up_settings import measured
 
 Own = tuple[Visitor, OpenDesk, Path]
 

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.tuning.halving import LADDER, SLOW, choose, ladder, survivors
 from hybrid.tuning.measured import Auc, Falls, Measured
-
-
-def measured(name: str, auc: float, usefulness: float, *, half: float = 0.03, error: float = 0.0) -> Measured:
-    """A setting with this success of the attack on both groups, .6 allowed, and this usefulness."""
-    attack = Auc(auc, auc - half, auc + half, 0.6)
-    fall = 1 - usefulness
-    return Measured(name, (attack, attack), Falls(fall, fall, fall), error)
+from tests.tuning.made_up_settings import measured
 
 
 def test_usefulness_is_one_less_the_mean_fall_and_disclosure_that_of_the_worse_group() -> None:

@@ -31,7 +31,7 @@ from hybrid.tuning.measured import EXPOSED
 from hybrid.tuning.page import sentences
 from tests.cli.cli_jobs import Run
 from tests.comparison.comparison_jobs import write_job
-from tests.pipeline.test_private_mode import content, people
+from tests.jobs import private_clinic
 
 SHORT = (Rung(3, 6, 1), Rung(2, 6, 2))
 TINY = (Rung(2, 6, 1),)
@@ -203,7 +203,7 @@ def test_what_is_not_tuned_is_refused(job: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="linked tables are not tuned"):
         hybrid.tune(tmp_path / "linked/config.yaml", work=tmp_path / "work")
     with pytest.raises(ConfigError, match="spend privacy budget"):
-        hybrid.tune(content(), data=people(), work=tmp_path / "work")
+        hybrid.tune(private_clinic.content(), data=private_clinic.people(200, 1), work=tmp_path / "work")
     with pytest.raises(ConfigError, match="nothing to train again"):
         hybrid.tune(job, overrides={"synthesize.generator": "none"}, work=tmp_path / "work")
 

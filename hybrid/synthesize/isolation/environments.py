@@ -38,6 +38,8 @@ REQUIREMENTS = Path(__file__).parent / "requirements"
 NAMES = tuple(sorted(path.stem for path in REQUIREMENTS.glob("*.txt")))
 """Every environment that can be built."""
 _READY, _LOG, _LOCKS = "ready.json", "install.log", ".locks"
+_TRIES, _PAUSE = 40, 0.25
+"""Attempts to remove a folder, and seconds between them."""
 _PACKAGE = re.compile(rb"^(Collecting|Processing) |^ \+ \S")
 """Lines of an installer about one package: of pip when it begins, of uv when it is done."""
 _VERSIONS = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
@@ -123,7 +125,7 @@ def install(name: str, progress: Progress = silent) -> Environment:
         if found.state == "ready":
             return found
         python = _python_for(name)
-        shutil.rmtree(folder, ignore_errors=True)
+        _clear(folder)
         try:
             return _build(name, python, folder, progress)
         except BaseException:
@@ -141,6 +143,15 @@ def remove(name: str) -> bool:
             (folder / _READY).unlink()
         shutil.rmtree(folder)
     return True
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a killed installation left; its package manager may still be writing there for a moment."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
+        time.sleep(_PAUSE)
 
 
 def _build(name: str, python: str, folder: Path, progress: Progress) -> Environment:
