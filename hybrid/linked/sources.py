@@ -251,16 +251,11 @@ def pairs_of(links: LinkOptions, name: str) -> ThroughOptions | None:
     return next((one.through for one in parents if one.through is not None and one.through.table == name), None)
 
 
-def preferred(pairs: Table, through: ThroughOptions) -> Mask:
-    """Pairs that meet ``prefer``, shape (n,); all without one."""
-    if through.prefer is None:
-        return np.ones(len(pairs), dtype=bool)
-    return DrawCondition(through.prefer).rows(pairs)
-
-
 def preferred_first(pairs: Table, through: ThroughOptions) -> Rows:
     """Order of the pairs: those that meet ``prefer`` first, else as they are."""
-    return np.argsort(~preferred(pairs, through), kind="stable")
+    if through.prefer is None:
+        return np.arange(len(pairs))
+    return np.argsort(~DrawCondition(through.prefer).rows(pairs), kind="stable")
 
 
 def parent_keys(parent: ParentOptions, table: Table, tables: Mapping[str, Table]) -> pd.Series:
@@ -277,14 +272,10 @@ def parent_keys(parent: ParentOptions, table: Table, tables: Mapping[str, Table]
     own = table.frame[parent.column]
     if parent.through is None:
         return own
-    pairs = tables[parent.through.table]
-    frame = pairs.frame.iloc[preferred_first(pairs, parent.through)]
-    owners = frame[parent.through.owner].astype("string").to_numpy(dtype=object)
-    found = places_of(frame[parent.through.column], own)
-    first = ~frame[parent.through.column].astype("string").duplicated().to_numpy() & (
-        frame[parent.through.column].notna().to_numpy()
-    )
-    return pd.Series(pd.array([*owners[first], None], dtype="string")[found])
+    through, pairs = parent.through, tables[parent.through.table]
+    ordered = pairs.frame[[through.column, through.owner]].iloc[preferred_first(pairs, through)].astype("string")
+    first = ordered.dropna(subset=through.column).drop_duplicates(through.column).set_index(through.column)
+    return own.astype("string").map(first[through.owner]).astype("string")
 
 
 def places_of(key: pd.Series, values: pd.Series) -> Rows:

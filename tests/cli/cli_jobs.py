@@ -6,9 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from hybrid.cli import main
+
 Run = Callable[..., int]
+
+
+def exit_code(*arguments: object) -> int:
+    """Exit code of the command line in this process."""
+    with pytest.raises(SystemExit) as caught:
+        main([str(argument) for argument in arguments])
+    return int(caught.value.code or 0)
 
 
 def edit(path: Path, **changes: Any) -> None:

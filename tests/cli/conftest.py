@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hybrid.cli import main
 from hybrid.demo import write_demo
-from tests.cli.cli_jobs import Run, edit
+from tests.cli.cli_jobs import Run, edit, exit_code
 
 QUICK = {
     "seed": 1,
@@ -56,9 +55,4 @@ def hybrid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line in this process, in a folder of its own; gives the exit code."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: object) -> int:
-        with pytest.raises(SystemExit) as caught:
-            main([str(argument) for argument in arguments])
-        return int(caught.value.code or 0)
-
-    return run
+    return exit_code

@@ -18,7 +18,6 @@ import pytest
 import hybrid
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.rng import rng_for
-from hybrid.cli import main
 from hybrid.comparison import local
 from hybrid.demo import write_linked_demo
 from hybrid.evaluation import REGISTRY
@@ -29,7 +28,7 @@ from hybrid.tuning import halving, search
 from hybrid.tuning.halving import Rung
 from hybrid.tuning.measured import EXPOSED
 from hybrid.tuning.page import sentences
-from tests.cli.cli_jobs import Run
+from tests.cli.cli_jobs import Run, exit_code
 from tests.comparison.comparison_jobs import write_job
 from tests.jobs import private_clinic
 
@@ -82,12 +81,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line in this process, in the folder of the job; gives the exit code."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: object) -> int:
-        with pytest.raises(SystemExit) as caught:
-            main([str(argument) for argument in arguments])
-        return int(caught.value.code or 0)
-
-    return run
+    return exit_code
 
 
 def test_by_command_line(
