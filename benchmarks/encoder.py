@@ -37,9 +37,7 @@ def tables(train: Table, fresh: Table, seed: int) -> Iterator[tuple[str, Table]]
     noise = RiskOptions.model_validate({"model": "noisy", "leak": 0.5, "sigma": 0.05, "lambda": 0.05, "p": 0.05})
     yield "leak 0.5, noise", known_leak(train, fresh, noise, seed).table
     for leaf in LEAVES:
-        options = SynthesizeOptions.model_validate(
-            {"generator": "cart", "options": {"min_leaf": leaf, "smoothing": 0.0}}
-        )
+        options = SynthesizeOptions.model_validate({"generator": "cart", "options": {"min_leaf": leaf, "smoothing": 0}})
         yield f"cart, leaves of {leaf}", fit(train, options, seed).sample(len(train), seed)
 
 

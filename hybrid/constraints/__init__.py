@@ -2,11 +2,13 @@
 
 from hybrid.constraints.condition import DrawCondition
 from hybrid.constraints.constraint import Constraint, Rule
+from hybrid.constraints.form import Form, fixed_columns
 from hybrid.constraints.gaps import Gap
 from hybrid.constraints.hold import Redrawn, draw_held, first_draw, restore_held
+from hybrid.constraints.hot_deck import HotDeck
 from hybrid.constraints.kinds.derived import Computed
 from hybrid.constraints.registry import KINDS, AnyConstraint
-from hybrid.constraints.rules import Form, Rules
+from hybrid.constraints.rules import Rules
 
 __all__ = [
     "KINDS",
@@ -16,10 +18,12 @@ __all__ = [
     "DrawCondition",
     "Form",
     "Gap",
+    "HotDeck",
     "Redrawn",
     "Rule",
     "Rules",
     "draw_held",
     "first_draw",
+    "fixed_columns",
     "restore_held",
 ]

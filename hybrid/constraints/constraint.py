@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -75,7 +75,7 @@ class Constraint(Options, ABC):
         least : int
             As for :meth:`fit`.
         """
-        hint = "no such row is learned from, and none comes out; correct the source, or loosen the constraint"
+        hint = "no such row is learned as it is, and none comes out; correct the source, or loosen the constraint"
         return Problem(f"rows of the source break: {self.sentence}", hint)
 
     def problems(self, schema: Schema) -> Iterator[Problem]:  # noqa: ARG002 - most kinds fit any column
@@ -129,6 +129,21 @@ class Constraint(Options, ABC):
         """
         return Rule(self)
 
+    @classmethod
+    def together(cls, constraints: Sequence[Self], table: Table, least: int) -> Iterator[Rule]:  # noqa: ARG003
+        """Rules that each hold several constraints of the kind that share columns, by one form.
+
+        Most kinds have none.
+
+        Parameters
+        ----------
+        constraints : sequence of Constraint
+            Those of the kind.
+        table, least
+            As for :meth:`fit`.
+        """
+        yield from ()
+
     @abstractmethod
     def broken(self, table: Table) -> Mask:
         """Rows that break it, shape (n_rows,), bool.
@@ -153,6 +168,11 @@ class Rule:
     constraint: Constraint
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it is about."""
+        return self.constraint.columns
+
+    @property
     def replaces(self) -> tuple[str, ...]:
         """Columns that :meth:`encode` writes in another form."""
         return ()
@@ -164,15 +184,23 @@ class Rule:
 
     def applies(self, table: Table) -> bool:
         """True if the table has what is needed to judge the rule."""
-        return set(self.constraint.columns) <= set(table.schema.names)
+        return set(self.columns) <= set(table.schema.names)
 
     def broken(self, table: Table) -> Mask:
         """Rows that break the rule, shape (n_rows,), bool."""
         return self.constraint.broken(table)
 
+    def accepting(self, groups: Mapping[str, Collection[str]]) -> Rule:  # noqa: ARG002 - most ask for no value
+        """The rule that accepts names of groups in place of rare values, by column."""
+        return self
+
     def encodes(self, table: Table) -> bool:  # noqa: ARG002 - most rules cannot
         """True if these records have a form that holds the rule."""
         return False
+
+    def coarseness(self, table: Table) -> float:  # noqa: ARG002 - of most rules there is but one form
+        """Of several rules that can write a column in another form, the one with the least number does."""
+        return 0.0
 
     def encode(self, table: Table, original: Table) -> Table:
         """Form of records in which none can break the rule.
@@ -234,6 +262,15 @@ def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
 def numbers(values: pd.Series) -> Numbers:
     """A column as float64, NaN where it is missing."""
     return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def in_order(table: Table, column: Column) -> Numbers:
+    """Numbers in the order of a column's values, shape (n_rows,).
+
+    Of dates and times the seconds since 1970; NaN where a value is missing.
+    """
+    values = table.frame[column.name]
+    return numbers((values - np.datetime64(0, "us")).dt.total_seconds() if column.kind.is_temporal else values)
 
 
 def whole_numbers(found: Numbers) -> pd.Series:

@@ -33,10 +33,13 @@ class Suggestion:
         Names columns, and holds no value but the constants of a formula.
     broken : int
         Rows of the table that break it.
+    sure : bool
+        Whether names and values leave no doubt, so that it is declared until a person removes it.
     """
 
     constraint: Constraint
     broken: int
+    sure: bool = False
 
 
 def discover(table: Table) -> list[Suggestion]:

@@ -23,7 +23,7 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -33,6 +33,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from hybrid.base.errors import Problem
 from hybrid.table import Kind, Schema, Table
 
 Sort = Literal["number", "text", "truth", "time"]
@@ -111,6 +112,26 @@ class Expression:
         """
         empty = pd.DataFrame({name: pd.Series(dtype=_DTYPES[_SORTS[schema[name].kind]]) for name in self.columns})
         return _Evaluation(self, schema, empty).of(self.tree)[0]
+
+    def problems(self, schema: Schema, wanted: Collection[Sort], instead: str, hint: str) -> Iterator[Problem]:
+        """Problem of a formula that does not fit its columns, or that gives no value of a wanted sort.
+
+        Parameters
+        ----------
+        schema : Schema
+            With all columns.
+        wanted : collection of str
+            Sorts.
+        instead, hint : str
+            End of the message about another sort, and what to do.
+        """
+        try:
+            sort = self.sort(schema)
+        except NotAnExpression as error:
+            yield Problem(f"the formula does not fit the columns: {error}", "correct the formula")
+            return
+        if sort not in wanted:
+            yield Problem(f"the formula gives a {sort}, {instead}", hint)
 
     def truth(self, table: Table) -> pd.Series:
         """Truth of each row, shape (n_rows,), nullable boolean.

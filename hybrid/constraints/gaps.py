@@ -56,18 +56,26 @@ class Gap(Rule):
         """The second column."""
         return (self.other,)
 
+    def first(self, table: Table) -> pd.Series:
+        """The values that the second ones are counted from."""
+        return table.frame[self.anchor]
+
     def encodes(self, table: Table) -> bool:
         """True if nearly all second values have a first one.
 
         Dates, moreover, must lie no farther from the first than from each other.
         """
-        if unanchored(table, self.anchor, self.other) > MOST_UNANCHORED:
+        if _lacking(self.first(table), table.frame[self.other]) > MOST_UNANCHORED:
             return False
         return not table.schema[self.other].kind.is_temporal or self.closeness(table) <= 1
 
     def closeness(self, table: Table) -> float:
         """As :func:`closeness`, of the two columns."""
-        return closeness(table, self.anchor, self.other)
+        return _closeness(self.first(table), table.frame[self.other], table.schema[self.other])
+
+    def coarseness(self, table: Table) -> float:
+        """The closeness, 0 or more: the closest gaps are learned."""
+        return self.closeness(table)
 
     def encode(self, table: Table, original: Table) -> Table:
         """Gaps in place of the second column.
@@ -75,7 +83,7 @@ class Gap(Rule):
         Coded to the bounds; none where the first column is missing.
         """
         column = original.schema[self.other]
-        found = np.clip(gaps(original, self.anchor, self.other), self.low, self.high)
+        found = np.clip(between(self.first(original), original.frame[self.other], column), self.low, self.high)
         kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
         shape = ColumnFormat(decimals=column.format.decimals if kind is Kind.DECIMAL else None)
         values = whole_numbers(found) if kind is Kind.INTEGER else pd.Series(found)
@@ -84,7 +92,7 @@ class Gap(Rule):
     def decode(self, table: Table, like: Table) -> Table:
         """Second values from the first and the gaps, within the learned range."""
         column, known = like.schema[self.other], like.frame[self.other].dropna()
-        values = after(table.frame[self.anchor], table.frame[self.other], column)
+        values = after(self.first(table), table.frame[self.other], column)
         if len(known):
             values = values.clip(known.min(), known.max())
         return with_column(table, column, values.astype(DTYPES[column.kind]))
@@ -109,7 +117,11 @@ def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float =
     tuple of float or None
         Low and high; None where too few persons have a gap.
     """
-    found = gaps(table, *constraint.columns)
+    return gap_bounds(gaps(table, *constraint.columns), table, least, lowest)
+
+
+def gap_bounds(found: Numbers, table: Table, least: int, lowest: float = -np.inf) -> tuple[float, float] | None:
+    """Bounds of the gaps of training records, as :func:`fitted_gap`."""
     known = ~np.isnan(found) & (np.nan_to_num(found) >= lowest)
     values, codes = np.unique(np.where(known, found, 0.0), return_inverse=True)
     ends = bounds(np.where(known, codes, -1), least, row_holders(table))
@@ -121,8 +133,12 @@ def gaps(table: Table, anchor: str, other: str) -> Numbers:
 
     NaN where one is missing. To a date the days are counted from the date of a time.
     """
-    kind, decimals = table.schema[other].kind, table.schema[other].format.decimals
-    first, second = table.frame[anchor], table.frame[other]
+    return between(table.frame[anchor], table.frame[other], table.schema[other])
+
+
+def between(first: pd.Series, second: pd.Series, column: Column) -> Numbers:
+    """Differences as :func:`gaps`, of values of two columns of which the second is given."""
+    kind, decimals = column.kind, column.format.decimals
     if kind.is_temporal:
         return _units(second - _start(first, kind), kind)
     found = (second.astype("Float64") - first.astype("Float64")).to_numpy(dtype=np.float64, na_value=np.nan)
@@ -161,8 +177,12 @@ def _units(lengths: pd.Series, kind: Kind) -> Numbers:
 
 def unanchored(table: Table, anchor: str, other: str) -> float:
     """Share (0..1) of the second values that lack a first."""
-    there = table.frame[other].notna()
-    return float(table.frame[anchor][there].isna().mean()) if there.any() else 1.0
+    return _lacking(table.frame[anchor], table.frame[other])
+
+
+def _lacking(first: pd.Series, second: pd.Series) -> float:
+    there = second.notna()
+    return float(first[there].isna().mean()) if there.any() else 1.0
 
 
 def closeness(table: Table, anchor: str, other: str) -> float:
@@ -171,11 +191,15 @@ def closeness(table: Table, anchor: str, other: str) -> float:
     Both between the 10 % and the 90 % quantile, of the rows with both values. 0 where all gaps are equal; about 1 where
     the first column says nothing; infinite where fewer than two rows have both, or the second does not spread.
     """
-    found = gaps(table, anchor, other)
+    return _closeness(table.frame[anchor], table.frame[other], table.schema[other])
+
+
+def _closeness(first: pd.Series, second: pd.Series, column: Column) -> float:
+    found = between(first, second, column)
     known = ~np.isnan(found)
     if known.sum() < 2:
         return np.inf
-    values, kind = table.frame[other][known], table.schema[other].kind
+    values, kind = second[known], column.kind
     numbers = _units(values - values.min(), kind) if kind.is_temporal else values.to_numpy(dtype=np.float64)
     spread, whole = (float(np.diff(np.quantile(each, _MIDDLE))[0]) for each in (found[known], numbers))
     return spread / whole if whole > 0 else np.inf

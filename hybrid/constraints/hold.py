@@ -1,17 +1,20 @@
-"""Rows that break a rule are drawn again until they keep all."""
+"""Rows that break a rule are repaired, or drawn again until they keep all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Rows
+from hybrid.base.arrays import Codes, Mask, Rows
 from hybrid.base.errors import GeneratorError
+from hybrid.base.rng import rng_for
 from hybrid.constraints.condition import DrawCondition
+from hybrid.constraints.hot_deck import HotDeck, with_rows
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
 from hybrid.table.append import alike, appended
@@ -24,10 +27,14 @@ Attempt 0 is the first, and each has random numbers of its own.
 """
 MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
+DONOR_ROUNDS = 5
+"""Further draws at most that only repair others, where the first draw has few that keep all rules."""
+LEAST_DONORS = 1_000
+"""Allowed rows, or half of the first draw where that is more, that repair others."""
 LEAST_DRAWN = 100
 """Rows of one round at least, for small tables."""
 SINGLE_ROUNDS = 10
-"""Rounds of restoring again with one copy of each row; what is left after them is mostly what no draw can mend."""
+"""Rounds of restoring again with one copy of each row; what is left after them is mostly what no draw can repair."""
 MOST_COPIED = 100_000
 """Rows of a later round at most, all copies together."""
 
@@ -67,13 +74,19 @@ class Redrawn:
         The same for each rule, by its sentence.
     left : int
         Rows that still break a rule after the last round.
+    repaired : int
+        Rows of the first draw that keep all rules once some of their columns are drawn again.
+    thrown : int
+        Rows, or persons, of ``drawn`` that were thrown out, since no values repair them.
     left_out : int
         Records that a generator did not learn from, or that were left out of a table without a generator, since they
         broke a rule.
+    records : int
+        Records that it was to learn from.
     dropped : int
         Drawn rows of linked tables that were left out, since no draw for their parent keeps the rules.
     drawn : int
-        Rows, or persons, of all rounds; 0 where rows were restored, not drawn.
+        Rows, or persons, of all rounds; of linked tables the rows of the first; 0 where rows were restored, not drawn.
     accepted : int
         Those of them that keep the rules and meet the condition.
     """
@@ -82,7 +95,10 @@ class Redrawn:
     broken: int
     by_rule: Mapping[str, int] = field(default_factory=dict)
     left: int = 0
+    repaired: int = 0
+    thrown: int = 0
     left_out: int = 0
+    records: int = 0
     dropped: int = 0
     drawn: int = 0
     accepted: int = 0
@@ -92,13 +108,40 @@ class Redrawn:
         """Share of the first draw that broke a rule, 0..1."""
         return self.broken / max(self.rows, 1)
 
+    @property
+    def thrown_rate(self) -> float:
+        """Share of all draws that were thrown out, 0..1."""
+        return self.thrown / max(self.drawn, 1)
 
-def draw_held(draw: Draw, rules: Rules, wanted: int, condition: DrawCondition | None = None) -> tuple[Table, Redrawn]:
+
+def draw_held(
+    draw: Draw,
+    rules: Rules,
+    wanted: int,
+    condition: DrawCondition | None = None,
+    fixed: Collection[str] = (),
+    seed: int = 0,
+) -> tuple[Table, Redrawn]:
     """Draw rows that keep all rules and meet a condition.
 
-    Rows that do not are replaced by further draws, so that the result follows the distribution of the draws given
-    that the rules hold and the condition is met. Where rows have persons, persons are drawn: one is replaced for any
-    row that breaks a rule, or if no row meets the condition.
+    Rows that break a rule are repaired (:class:`~hybrid.constraints.hot_deck.HotDeck`). What cannot be, and what does
+    not meet the condition, is replaced by further draws. Where rows have persons, persons are drawn: one is replaced
+    for any row that breaks a rule, or if no row meets the condition.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws rows, or persons.
+    rules : Rules
+        What must hold.
+    wanted : int
+        Rows, or persons.
+    condition : DrawCondition or None
+        What each must meet.
+    fixed : collection of str
+        Columns that are not repaired, such as those with one value per person.
+    seed : int
+        Decides the values that repair.
 
     Raises
     ------
@@ -107,8 +150,14 @@ def draw_held(draw: Draw, rules: Rules, wanted: int, condition: DrawCondition | 
     """
     effort = FOR_RULES if condition is None else FOR_A_CONDITION
     first = rules.settle(draw(wanted, 0))
-    found = first_draw(rules, first)
-    table, lacking = _kept(rules, condition, first)
+    deck = _hot_deck(draw, rules, wanted, first, fixed)
+
+    def repaired(table: Table, attempt: int) -> Table:
+        return rules.settle(deck(table, rng_for(seed, "repair", attempt)))
+
+    table = repaired(first, 0)
+    found = replace(first_draw(rules, first), repaired=_n_broken(rules, first) - _n_broken(rules, table))
+    table, lacking, thrown = _kept(rules, condition, table)
     drawn, good = wanted, wanted - lacking
     for attempt in range(1, MOST_ROUNDS + 1):
         budget = effort.for_each * wanted + effort.at_once + wanted - drawn
@@ -116,26 +165,43 @@ def draw_held(draw: Draw, rules: Rules, wanted: int, condition: DrawCondition | 
             break
         expected = math.ceil(1.2 * lacking * drawn / max(good, 1))
         asked = min(max(expected, LEAST_DRAWN), max(wanted, effort.at_once), budget)
-        more = _kept(rules, condition, rules.settle(draw(asked, attempt)))[0]
+        more, _, breaking = _kept(rules, condition, repaired(rules.settle(draw(asked, attempt)), attempt))
         taken = min(n_persons(more), lacking)
-        drawn, good = drawn + asked, good + n_persons(more)
-        table, repeated = _kept(rules, condition, _joined(table, more, taken))
-        lacking += repeated - taken
+        drawn, good, thrown = drawn + asked, good + n_persons(more), thrown + breaking
+        table, repeated, breaking = _kept(rules, condition, _joined(table, more, taken))
+        lacking, thrown = lacking + repeated - taken, thrown + breaking
     if lacking:
         raise _too_few(rules, first, good / max(drawn, 1)) if condition is None else _rarely_met(rules, condition)
-    return table, replace(found, drawn=drawn, accepted=good)
+    return table, replace(found, drawn=drawn, accepted=good, thrown=thrown)
 
 
-def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[Table, int]:
+def _hot_deck(draw: Draw, rules: Rules, wanted: int, first: Table, fixed: Collection[str]) -> HotDeck:
+    """Hot deck of the allowed rows of the first draw, and of further ones where these are few."""
+    found = HotDeck.by(rules, first, fixed)
+    for attempt in range(MOST_ROUNDS + 1, MOST_ROUNDS + 1 + DONOR_ROUNDS):
+        if len(found.donors) == len(first) or len(found.donors) >= max(len(first) / 2, LEAST_DONORS):
+            break
+        more = HotDeck.by(rules, rules.settle(draw(max(wanted, LEAST_DONORS), attempt)), fixed).donors
+        found = replace(found, donors=Table(appended(found.donors.frame, more.frame), first.schema))
+    return found
+
+
+def _n_broken(rules: Rules, table: Table) -> int:
+    """Rows that break a rule alone."""
+    return int(rules.of_rows.broken(table).sum())
+
+
+def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[Table, int, int]:
     """Rows, or persons, that keep all rules and meet the condition.
 
-    And the number of those that do not.
+    And the number of those that do not, and of those that break a rule.
     """
-    good = ~with_any_of(table, rules.broken(table))
+    held = ~with_any_of(table, rules.broken(table))
+    left = table.take(held)
+    broken = n_persons(table) - n_persons(left)
     if condition is not None:
-        good &= condition.whole(table)
-    left = table.take(good)
-    return left, n_persons(table) - n_persons(left)
+        left = table.take(held & condition.whole(table))
+    return left, n_persons(table) - n_persons(left), broken
 
 
 def _joined(table: Table, other: Table, units: int) -> Table:
@@ -157,12 +223,19 @@ def first_draw(rules: Rules, table: Table) -> Redrawn:
 
 
 def restore_held(
-    restore: Callable[[Rows, int], Table], rules: Rules, n_rows: int, restored: Collection[str]
+    restore: Callable[[Rows, int], Table],
+    rules: Rules,
+    n_rows: int,
+    restored: Collection[str],
+    follows: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Table, Redrawn]:
     """Restore labels again, row by row, until the values keep the rules.
 
-    Rows whose labels give no values that keep them stay as they were drawn first. Later rounds draw several copies of
-    each row, of which the first that keeps the rules is taken: the same as rounds one after the other, in fewer calls.
+    First only the column with most distinct values is restored again, of those that the broken rules are about, then
+    more of them, and in the end all: a state that was drawn by its share stays as long as a county can be drawn to it.
+    Rows whose labels give no values that keep the rules stay as they were drawn first. Later rounds draw several copies
+    of each row, of which the first that keeps the rules is taken: the same as rounds one after the other, in fewer
+    calls.
 
     Parameters
     ----------
@@ -175,37 +248,95 @@ def restore_held(
         Number of rows.
     restored : collection of str
         Columns that have labels: rules about none of them do not change by drawing again.
+    follows : mapping of str to str
+        Columns without labels whose values are counted from another one, and that one.
     """
     table = rules.settle(restore(np.arange(n_rows), 1), keep=restored)
     found = first_draw(rules, table)
     # What is computed is no reason to draw again: the generator's rows are computed from the others.
-    changing = rules.about(restored).of_rows.drawn
+    changing = rules.about([*restored, *follows]).of_rows.drawn
     bad = np.flatnonzero(with_any_of(table, changing.broken(table)))
+    concerned = _Concerned.of(rules, changing, table, bad, restored, follows)
     tried = 0
     while len(bad) and tried < MOST_ROUNDS:
         copies = 1 if tried < SINGLE_ROUNDS else min(max(MOST_COPIED // len(bad), 1), MOST_ROUNDS - tried)
-        again = rules.settle(restore(bad, copies), keep=restored)
-        good = ~with_any_of(again, changing.broken(again)).reshape(copies, len(bad))
-        mended = good.any(axis=0)
-        taken = good.argmax(axis=0) * len(bad) + np.arange(len(bad))
-        table = with_rows(table, bad[mended], again.take(taken[mended]))
-        bad, tried = bad[~mended], tried + copies
-    return table, replace(found, left=int(rules.broken(table).sum()))
+        again = restore(bad, copies)
+        # The widths that these rounds have come to; with the last rounds all.
+        reached = concerned.widest * (tried + copies) // MOST_ROUNDS
+        repaired = np.zeros(len(bad), dtype=bool)
+        for width in range(1, max(reached, 1) + 1):
+            mixed = rules.settle(concerned.mixed(table.take(bad), again, copies, width), keep=restored)
+            good = ~with_any_of(mixed, changing.broken(mixed)).reshape(copies, len(bad))
+            new = good.any(axis=0) & ~repaired
+            taken = good.argmax(axis=0) * len(bad) + np.arange(len(bad))
+            table = with_rows(table, bad[new], mixed.take(taken[new]))
+            repaired |= new
+            if repaired.all():
+                break
+        bad, concerned, tried = bad[~repaired], concerned.take(~repaired), tried + copies
+    left = int(rules.broken(table).sum())
+    return table, replace(found, left=left, repaired=max(found.broken - left, 0))
 
 
-def with_rows(table: Table, rows: Rows, other: Table) -> Table:
-    """The table with other values in some rows.
+@dataclass(frozen=True)
+class _Concerned:
+    """Columns that restoring again may change in each row, and the order in which they come in.
 
-    New categories are added at the end.
+    ``rank`` (n_rows, n_columns): 0 for the first that changes; columns that no broken rule is about come in last,
+    together. ``source``: columns that change with another one, and all others with themselves.
     """
-    if not len(rows):
-        return table
-    columns = {}
-    for name, before in table.frame.items():
-        values, new = alike(before, other.frame[name])
-        columns[name] = values.copy()
-        columns[name].iloc[rows] = new.array
-    return Table(pd.DataFrame(columns), table.schema, table.persons)
+
+    names: Sequence[str]
+    rank: Codes
+    source: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        rules: Rules,
+        changing: Rules,
+        table: Table,
+        bad: Rows,
+        restored: Collection[str],
+        follows: Mapping[str, str],
+    ) -> _Concerned:
+        source = {name: _root(name, follows) for name in table.schema.names}
+        fine_first = sorted(restored, key=lambda name: -table.frame[name].nunique())
+        about = np.zeros((len(bad), len(fine_first)), dtype=bool)
+        rows = table.take(bad)
+        for rule, broken in changing.masks(rows):
+            names = {source.get(name, name) for name in rules.drawn_columns(rule.constraint.columns)}
+            about |= with_any_of(rows, broken)[:, None] & np.array([name in names for name in fine_first])
+        rank = np.where(about, np.cumsum(about, axis=1) - 1, len(fine_first))
+        return cls(fine_first, rank, source)
+
+    @property
+    def widest(self) -> int:
+        """Columns that change together at most, where all do."""
+        return len(self.names) + 1
+
+    def take(self, rows: Mask) -> _Concerned:
+        """Those of some rows."""
+        return replace(self, rank=self.rank[rows])
+
+    def mixed(self, rows: Table, again: Table, copies: int, width: int) -> Table:
+        """Copies of rows, each with its own values restored again in the columns that a width comes to."""
+        changes = np.tile(self.rank < width, (copies, 1))
+        columns = {}
+        for name, old in rows.frame.items():
+            before, new = alike(old, again.frame[name])
+            values = before.take(np.tile(np.arange(len(rows)), copies)).reset_index(drop=True)
+            if self.source[name] in self.names:
+                changed = changes[:, self.names.index(self.source[name])]
+                values = values.where(~changed, new)
+            columns[name] = values
+        return Table(pd.DataFrame(columns), again.schema, again.persons)
+
+
+def _root(name: str, follows: Mapping[str, str]) -> str:
+    while name in follows:
+        name = follows[name]
+    return name
 
 
 def _too_few(rules: Rules, table: Table, rate: float) -> GeneratorError:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 
 from hybrid.base.arrays import Mask
-from hybrid.base.errors import DataError
 from hybrid.constraints.constraint import Constraint, Rule, no_row
 from hybrid.constraints.gaps import CLOSE, Gap
+from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.constraints.kinds.derived import Computed
 from hybrid.table import Table
 
@@ -27,15 +28,24 @@ class Rules:
     ----------
     rules : tuple of Rule
         In the order of the configuration; none where it declares no constraints.
+    merged : tuple of Rule
+        Forms that hold several rules that share columns (:meth:`Constraint.together`).
     """
 
     rules: tuple[Rule, ...] = ()
+    merged: tuple[Rule, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.rules)
 
     @classmethod
-    def fit(cls, constraints: Sequence[Constraint], table: Table, least: int) -> Rules:
+    def fit(
+        cls,
+        constraints: Sequence[Constraint],
+        table: Table,
+        least: int,
+        groups: Mapping[str, Collection[str]] = MappingProxyType({}),
+    ) -> Rules:
         """Fit every constraint.
 
         Parameters
@@ -46,9 +56,17 @@ class Rules:
             The original training records, without identifiers.
         least : int
             Persons who must hold a combination of values that may come out.
+        groups : mapping of str to collection of str
+            Names of groups that come out in place of rare values, by column.
         """
         there = set(table.schema.names)
-        return cls(tuple(one.fit(table, least) if there.issuperset(one.columns) else Rule(one) for one in constraints))
+        known = [one for one in constraints if there.issuperset(one.columns)]
+        rules = tuple(one.fit(table, least) if one in known else Rule(one) for one in constraints)
+        kinds = dict.fromkeys(type(one) for one in known)
+        joint = [
+            rule for kind in kinds for rule in kind.together([one for one in known if type(one) is kind], table, least)
+        ]
+        return cls(*(tuple(rule.accepting(groups) for rule in fitted) for fitted in (rules, joint)))
 
     def about(self, names: Collection[str]) -> Rules:
         """The rules about at least one of these columns."""
@@ -56,12 +74,20 @@ class Rules:
 
     def without(self, names: Collection[str]) -> Rules:
         """The rules about none of these columns."""
-        return Rules(tuple(rule for rule in self.rules if not set(rule.constraint.columns) & set(names)))
+        rules, merged = (
+            tuple(rule for rule in each if not set(rule.columns) & set(names)) for each in (self.rules, self.merged)
+        )
+        return Rules(rules, merged)
 
     @property
     def of_rows(self) -> Rules:
         """The rules that a row can break alone."""
         return Rules(tuple(rule for rule in self.rules if not rule.constraint.of_table))
+
+    @property
+    def of_combinations(self) -> Rules:
+        """The rules that allow some combinations of values."""
+        return Rules(tuple(rule for rule in self.rules if isinstance(rule.constraint, Combinations)))
 
     @property
     def drawn(self) -> Rules:
@@ -80,24 +106,22 @@ class Rules:
     def forms(self, learned: Table, static: Collection[str] | None = None) -> tuple[Rule, ...]:
         """Rules that records hold by their form.
 
-        In the order in which drawn records are decoded. A column is written in another form by one rule at most, of
-        gaps the closest. What a rule needs to be decoded is decoded before.
+        In the order in which drawn records are decoded. A column is written in another form by one rule at most: by one
+        that holds several, or else of gaps the closest, and of combinations the fewest. What a rule needs to be decoded
+        is decoded before.
         """
-        there = set(learned.schema.names)
-        # What is computed is learned in no form of its own.
         able = [
             rule
-            for rule in sorted(self.rules, key=lambda one: not one.settles)
-            if rule.replaces and len(learned) and there.issuperset(rule.constraint.columns)
-            if _is_free(rule, learned, static) and rule.encodes(learned)
+            for rule in (*self.merged, *self.rules)
+            if rule.replaces and len(learned) and rule.applies(learned)
+            if is_free(rule, learned, static) and rule.encodes(learned)
         ]
-        gaps = sorted((rule for rule in able if isinstance(rule, Gap)), key=lambda one: one.closeness(learned))
-        closest = {name: rule for rule in reversed(gaps) for name in rule.replaces}
+        # What is computed is learned in no form of its own; what holds several rules comes before each of them.
+        able.sort(key=lambda one: (not one.settles, one not in self.merged, one.coarseness(learned)))
         chosen: list[Rule] = []
         for rule in able:
             taken = {name for one in chosen for name in one.replaces}
-            first = not isinstance(rule, Gap) or closest[rule.replaces[0]] is rule
-            if first and not taken & set(rule.replaces) and len(list(_in_order([*chosen, rule]))) > len(chosen):
+            if not taken & set(rule.replaces) and len(list(_in_order([*chosen, rule]))) > len(chosen):
                 chosen.append(rule)
         return tuple(_in_order(chosen))
 
@@ -116,7 +140,7 @@ class Rules:
         schema = records.schema
         return tuple(
             rule
-            for rule in self.forms(records, static)
+            for rule in Rules(self.rules).forms(records, static)
             if isinstance(rule, Gap) and schema[rule.other].kind.is_temporal and rule.other != schema.order
             if rule.closeness(records) <= CLOSE
         )
@@ -148,6 +172,19 @@ class Rules:
                 table = rule.settle(table)
         return table
 
+    def drawn_columns(self, names: Iterable[str]) -> set[str]:
+        """These columns, and in place of computed ones those that they are computed from."""
+        settling = {made: rule for rule in self.rules for made in rule.settles}
+        found, waiting = set[str](), list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            found.add(name)
+            if name in settling:
+                waiting += [one for one in settling[name].constraint.columns if one not in settling[name].settles]
+        return found - {*settling}
+
     def computed_from(self, names: Collection[str]) -> tuple[Computed, ...]:
         """Rules of columns that are computed from some of these columns and are none of them.
 
@@ -162,79 +199,12 @@ class Rules:
         return tuple(found.values())
 
 
-@dataclass(frozen=True)
-class Form:
-    """Form in which a generator learns records that keep rules.
-
-    Parameters
-    ----------
-    learned : Table
-        The records that keep all rules, as they are.
-    steps : tuple of Rule
-        Rules held by the form, in the order in which drawn records are decoded.
-    """
-
-    learned: Table
-    steps: tuple[Rule, ...]
-
-    @classmethod
-    def of(cls, rules: Rules, records: Table, static: Collection[str] | None = None) -> Form:
-        """The form of the records that keep the rules.
-
-        The others are not learned from.
-
-        Parameters
-        ----------
-        rules : Rules
-            What must hold.
-        records : Table
-            Records, some of which may break rules.
-        static : collection of str or None
-            Columns with one value per person, where persons are learned: those and the column that orders a person's
-            rows stay what they are.
-
-        Raises
-        ------
-        DataError
-            No record keeps all rules.
-        """
-        if not rules:
-            return cls(records, ())
-        settled = rules.settle(records)
-        learned = settled.take(~rules.of_rows.broken(settled))
-        if len(records) and not len(learned):
-            raise DataError(
-                f"no record keeps all constraints: {'; '.join(rule.constraint.sentence for rule in rules.rules)}",
-                hint="`hybrid check` lists how many rows of the source break each of them",
-            )
-        return cls(learned, rules.forms(learned, static))
-
-    @property
-    def replaced(self) -> frozenset[str]:
-        """Columns that are learned in another form."""
-        return frozenset(name for rule in self.steps for name in rule.replaces)
-
-    @property
-    def encoded(self) -> Table:
-        """The records as the generator learns them."""
-        table = self.learned
-        for rule in self.steps:
-            table = rule.encode(table, self.learned)
-        return table
-
-    def decode(self, drawn: Table) -> Table:
-        """Drawn records in the columns of the learned ones."""
-        for rule in self.steps:
-            drawn = rule.decode(drawn, self.learned)
-        return drawn
-
-
-def _is_free(rule: Rule, learned: Table, static: Collection[str] | None) -> bool:
+def is_free(rule: Rule, learned: Table, static: Collection[str] | None) -> bool:
     """True if a rule may write its columns in another form."""
     if static is None:
         return True
     replaced, fixed = set(rule.replaces), set(static)
-    return learned.schema.order not in replaced and (not replaced & fixed or set(rule.constraint.columns) <= fixed)
+    return learned.schema.order not in replaced and (not replaced & fixed or set(rule.columns) <= fixed)
 
 
 def _in_order(
@@ -247,7 +217,7 @@ def _in_order(
     waiting = list(rules)
     while waiting:
         missing = {name for rule in waiting for name in made(rule)}
-        ready = [rule for rule in waiting if not missing & (set(rule.constraint.columns) - set(made(rule)))]
+        ready = [rule for rule in waiting if not missing & (set(rule.columns) - set(made(rule)))]
         if not ready:
             return
         yield from ready

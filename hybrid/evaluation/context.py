@@ -14,7 +14,7 @@ from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.constraints import Rules
+from hybrid.constraints import Redrawn, Rules
 from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluation.engine.neighbours import Sorted, in_blocks, nearest, nearest_of_pieces
@@ -28,7 +28,8 @@ from hybrid.table.weights import weights_of
 
 Role = Literal["train", "control", "table"]
 NEIGHBOURS = 5
-"""Most neighbours that a search between the tables finds; five cost twice as much as one."""
+"""Most neighbours that a search between the tables finds, unless ``knn_neighbours`` is more; five cost twice as much
+as one."""
 MAX_BLOCKS = 8
 
 T = TypeVar("T")
@@ -86,6 +87,8 @@ class Context:
     untried : str
         Why ``fit_and_sample`` is left to those who ask for it (``retrain``), such as the time it takes; empty where
         nothing speaks against it.
+    redrawn : Redrawn, optional
+        How the generator's rows were made to keep the rules, where that is known.
     """
 
     def __init__(
@@ -103,6 +106,7 @@ class Context:
         origin: Array | None = None,
         parentage: Parentage | None = None,
         untried: str = "",
+        redrawn: Redrawn | None = None,
     ) -> None:
         self.train = train
         self.control = control
@@ -117,6 +121,7 @@ class Context:
         self.origin = origin
         self.parentage = parentage
         self.untried = untried
+        self.redrawn = redrawn
         self.guard = threading.RLock()
         """Held by contexts of changed tables in several threads, which ask this one."""
         self._own: dict[Hashable, Any] = {}
@@ -128,7 +133,7 @@ class Context:
     def compared_with(self, train: Table, control: Table | None) -> Context:
         """The same context for other training and control records."""
         what = train, control, self.table, self.options, self.seed, self.stage, self.share
-        return Context(*what, progress=self.progress, rules=self.rules)
+        return Context(*what, progress=self.progress, rules=self.rules, redrawn=self.redrawn)
 
     @property
     def schema(self) -> Schema:
@@ -346,8 +351,8 @@ class Context:
     def distances(self, queries: Part, references: Part, k: int = 1) -> Array:
         """E1 distances of queries to their k nearest references.
 
-        Of the queries :meth:`asked`; shape (n_asked, k), ascending, with k at most 5. A record is not its own neighbour
-        when both parts are the same; inf where there are fewer references.
+        Of the queries :meth:`asked`; shape (n_asked, k), ascending. A record is not its own neighbour when both parts
+        are the same; inf where there are fewer references.
         """
         return self.search(queries, references, k)[0][:, :k]
 
@@ -398,7 +403,8 @@ class Context:
         One of more neighbours will do.
         """
         real = "table" not in (queries.role, role)
-        keys = [("distances", queries.role, queries.key, role, key, asked, more) for more in range(k, NEIGHBOURS + 1)]
+        most = max(NEIGHBOURS, self.options.knn_neighbours)
+        keys = [("distances", queries.role, queries.key, role, key, asked, more) for more in range(k, most + 1)]
         for known in (("real", one) if real else one for one in keys):
             if known in self._own:
                 return cast(T, self._own[known])

@@ -46,7 +46,8 @@ the order of a person's rows, sampling weights, the record that each row was mad
 records, a signal, people never seen of whom an attack fails (headroom), rows that match a training record on what the
 attacker knows (matches), values that one row of the table holds alone, declared constraints, dates of a row that lie
 close together, columns of which one says something about another, an encoder, a parent table, the instance privacy
-score; trainings: a way from records to the table that can be repeated in minutes."""
+score; trainings: a way from records to the table that can be repeated in minutes; numbers: numbers, or those with so
+many digits that a copy stands out."""
 
 
 @dataclass(frozen=True)

@@ -193,10 +193,10 @@ class Metric:
         for need, section in SWITCHED.items():
             if need in self.needs and getattr(context.options, section) is None:
                 return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=cast(Lacking, need))
-        if {"retraining", "trainings"} & set(self.needs) and context.fit_and_sample is None:
-            return NotComputable("nothing is known about how this table was made", lacks="trainings")
         if "trainings" in self.needs and context.untried and context.options.retrain is None:
             return NotComputable(context.untried, lacks="trainings")
+        if {"retraining", "trainings"} & set(self.needs) and context.fit_and_sample is None:
+            return NotComputable("nothing is known about how this table was made", lacks="trainings")
         if self.per is not None and column is None:
             kind: Lacking = "secret" if self.per == "declared_secret" else self.per
             return NotComputable(f"no {kind} column is declared", lacks=kind)

@@ -130,6 +130,8 @@ class EvaluateOptions(Options):
     """... or within this distance (in the column's unit; seconds for dates)."""
     dcr_percentile: float = Field(default=2.0, gt=0, lt=100)
     """alpha of the DCR privacy score, in percent of the real records (thesis, section 3.3.4)."""
+    knn_neighbours: int = Field(default=5, ge=1, le=100)
+    """k of `knn_share`: which nearest record of the training people and of the people never seen is compared."""
     groups: tuple[str, ...] | None = None
     """Columns whose groups of people are looked at: who is missing, and for whom models of the table err. Not given:
     quasi-identifiers, sensitive columns and targets."""

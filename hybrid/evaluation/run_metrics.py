@@ -14,7 +14,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
-from hybrid.constraints import Rules
+from hybrid.constraints import Redrawn, Rules
 from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
@@ -41,6 +41,7 @@ def evaluate(
     compared: tuple[Table, Table | None] | None = None,
     parentage: Mapping[Subject, Parentage] | None = None,
     untried: str = "",
+    redrawn: Redrawn | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -80,6 +81,8 @@ def evaluate(
         Parents of the rows, where the tables are of one of several linked ones.
     untried : str
         Why no attack trains again unless ``options.retrain`` asks for it; empty where nothing speaks against it.
+    redrawn : Redrawn, optional
+        How the rows of the synthetic table were made to keep the rules.
 
     Returns
     -------
@@ -101,7 +104,12 @@ def evaluate(
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
         again = (retrain or {}).get(stage) if stage in repeated else None
-        more = (origins or {}).get(stage), (parentage or {}).get(stage), untried
+        more = (
+            (origins or {}).get(stage),
+            (parentage or {}).get(stage),
+            untried,
+            redrawn if stage == "synthetic" else None,
+        )
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, *more)
         others = context if compared is None else context.compared_with(*compared)
         backwards = not options.seconds and list(stages).index(stage) % 2 == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -164,6 +165,44 @@ class Hierarchy:
             low=self.low[nodes] if len(self.low) else self.low,
             high=self.high[nodes] if len(self.high) else self.high,
             missing_leaf=None if self.missing_leaf is None else int(chosen.sum()) - 1,
+            rule=None,
+        )
+
+    def with_groups(self, names: Mapping[int, str]) -> Hierarchy:
+        """The hierarchy of categories with the names of groups as values, too.
+
+        Parameters
+        ----------
+        names : mapping of int to str
+            Text that each group, a node above the values, is written as: none of a value. Of groups with the same name
+            the lowest gets the value.
+
+        Returns
+        -------
+        Hierarchy
+            With the same nodes, and a new leaf below each group.
+        """
+        level = self.level_of()
+        lowest: dict[str, int] = {}
+        for node in sorted(names, key=lambda one: int(level[one])):
+            lowest.setdefault(names[node], node)
+        if not lowest:
+            return self
+        groups = np.array(list(lowest.values()))
+        below = np.array([int(self.leaves_of(node)[0]) for node in groups])
+        own = np.where(
+            np.arange(self.n_levels) < level[groups][:, None],
+            self.n_nodes + np.arange(len(groups))[:, None],
+            self.node_of[below],
+        )
+        last = self.n_leaves if self.missing_leaf is None else self.missing_leaf
+        return replace(
+            self,
+            leaves=np.insert(self.leaves, last, np.array(list(lowest), dtype=object)),
+            node_of=np.insert(self.node_of, [last] * len(groups), own, axis=0).astype(np.int32),
+            labels=(*self.labels, *lowest),
+            share=np.append(self.share, self.share[self.node_of[below, 0]]),
+            missing_leaf=None if self.missing_leaf is None else last + len(groups),
             rule=None,
         )
 

@@ -9,12 +9,17 @@ import numpy as np
 
 from hybrid.base.errors import HybridError, Problem
 from hybrid.base.findings import Finding
+from hybrid.evaluation.options import RetrainOptions
+from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.run import LinkedRun
 from hybrid.linked.view import LinkedTable, View
 from hybrid.operations.deliver import DeliverOptions, check_targets
-from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.check import diagnose, untried_findings
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.evaluation_price import repeated_seconds, untried
+from hybrid.synthesize.cost import slowness
+from hybrid.synthesize.estimate import in_words
 
 
 def diagnose_linked(config: LinkedConfig) -> list[Finding]:
@@ -31,7 +36,7 @@ def diagnose_linked(config: LinkedConfig) -> list[Finding]:
         tables = run.tables
     except HybridError as error:
         return [Finding.error(problem) for problem in error.problems]
-    findings = [*_references(run), *_targets(config)]
+    findings = [*_references(run), *_targets(config), *_repetition(run)]
     identifying = [in_table(*found) for found in run.identifying]
     findings += map(Finding.error, identifying)
     joint, said = {one.message for one in identifying}, set[str]()
@@ -51,15 +56,35 @@ def diagnose_linked(config: LinkedConfig) -> list[Finding]:
 def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]]:
     """Configuration to check a table by, and findings on columns of persons.
 
-    A view is split as the person table is, and columns of its persons are protected there. Delivery is of all tables.
+    A view is split as the person table is, and columns of its persons are protected there. Delivery is of all tables,
+    and so are attacks that repeat the whole process.
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
-    config = table.config.model_copy(update={"nightly": nightly})
+    alone = tuple(one.name for one in metrics_of(table.measured_alone) if "trainings" not in one.needs)
+    evaluate = table.measured_alone.model_copy(update={"metrics": alone, "also": ()})
+    config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
     if not isinstance(table, View):
         return config, ()
     split = config.split.model_copy(update={"stable": False})
     settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
     return config.model_copy(update={"split": split}), tuple(settled)
+
+
+def _repetition(run: LinkedRun) -> Iterator[Finding]:
+    """Time of an attacker who repeats the making of all tables, or why there is none."""
+    config = run.config.person
+    if not any("trainings" in metric.needs for metric in metrics_of(config.evaluate)):
+        return
+    try:
+        tables = [table.train for table in run.tables.values()]
+    except HybridError:
+        return  # Findings of the tables say why.
+    retrain = config.evaluate.retrain
+    if retrain is None and untried(config, *tables):
+        yield from untried_findings(config, *tables)
+        return
+    seconds = repeated_seconds(config, retrain or RetrainOptions(), *tables) * slowness()
+    yield Finding("note", f"evaluate: at most {in_words(seconds)} of one core to repeat the making of all tables")
 
 
 def _targets(config: LinkedConfig) -> Iterator[Finding]:

@@ -11,6 +11,8 @@ import yaml
 
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.linked.options import LinkOptions, TableOptions
 from hybrid.linked.structure import below, key_columns, structure_problems
 from hybrid.pipeline.config import IN_MEMORY, NightlyOptions, RunConfig, configured
@@ -278,8 +280,7 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
         yield Problem("synthesize.where is for single tables", "draw without a condition, and select rows afterwards")
     if person.synthesize.part_rows is not None:
         yield Problem("synthesize.part_rows is for single tables", "leave it out")
-    if person.evaluate.retrain is not None:
-        yield Problem("evaluate.retrain is for single tables", "leave it out")
+    yield from _retraining(person.evaluate)
     if person.split.key is not None or person.split.rows is not None:
         yield Problem("split.key and split.rows are for single tables: persons are split", "leave them out")
     if person.output.identifiers == "drop":
@@ -301,6 +302,20 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
                 )
     if person.anonymize is not None:
         yield from _models(config)
+
+
+def _retraining(options: EvaluateOptions) -> Iterator[Problem]:
+    """Attacks that train again, but that on people with all of their rows."""
+    alone = [one.name for one in metrics_of(options) if "retraining" in one.needs]
+    named = [name for name in alone if name in (*(options.metrics or ()), *options.also)]
+    if named:
+        yield Problem(f"evaluate: {', '.join(named)}: for single tables", "leave it out; membership_trained is tried")
+    if options.retrain is None:
+        return
+    if options.retrain.stages != ("synthetic",):
+        yield Problem("evaluate.retrain.stages: linked tables have one stage that is repeated", "use [synthetic]")
+    if options.retrain.ordinal:
+        yield Problem("evaluate.retrain.ordinal is for single tables", "leave it out")
 
 
 def _models(config: LinkedConfig) -> Iterator[Problem]:

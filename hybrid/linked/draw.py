@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.constraints import Form, Redrawn, Rules, first_draw
+from hybrid.constraints import Form, HotDeck, Redrawn, Rules, first_draw
 from hybrid.linked.anchors import Anchor
 from hybrid.linked.join import beside
 from hybrid.synthesize import SynthesizeOptions
@@ -95,7 +95,7 @@ class ChildDraw:
         GeneratorError
             Rows that keep the constraints are too rare.
         """
-        form = Form.of(self.rules, learned, [*self.static.values()])
+        form = Form.of(self.rules, learned, [*self.static.values()], rng_for(self.seed, "repair records"))
         encoded = form.encoded
         anchors = [anchor.within(encoded) for anchor in self.anchors if anchor.column not in form.replaced]
         owners = _owners(encoded)
@@ -114,8 +114,9 @@ class ChildDraw:
             whole = beside(table, drawn.people, drawn.persons[owners], self.static)
             return replace(form.decode(whole.only(encoded.schema.names)), persons=owners)
 
-        table, found = _held(draw, self.rules, len(drawn.table))
-        return table, replace(found, left_out=len(learned) - len(form.learned)) if self.rules else None
+        table, found = _held(draw, self.rules, len(drawn.table), frozenset(self.static.values()), drawing)
+        left_out = len(learned) - len(form.learned)
+        return table, replace(found, left_out=left_out, records=len(learned)) if self.rules else None
 
 
 def _owners(table: Table) -> Rows:
@@ -124,25 +125,36 @@ def _owners(table: Table) -> Rows:
     return table.persons
 
 
-def _held(draw: Callable[[Rows, int], Table], rules: Rules, n_parents: int) -> tuple[Table, Redrawn]:
+def _held(
+    draw: Callable[[Rows, int], Table], rules: Rules, n_parents: int, fixed: Collection[str], seed: int
+) -> tuple[Table, Redrawn]:
     """Rows of all parents that keep all rules.
 
-    A row that breaks one is replaced by one of a further draw for the same parent: if all rows of a parent were, those
-    with few rows would be preferred. What no draw can mend, such as care of somebody who died at birth, is left out.
+    A row that breaks one is repaired, but for columns of the person. What cannot be is replaced by a row of a further
+    draw for the same parent: if all rows of a parent were, those with few rows would be preferred. What no draw can
+    repair, such as care of somebody who died at birth, is left out.
 
     Raises
     ------
     GeneratorError
         More than :data:`MOST_LEFT_OUT` of the rows would be left out.
     """
-    table = rules.settle(draw(np.arange(n_parents), 0))
-    found, rows = first_draw(rules, table), len(table)
+    first = rules.settle(draw(np.arange(n_parents), 0))
+    found, rows, deck = first_draw(rules, first), len(first), HotDeck.by(rules, first, fixed)
+
+    def repaired(table: Table, attempt: int) -> Table:
+        new = deck(table, rng_for(seed, "repair", attempt))
+        return table if new is table else rules.settle(_together(new, new.take(np.empty(0, dtype=np.int64))))
+
+    table = repaired(first, 0)
+    thrown = int(rules.broken(table).sum())
+    found = replace(found, repaired=max(found.broken - thrown, 0), thrown=thrown, drawn=rows)
     for attempt in range(1, MOST_ROUNDS + 1):
         broken = rules.broken(table)
         bad = np.unique(_owners(table)[broken])
         if not len(bad):
             return table, found
-        again = rules.settle(draw(bad, attempt))
+        again = repaired(rules.settle(draw(bad, attempt)), attempt)
         taken, gone = _replacing(table, broken, again.take(~rules.broken(again)), n_parents)
         table = rules.settle(_together(table.take(~gone), taken))
     breaking = [rule.constraint.sentence for rule, mask in rules.masks(table) if mask.any()]

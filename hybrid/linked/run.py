@@ -11,16 +11,23 @@ from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, silent
+from hybrid.base.rng import rng_for
+from hybrid.base.source_code import Roots, code_behind
+from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.join import own_names
 from hybrid.linked.keys import with_keys
+from hybrid.linked.repeat import drawn_people, real_people, some_people
 from hybrid.linked.sources import Sources, parent_keys, places_of, read_sources
-from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
+from hybrid.linked.view import GivenInputs, Link, LinkedTable, View, persons_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words
+from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
+from hybrid.pipeline.pipeline import ONLY_COMPARED
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
 from hybrid.publication.draw import Draw
@@ -35,6 +42,8 @@ from hybrid.table.split import Parts
 
 BETWEEN = ": "
 """Text between the name of a table and that of its stage."""
+_REPEATED = Roots((__name__,))
+"""Code behind the repetition of the making of all tables."""
 _OF_VIEWS = (READ, PROTECT, SYNTHESIZE, EVALUATE, POWER)
 """Stages of a table below the person table."""
 
@@ -71,6 +80,8 @@ class LinkedRun:
         self._given_seed, self._store = seed, store or Store(None)
         self._parts: Parts | None = None
         """Training and control persons of a fold; None where the split decides."""
+        self._whole: LinkedRun | None = None
+        """The run that this one repeats for some of its people."""
 
     def __repr__(self) -> str:
         """Verdict and counts, if they are computed already."""
@@ -93,9 +104,13 @@ class LinkedRun:
         table = self.sources.tables[name]
         given = GivenInputs(fitting(config.person, table.schema), table, self._told(name))
         inputs = given if self._parts is None else given.of_fold(self._parts)
+        if self._whole is not None:
+            inputs = self._whole.person.inputs.with_training(table)
         where = self._given_seed, self._store, self._told(name), inputs
         found = LinkedTable(given.config, *where, judge_power=self.judge_power)
-        found.behind = fingerprint(self.sources, config.links)
+        found.decided = self._whole is not None
+        found.behind = fingerprint(self.sources, config.links, config.person.protection, code_behind(_REPEATED))
+        found.attack = self._attacked
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
             for other in list(config.views)[1:]
@@ -116,6 +131,7 @@ class LinkedRun:
             config = config.model_copy(update={"constraints": tuple(one.renamed(called) for one in config.constraints)})
             how = self._store, self._told(name)
             found[name] = View(config, link, source, *how, judge_power=self.judge_power)
+            found[name].decided = self._whole is not None
         for name, table in found.items():
             table.folds = tuple(fold.tables[name] for fold in self.folds)
         return found
@@ -133,6 +149,57 @@ class LinkedRun:
             run.sources, run._parts = self.sources, parts
             found.append(run)
         return tuple(found)
+
+    def with_training(self, people: Rows, seed: int) -> LinkedRun:
+        """The same configuration for some people of the source, who all are training people.
+
+        Nothing is kept. The hierarchies are those of the whole source.
+
+        Parameters
+        ----------
+        people : numpy.ndarray, shape (n,), int64
+            Different rows of the person table.
+        seed : int
+            The source of all randomness.
+        """
+        retrain, synthesize = self.config.person.evaluate.retrain, self.config.person.synthesize
+        config = self.config
+        if retrain is not None and retrain.drawn is not None:
+            rows = max(round(retrain.drawn * len(people)), 1)
+            config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows})})
+        run = LinkedRun(config, seed, judge_power=False)
+        run.sources, run._whole, run.folds = some_people(config.links, self.sources, people), self, ()
+        return run
+
+    @property
+    def untried(self) -> str:
+        """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
+        if not self.judge_power:
+            return ONLY_COMPARED
+        return untried(self.config.person, *(table.train for table in self.tables.values()))
+
+    def _attacked(self) -> Evaluation:
+        """Attacks that repeat the making of all tables, on the training people with all of their rows."""
+        person = self.person
+        names = tuple(one.name for one in metrics_of(person.config.evaluate) if "trainings" in one.needs)
+        if not names:
+            return Evaluation(())
+        alone = dict.fromkeys(("targets", "secrets", "linkability", "groups"))
+        options = person.config.evaluate.model_copy(update={"metrics": names, "also": (), **alone})
+
+        def again(table: Table, seed: int) -> Table:
+            return drawn_people(self.with_training(persons_of(table), seed).tables)
+
+        return evaluate(
+            real_people(self.tables),
+            None,
+            {"synthetic": drawn_people(self.tables)},
+            options,
+            rng_for(self.seed, "evaluate people"),
+            person.progress,
+            retrain={"synthetic": again},
+            untried=self.untried,
+        )
 
     @property
     def seed(self) -> int:

@@ -20,8 +20,10 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.base.source_code import Roots, code_behind
+from hybrid.evaluation.context import FitAndSample
 from hybrid.evaluation.context import Role as Side
-from hybrid.evaluation.measure import Subject
+from hybrid.evaluation.measure import Evaluation, Subject
+from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.hierarchy import Hierarchy
 from hybrid.linked.anchors import find_anchors
@@ -91,6 +93,8 @@ class LinkedTable(Pipeline):
     """Columns of all other tables about people, which nothing generalizes."""
     judged: Verdict | None = None
     """Checks of the joint verdict that are about this table, once it is known."""
+    attack: Callable[[], Evaluation] | None = None
+    """Attacks that repeat the making of all tables, on people with all of their rows; None below the person table."""
 
     @property
     def verdict(self) -> Verdict:
@@ -103,9 +107,26 @@ class LinkedTable(Pipeline):
         return {name: fingerprint(key, self.behind) for name, key in super().keys.items()}
 
     @property
+    def measured_alone(self) -> EvaluateOptions:
+        """Options for this table alone: attacks that train again are on people with all of their rows."""
+        return super().measured_alone.model_copy(update={"retrain": None})
+
+    @property
+    def _again(self) -> Mapping[Subject, FitAndSample]:
+        return {}
+
+    @property
     def untried(self) -> str:
-        """Linked tables depend on each other, and no attacker repeats the way of all of them."""
-        return "it is not available for linked tables"
+        """Reason not to repeat the making of this table alone."""
+        return "people are attacked with the rows of all tables, not of this one alone: see the person table"
+
+    def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
+        found = super()._evaluate(tables)
+        if self.attack is None or "synthetic" not in tables:
+            return found
+        attacked = {(one.name, one.stage): one for one in self.attack().metrics}
+        metrics = tuple(attacked.get((one.name, one.stage), one) for one in found.metrics)
+        return replace(found, metrics=metrics)
 
     @property
     def explained(self) -> Schema:
@@ -302,7 +323,8 @@ class View(LinkedTable):
         own, k = self.train.only(self.own), people.config.k
         chosen = options.only(own.schema.names)
         rng, ties = rng_for(self.seed, "protect"), {rule.other: rule.anchor for rule in self.rules.tied(own)}
-        found = protect(own, chosen, rng, k, row_holders(self.train), hierarchies={}, ties=ties)
+        about = chosen, rng, k, row_holders(self.train)
+        found = protect(own, *about, hierarchies={}, ties=ties, decided=self.decided)
         at = positions(persons_of(self.train), persons_of(people.learned))
         table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))

@@ -220,7 +220,8 @@ class Anonymization:
         """The transition, learned from the sampled records."""
         strategy = transition.REGISTRY[self.transition.method]
         learning = rng_for(self.seed, "transition", "fit")
-        return transition.fit_transition(strategy, self.sampled.anonymized, self.transition, learning, self._restorable)
+        known = self._restorable, self.rules
+        return transition.fit_transition(strategy, self.sampled.anonymized, self.transition, learning, *known)
 
     @property
     def _restorable(self) -> dict[str, Restorable]:
@@ -255,7 +256,8 @@ class Anonymization:
                 table = rule.decode(table, self.train)
             return table
 
-        return restored_by(self.fitted_transition, labels, self.rules, rng, finish)
+        follows = {rule.other: rule.anchor for rule in self.tied if isinstance(rule, Gap)}
+        return restored_by(self.fitted_transition, labels, self.rules, rng, finish, follows)
 
     @cached_property
     def _repeats(self) -> Repeats:

@@ -96,7 +96,7 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
             findings += [Finding.error(problem) for _, problem in found]
         findings += column_findings(table)
         findings += _retrainings(config, table)
-        findings += _untried(config, table.without_identifiers())
+        findings += untried_findings(config, table.without_identifiers())
         findings += _encoder(config)
         findings += _filter(config)
     order = {"ok": 0, "error": 1, "note": 2}
@@ -154,10 +154,14 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
     )
 
 
-def _untried(config: RunConfig, train: Table) -> Iterator[Finding]:
-    """An attacker who repeats the whole process, where that takes too long."""
-    reason = untried(config, train)
-    if reason and config.evaluate.retrain is None:
+def untried_findings(config: RunConfig, *tables: Table) -> Iterator[Finding]:
+    """An attacker who repeats the whole process, where that takes too long.
+
+    ``tables`` as for :func:`hybrid.pipeline.evaluation_price.untried`.
+    """
+    repeats = any("trainings" in metric.needs for metric in metrics_of(config.evaluate))
+    reason = untried(config, *tables)
+    if repeats and reason and config.evaluate.retrain is None:
         yield Finding(
             "note",
             f"evaluate: no attacker repeats the whole process: {reason}. The report says that it was not tried",

@@ -19,6 +19,7 @@ from hybrid.publication.policy import Policy
 from hybrid.synthesize.cost import Cost, slowness
 from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost
 from hybrid.table import Table
+from hybrid.table.persons import n_persons
 
 MOST_SECONDS = 300.0
 """Seconds of one core that trainings of a generator may take for an attack that nobody asked for."""
@@ -54,7 +55,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     measured = total_price(metrics_of(options), sizes, options, tables)
     people = train.without_identifiers()
     repeats = any("trainings" in metric.needs for metric in metrics_of(options)) and not untried(config, people)
-    repeated = repeated_seconds(config, people, RetrainOptions()) if repeats else 0.0
+    repeated = repeated_seconds(config, RetrainOptions(), people) if repeats else 0.0
     planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
     measured, planted = folds * measured, folds * planted
     seconds = (measured + planted + repeated) * slowness()
@@ -108,30 +109,42 @@ def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | N
     return count * cost.seconds * min(most_rows(options, metrics) / len(train), 1.0) if count else None
 
 
-def untried(config: RunConfig, train: Table) -> str:
+def untried(config: RunConfig, *tables: Table) -> str:
     """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none.
 
     The time is that of the machine that generators state their cost for, so that it is the same everywhere.
+    ``tables``: the training records; of linked tables those of each, the person table first.
     """
     if config.privacy is not None:
         return "differential privacy bounds what one person changes"
     if config.risk is not None:
         return "risk says what the generator learns"
-    seconds = repeated_seconds(config, train, RetrainOptions())
+    seconds = repeated_seconds(config, RetrainOptions(), *tables)
     if seconds <= MOST_SECONDS:
         return ""
     count, generator = RetrainOptions().halves, config.synthesize.generator
     return f"{count} trainings of {generator} would take {in_words(seconds)} of one core or more"
 
 
-def repeated_seconds(config: RunConfig, train: Table, options: RetrainOptions) -> float:
-    """Seconds of one core to repeat the whole process on all halves of the pool, on the reference machine."""
-    share = min(options.pool // 2 / max(len(train), 1), 0.5)
+def repeated_seconds(config: RunConfig, options: RetrainOptions, *tables: Table) -> float:
+    """Seconds of one core to repeat the whole process on all halves of the pool, on the reference machine.
+
+    ``tables`` as for :func:`untried`.
+    """
+    people, *below = tables
+    share = min(options.pool // 2 / max(n_persons(people), 1), 0.5)
+    summed_up = share * len(people) * sum(2 * len(table.schema) + 1 for table in below)
+    once = sum(_repeated_once(config, table, share) for table in tables)
+    return options.halves * (once + REPEATED[1] * summed_up)
+
+
+def _repeated_once(config: RunConfig, train: Table, share: float) -> float:
+    """Seconds to make one table again from a share of the people."""
     each = REPEATED[0] + REPEATED[1] * share * len(train) * len(train.schema)
     if config.synthesize.is_off or not len(train):
-        return options.halves * each
+        return each
     learned = share * reference_cost(train, config.synthesize)[0].seconds
-    return options.halves * (each + max(learned, STARTED if config.synthesize.engine.requires else 0.0))
+    return each + max(learned, STARTED if config.synthesize.engine.requires else 0.0)
 
 
 def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:

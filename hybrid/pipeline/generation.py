@@ -6,7 +6,7 @@ From the records that a generator may learn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw
+from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw, fixed_columns
 from hybrid.hierarchy import LabelTable
 from hybrid.leak import KnownLeak, known_leak, leak_of
 from hybrid.pipeline.anonymization import Anonymization
@@ -181,7 +181,8 @@ class Generation:
             drawing = int(rng_for(drawing, "further rows", self.attempt).integers(np.iinfo(np.int32).max))
         known = None if self.models is None else self.models.get(stage)
         if known is None:
-            form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static)
+            repairing = rng_for(self.seed, stage, "repair")
+            form = Form.of(self.rules if learned_rules is None else learned_rules, learned, self.static, repairing)
             known = self._learned(form, learning, domains), form
             if self.models is not None:
                 self.models[stage] = known
@@ -194,10 +195,10 @@ class Generation:
             wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
         if self.selection is not None:
             wanted = self.selection.wanted(options.rows)
-        table, redrawn = _held(fitted, form, self.rules, wanted, drawing, finish, self.selection)
+        table, redrawn = _held(fitted, form, self.rules, wanted, drawing, self.static, finish, self.selection)
         left_out = len(learned) - len(form.learned)
         told = self.rules or self.selection is not None
-        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out) if told else None)
+        return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out, records=len(learned)) if told else None)
 
     def _learned(
         self, form: Form, learning: int, domains: Mapping[str, Array] | None
@@ -233,7 +234,9 @@ class Generation:
             return Drawn(table)
         form = Form.of(self.rules, table)
         redrawn = first_draw(self.rules, self.rules.settle(table))
-        return Drawn(form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned)))
+        return Drawn(
+            form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned), records=len(table))
+        )
 
     def _shuffled(self, drawn: Drawn) -> Generated:
         """The table in an order that is independent of the source's.
@@ -266,7 +269,7 @@ def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0
     chosen = selection(config, table, by_person=static is not None, decided=True)
     learned = protected(config, table, {}, seed, rules, static, decided=True)
     people = table if learned is None else learned.table
-    form = Form.of(rules, people, static)
+    form = Form.of(rules, people, static, rng_for(seed, "baseline", "repair"))
     fitted: FittedGenerator | FittedSequences
     if static is not None:
         there = [name for name in static if name in form.encoded.schema]
@@ -276,7 +279,7 @@ def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0
         fitted = fit(form.encoded, config.synthesize, learning)
         wanted = len(table)
     wanted = max(round(drawn * wanted), 1) if chosen is None else chosen.wanted("same")
-    return _held(fitted, form, rules, wanted, drawing, chosen=chosen)[0]
+    return _held(fitted, form, rules, wanted, drawing, static, chosen=chosen)[0]
 
 
 def _held(
@@ -285,6 +288,7 @@ def _held(
     rules: Rules,
     wanted: int,
     drawing: int,
+    static: Collection[str] | None,
     finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
     chosen: Selection | None = None,
 ) -> tuple[Table, Redrawn]:
@@ -297,7 +301,8 @@ def _held(
         seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
         return finish(form.decode(fitted.sample(wanted, seed)), attempt)
 
-    return draw_held(draw, rules, wanted, None if chosen is None else chosen.condition)
+    condition = None if chosen is None else chosen.condition
+    return draw_held(draw, rules, wanted, condition, fixed_columns(form.learned, static), drawing)
 
 
 def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> KnownLeak:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from hybrid.base.arrays import Rows
 from hybrid.constraints import Rules, restore_held
-from hybrid.hierarchy import LabelTable
+from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import ProtectOptions
-from hybrid.table import Table
+from hybrid.protect.group_values import possible_names
+from hybrid.table import Kind, Table
 from hybrid.table.persons import person_groups
 from hybrid.transition.protocol import FittedTransition, Restored
 
@@ -32,9 +34,13 @@ def held_rules(config: RunConfig) -> tuple[Any, ...]:
     return (config.constraints, least_persons(config)) if config.constraints else ()
 
 
-def fitted_rules(config: RunConfig, train: Table) -> Rules:
-    """The rules of a configuration, fitted to its original training records."""
-    return Rules.fit(config.constraints, train, least_persons(config))
+def fitted_rules(config: RunConfig, train: Table, hierarchies: Mapping[str, Hierarchy] | None = None) -> Rules:
+    """The rules of a configuration, fitted to its original training records.
+
+    They accept the names of groups of the hierarchies of quasi-identifiers.
+    """
+    groups = {name: possible_names(tree) for name, tree in (hierarchies or {}).items() if tree.kind is Kind.CATEGORICAL}
+    return Rules.fit(config.constraints, train, least_persons(config), groups)
 
 
 def restored_by(
@@ -43,6 +49,7 @@ def restored_by(
     rules: Rules,
     rng: np.random.Generator,
     finish: Callable[[Table, LabelTable], Table] = lambda table, labels: table,  # noqa: ARG005
+    follows: Mapping[str, str] = MappingProxyType({}),
 ) -> Restored:
     """Restore labels, again where a row breaks a rule.
 
@@ -58,6 +65,8 @@ def restored_by(
         Draws.
     finish : callable
         Makes all rows of persons true per person, once they are restored from these labels.
+    follows : mapping of str to str
+        Columns without labels whose values ``finish`` counts from another one, and that one.
     """
     if not rules:
         restored = fitted.restore(labels, rng)
@@ -70,7 +79,7 @@ def restored_by(
         counts.update(found.fallbacks)
         return finish(found.table, part)
 
-    table, redrawn = restore_held(restore, rules, len(labels), labels.quasi_identifiers)
+    table, redrawn = restore_held(restore, rules, len(labels), labels.quasi_identifiers, follows)
     return Restored(table, dict(counts), redrawn)
 
 

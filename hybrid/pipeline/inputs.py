@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numpy as np
+
 from hybrid.anonymize.warehouse.draw_rows import WholeTable
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import fingerprint
@@ -18,7 +20,8 @@ from hybrid.hierarchy.listed import listed_values
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import READ
-from hybrid.table import Table
+from hybrid.protect.group_values import possible_names
+from hybrid.table import Kind, Table
 from hybrid.table.persons import limited
 from hybrid.table.split import Parts, folds, split
 from hybrid.table.write_csv import Layout, layout_of
@@ -79,14 +82,19 @@ class Inputs:
 
     @cached_property
     def domains(self) -> dict[str, Array]:
-        """Values that hierarchy files list, as domains of generators.
+        """Values that hierarchy files list, as domains of generators, with the groups that stand for rare ones.
 
         For generators that must not take them from the records; else none.
         """
         options = self.config.synthesize
         if options.is_off or not options.engine.encoding(options.resolve()).listed_domains:
             return {}
-        return listed_values(self.table.schema.without_identifiers(), self.config.hierarchy_sources)
+        listed = listed_values(self.table.schema.without_identifiers(), self.config.hierarchy_sources)
+        if self.config.protection is not None:
+            for name, tree in self.hierarchies.items():
+                if name in listed and tree.kind is Kind.CATEGORICAL:
+                    listed[name] = np.append(listed[name], sorted(possible_names(tree).difference(listed[name])))
+        return listed
 
     @cached_property
     def population(self) -> Table | None:

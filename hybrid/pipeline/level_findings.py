@@ -123,8 +123,8 @@ def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
         ),
         (
             True,
-            "restored as others of the same group",
-            "list all values of the column in its hierarchy file, where a public list can be had",
+            "written as groups that enough people share",
+            "smaller groups in the hierarchy file of the column, such as the county of a town, keep more of it",
         ),
     ):
         lost = [

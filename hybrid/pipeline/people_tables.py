@@ -89,7 +89,7 @@ class PeopleTables:
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._filter_control: Table | None = None
         """Control records of the filter where there are none of this run's own."""
-        self._decided = False
+        self.decided = False
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
 
     def _inputs(self) -> Inputs:
@@ -155,7 +155,7 @@ class PeopleTables:
         """
         if PROTECT.name not in self.keys:
             return None
-        hierarchies, decided = self.inputs.hierarchies, self._decided
+        hierarchies, decided = self.inputs.hierarchies, self.decided
         found: Protected | None = self._stage(
             PROTECT.name,
             lambda: protected(
@@ -192,7 +192,7 @@ class PeopleTables:
     @cached_property
     def rules(self) -> Rules:
         """The constraints, fitted to the training records."""
-        return fitted_rules(self.config, self.train)
+        return fitted_rules(self.config, self.train, self.inputs.hierarchies if self.config.constraints else None)
 
     @cached_property
     def selection(self) -> Selection | None:
@@ -205,7 +205,7 @@ class PeopleTables:
         ConfigError
             The condition would single out few persons.
         """
-        return selection(self.config, self.train, by_person=self.static is not None, decided=self._decided)
+        return selection(self.config, self.train, by_person=self.static is not None, decided=self.decided)
 
     @property
     def compared(self) -> tuple[Table, Table | None]:

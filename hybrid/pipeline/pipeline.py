@@ -25,6 +25,7 @@ from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Context, FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Crossed, Evaluation, Subject
+from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
@@ -374,19 +375,30 @@ class Pipeline(Tables):
         """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
         return untried(self.config, self.train) if self.judge_power else ONLY_COMPARED
 
-    def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
-        rng, options = rng_for(self.seed, "evaluate"), self.config.evaluate
-        drawn = None if options.retrain is None else options.retrain.drawn
-        again: dict[Subject, FitAndSample] = {
+    @property
+    def measured_alone(self) -> EvaluateOptions:
+        """Options of the evaluation of this table."""
+        return self.config.evaluate
+
+    @property
+    def _again(self) -> Mapping[Subject, FitAndSample]:
+        """Ways to make the tables again from other records."""
+        retrain = self.config.evaluate.retrain
+        drawn = None if retrain is None else retrain.drawn
+        return {
             "synthetic": lambda table, seed: self.with_training(table, seed, drawn).generated.table,
             "baseline": lambda table, seed: learned_again(self.config, table, seed, drawn or 1.0),
         }
+
+    def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
+        rng, options = rng_for(self.seed, "evaluate"), self.measured_alone
         origins: dict[Subject, Array] = {}
         if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics_of(options)):
             origins = {"synthetic": self._known_leak.provenance}
         compared = None if self.selection is None else self.compared
-        known = self._share, again, self.rules, origins, compared, self.parentage, self.untried
-        found = evaluate(self.train, self.control, tables, options, rng, self.progress, *known)
+        known = self._share, self._again, self.rules, origins, compared, self.parentage, self.untried
+        redrawn = self.redrawn if "synthetic" in tables else None
+        found = evaluate(self.train, self.control, tables, options, rng, self.progress, *known, redrawn)
         return self._with_folds(found) if self.folds else found
 
     def _with_folds(self, own: Evaluation) -> Evaluation:

@@ -42,7 +42,7 @@ class Tables(PeopleTables):
         rows = rows if drawn is None else max(round(drawn * len(table)), 1)
         config = config.model_copy(update={"synthesize": options.model_copy(update={"rows": rows, "part_rows": None})})
         other = type(self)(config, seed, inputs=self.inputs.with_training(table), judge_power=False)
-        other._decided = True
+        other.decided = True
         if self.config.synthesize.filter is not None:
             other._filter_control = self._control_halves[0]
         return other

@@ -5,8 +5,7 @@ Quasi-identifiers are generalized as they are, and only what is restored below t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,17 +15,14 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array, Leaves, Levels, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec
-from hybrid.protect.alike import from_group
+from hybrid.protect.alike import draw_below
+from hybrid.protect.group_values import come_through, decoded, grouped, with_names
 from hybrid.protect.histories import redraw
-from hybrid.protect.made_up import made_up_texts
 from hybrid.protect.options import ProtectOptions
 from hybrid.protect.steps import steps_of
 from hybrid.table import Column, Kind
-from hybrid.table.holders import holders, row_holders, row_persons
+from hybrid.table.holders import row_holders, row_persons
 
-EPSILON, DELTA = 1.0, 0.05
-"""One person more or less changes the chance that a value comes through by a factor of at most e ** EPSILON, plus
-DELTA."""
 PUBLIC = 0.5
 """Share of a list's values that have a holder, below which the list counts as public."""
 
@@ -46,9 +42,8 @@ class Restorable:
 
     values: pd.Series
     level: Levels
-    drawable: Mask | None = None
-    """Leaves of the column's hierarchy that may come out, shape (n_leaves,), bool, where its file lists values that are
-    not public; None: all."""
+    hierarchy: Hierarchy | None = None
+    """Of the values that may come out, names of groups among them; None: the column's own, built for the values."""
 
 
 def restorable(
@@ -59,16 +54,16 @@ def restorable(
     rng: np.random.Generator,
     public: Collection[str] = (),
 ) -> dict[str, Restorable]:
-    """Replace exact values that few people hold by others below the same label.
+    """Replace exact values that few people hold by groups below the same label.
 
-    A value of a column stays if it is of a public list and at least ``options.least_holders(k)`` people hold it, or if
-    the noisy threshold of :func:`keep_probability` lets it through. Others become
+    A value of a column stays if the noisy threshold of :func:`~hybrid.protect.group_values.keep_probability` lets it
+    through. Others become
 
-    - values of a public list: any value that few or no people hold, under the lowest node with enough people;
-    - other categories: the value of another person under that node; where that has none, a text of the label's form
-      (:func:`~hybrid.protect.made_up.made_up_texts`), or of a listed group any of its values;
+    - categories and codes: the name of their lowest group that enough people of rare values share
+      (:func:`~hybrid.protect.group_values.grouped`), such as ``Other`` or ``100**``;
     - numbers and dates in intervals: drawn anew on the column's grid, inside the label
-      (:func:`~hybrid.protect.numbers.protect_numbers`).
+      (:func:`~hybrid.protect.numbers.protect_numbers`);
+    - numbers in other hierarchies, which hold no names: another value under the lowest node that has any.
 
     Parameters
     ----------
@@ -83,8 +78,8 @@ def restorable(
     rng : numpy.random.Generator
         Draws.
     public : collection of str
-        Columns with a public list of values (:func:`has_public_list`). Any list may else be a copy of the table's own
-        values.
+        Columns with a public list of values (:func:`has_public_list`), any of which a transition may draw that looks
+        at the label alone. Other lists may be copies of the table's own values.
 
     Returns
     -------
@@ -108,9 +103,8 @@ def restorable(
             new = redraw(values, column, least, stream, histories, persons).values
             found[name] = _inside(values, new, column, tree, (nodes, level), stream, released=released)
         else:
-            listed = _are_listed(tree)
-            lists = _Lists(listed, listed if name in public else np.zeros_like(listed))
-            found[name] = _below(values, tree, (leaves, level), lists, least, stream, persons, released=released)
+            about = values, tree, (leaves, level), least, stream, persons
+            found[name] = _below(*about, public=name in public, released=released)
     return found
 
 
@@ -136,52 +130,15 @@ def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
     return bool(held[listed].mean() < PUBLIC)
 
 
-def keep_probability(held: Array, least: int) -> Array:
-    """Chance that a value comes through, by the number of people who hold it.
-
-    It is 0 below ``least``. From there on it grows as in the optimal partition selection of Desfontaines, Voss, Gipson
-    and Mandayam (2022, Theorem 1): p(n) = min(e ** EPSILON * p(n - 1) + DELTA,
-    1 - e ** -EPSILON * (1 - p(n - 1) - DELTA), 1). So whether a value is there does not say whether one certain person
-    is: with a fixed threshold, who knows all others who hold it would see it.
-
-    Parameters
-    ----------
-    held : numpy.ndarray, shape (m,), int
-        People who hold each value.
-    least : int
-        Fewer never let it through.
-
-    Returns
-    -------
-    numpy.ndarray, shape (m,), float64, 0..1
-    """
-    chances = [0.0]
-    while chances[-1] < 1.0:
-        last = chances[-1]
-        grown = math.exp(EPSILON) * last + DELTA
-        chances.append(min(grown, 1 - math.exp(-EPSILON) * (1 - last - DELTA), 1.0))
-    steps = np.clip(held - least + 1, 0, len(chances) - 1)
-    probability: Array = np.array(chances)[steps]
-    return probability
-
-
-@dataclass(frozen=True)
-class _Lists:
-    """Leaves that a file lists, and those of a public list, shape (n_leaves,), bool."""
-
-    listed: Mask
-    public: Mask
-
-
 def _below(
     values: pd.Series,
     tree: Hierarchy,
     records: tuple[Leaves, Levels],
-    lists: _Lists,
     least: int,
     rng: np.random.Generator,
     persons: Array | None,
     *,
+    public: bool,
     released: bool,
 ) -> Restorable:
     """Values of a column whose hierarchy has values as leaves.
@@ -190,41 +147,22 @@ def _below(
     """
     leaves, level = records
     own = tree.node_of[leaves]
-    enough = _enough(tree, own, lists.public, least, rng, persons)
+    through = come_through(own[:, 0].astype(np.int64), tree.n_nodes, least, rng, persons)
     if released:
-        enough[own[level == 0, 0]] = True
-    stays = enough[own[:, 0]] | (leaves == tree.missing_leaf)
-    free, target = lists.public.copy(), level
-    free[leaves[stays]] = False
-    # A listed group of which no value has enough holders: any of its values.
-    labels = np.unique(own[np.arange(len(leaves)), level])
-    empty = np.setdiff1d(labels, tree.node_of[leaves[stays]])
-    free |= lists.listed & np.isin(tree.node_of, empty).any(axis=1)
-    rows = np.flatnonzero(~stays)
-    drawn, texts = leaves.copy(), dict[int, object]()
-    if len(rows):
-        target = _lowest(enough, own[rows], level[rows])
-        target = np.where(np.isin(own[rows, level[rows]], empty), level[rows], target)
-        from_list = np.isin(own[rows, target], tree.node_of[free])
-        drawn[rows[from_list]] = _listed(tree, own[rows[from_list], target[from_list]], free, rng)
-        if not from_list.all():
-            others = rows[~from_list], target[~from_list]
-            drawn[others[0]], target[~from_list], texts = _unlisted(
-                tree, leaves, *others, stays, lists.listed, least, persons, rng
-            )
-        level = np.maximum(level, _at(rows, target, len(level)))
-    drawable = None
-    if (lists.listed & ~lists.public).any():
-        drawable = free.copy()
-        drawable[drawn] = True
-    return Restorable(_decoded(tree, drawn, values, texts), level, drawable)
-
-
-def _at(rows: Array, found: Levels, n: int) -> Levels:
-    """Levels of some rows in their places, 0 elsewhere."""
-    placed = np.zeros(n, dtype=found.dtype)
-    placed[rows] = found
-    return placed
+        through[own[level == 0, 0]] = True
+    rare = ~through[own[:, 0]] & (leaves != tree.missing_leaf)
+    # A label that is itself a value of few people is restored as any group that enough share.
+    top = np.where(level > 0, level, tree.n_levels - 1)
+    if tree.kind is Kind.CATEGORICAL:
+        known, drawn = with_names(tree, grouped(tree, leaves, rare, top, least, rng, persons))
+    else:
+        known, drawn = tree, _without_names(tree, leaves, rare, top, rng)
+        if (drawn < 0).any():
+            return Restorable(tree.decode(leaves).astype(values.dtype).mask(drawn < 0), level)
+    level = np.maximum(level, (known.node_of[drawn] == own).argmax(axis=1))
+    may = np.full(known.n_leaves, public)
+    may[drawn] = True
+    return Restorable(decoded(known, drawn, values), level, known.restricted(may))
 
 
 def _are_listed(tree: Hierarchy) -> Mask:
@@ -241,98 +179,25 @@ def _are_listed(tree: Hierarchy) -> Mask:
     return listed
 
 
-def _enough(
-    tree: Hierarchy, own: Nodes, listed: Mask, least: int, rng: np.random.Generator, persons: Array | None
-) -> Mask:
-    """Nodes that enough people hold, shape (n_nodes,), bool.
+def _without_names(tree: Hierarchy, leaves: Leaves, rare: Mask, top: Levels, rng: np.random.Generator) -> Leaves:
+    """Leaf of each record in a column that cannot hold the name of a group.
 
-    Values themselves, where no file lists them, by :func:`keep_probability`.
+    Rare values become others under the lowest node that has any. Where none may come through, they become any listed
+    one below their topmost node; -1, missing, where no file lists them.
     """
-    found = np.zeros(tree.n_nodes, dtype=bool)
-    for level in reversed(range(tree.n_levels)):
-        held = holders(own[:, level].astype(np.int64), tree.n_nodes, persons)
-        there = np.flatnonzero(held)
-        found[there] = held[there] >= least
-        if level == 0:
-            noisy = np.setdiff1d(there, tree.node_of[listed, 0])
-            found[noisy] = rng.random(len(noisy)) < keep_probability(held[noisy], least)
-    return found
-
-
-def _lowest(enough: Mask, own: Nodes, level: Levels) -> Levels:
-    """Lowest level above the value on which enough people share a record's node, shape (m,).
-
-    Not above the record's label, but where this is itself a value of few people.
-    """
-    levels = np.arange(own.shape[1])
-    most = np.where(level > 0, level, own.shape[1] - 1)
-    found: Levels = ((enough[own] & (levels > 0)) | (levels >= most[:, None])).argmax(axis=1)
-    return found
-
-
-def _listed(tree: Hierarchy, nodes: Nodes, free: Mask, rng: np.random.Generator) -> Leaves:
-    """A listed value below each node, of those that few or no people hold, all equally likely."""
-    found = np.empty(len(nodes), dtype=np.int64)
-    for node in np.unique(nodes):
-        below = tree.leaves_of(node)
-        mine = nodes == node
-        found[mine] = rng.choice(below[free[below]], size=int(mine.sum()))
-    return found
-
-
-def _unlisted(
-    tree: Hierarchy,
-    leaves: Leaves,
-    rows: Array,
-    target: Levels,
-    stays: Mask,
-    listed: Mask,
-    least: int,
-    persons: Array | None,
-    rng: np.random.Generator,
-) -> tuple[Leaves, Levels, dict[int, object]]:
-    """Values of other people below each row's node; texts of its form where none of these may come through.
-
-    Where neither is possible, those of other people under a larger node, and at last the missing value.
-    """
-    donors = np.flatnonzero(stays & (leaves != tree.missing_leaf))
-    drawn, target, texts = leaves[rows].copy(), target.copy(), dict[int, object]()
-    pending = np.arange(len(rows))
-    for climbed in range(tree.n_levels):
-        for level in np.unique(target[pending]):
-            asked = pending[target[pending] == level]
-            nodes = tree.node_of[:, level]
-            found = from_group(nodes[leaves[donors]], nodes[leaves[rows[asked]]], rng)
-            drawn[asked[found >= 0]] = leaves[donors[found[found >= 0]]]
-            pending = np.setdiff1d(pending, asked[found >= 0], assume_unique=True)
-        if not climbed and tree.kind is Kind.CATEGORICAL:
-            made_of = pending[~listed[leaves[rows[pending]]]]
-            made = made_up_texts(tree, leaves, rows[made_of], target[made_of], least, persons, rng)
-            there = np.array([one is not None for one in made], dtype=bool)
-            texts = dict(zip(rows[made_of[there]].tolist(), made[there], strict=True))
-            pending = np.setdiff1d(pending, made_of[there], assume_unique=True)
-        target[pending] = np.minimum(target[pending] + 1, tree.n_levels - 1)
-    if tree.rule is None and tree.missing_leaf is None:
-        drawn[pending] = np.bincount(leaves).argmax()
-    else:
-        texts |= dict.fromkeys(rows[pending].tolist())
-    return drawn, target, texts
-
-
-def _decoded(
-    tree: Hierarchy, leaves: Leaves, values: pd.Series, texts: Mapping[int, object] | None = None
-) -> pd.Series:
-    """The column of these leaves, with other texts (or None) in some rows, in its dtype without unused categories."""
-    found = tree.decode(leaves)
-    if tree.kind is not Kind.CATEGORICAL:
-        return found.astype(values.dtype).mask(np.isin(np.arange(len(found)), list(texts or ())))
-    objects = found.astype(object)
-    if texts:
-        objects.iloc[list(texts)] = list(texts.values())
-    there = set(objects.dropna().unique())
-    before = [name for name in values.cat.categories if name in there]
-    categories = [*before, *sorted(there - set(before))]
-    return objects.astype(pd.CategoricalDtype(pd.Index(categories, dtype=object), ordered=values.cat.ordered))
+    drawn, known = leaves.copy(), leaves != tree.missing_leaf
+    rows = np.flatnonzero(rare)
+    if (known & ~rare).any():
+        drawn[rows] = draw_below(leaves[known], ~rare[known], tree.node_of[:, 1:], rng)
+        return drawn
+    if tree.rule is not None:
+        drawn[rows] = -1
+        return drawn
+    asked = tree.node_of[leaves[rows], top[rows]]
+    for node in np.unique(asked):
+        below = np.setdiff1d(tree.leaves_of(node), [-1 if tree.missing_leaf is None else tree.missing_leaf])
+        drawn[rows[asked == node]] = rng.choice(below, size=int((asked == node).sum()))
+    return drawn
 
 
 def _inside(

@@ -10,6 +10,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
 from hybrid.protect.alike import category_codes, draw_alike, draw_below
+from hybrid.protect.group_values import decoded, grouped, with_names
 from hybrid.protect.options import Replace
 from hybrid.table import DTYPES, Kind
 from hybrid.table.holders import holders
@@ -62,6 +63,8 @@ def protect_categories(
     rng: np.random.Generator,
     persons: Array | None = None,
     tree: Hierarchy | None = None,
+    *,
+    named: bool = False,
 ) -> pd.Series:
     """Replace the rare categories of a column.
 
@@ -84,6 +87,9 @@ def protect_categories(
         Person of each record.
     tree : Hierarchy, optional
         Of the column: then ``sample`` and ``other`` draw from the categories under the lowest node that has any.
+    named : bool
+        Whether they write the lowest group that enough people share instead, by its name
+        (:func:`~hybrid.protect.group_values.grouped`).
     """
     affected, boolean = found.affected, values.dtype == DTYPES[Kind.BOOLEAN]
     if not affected.any():
@@ -93,6 +99,10 @@ def protect_categories(
     codes, names = found.codes.copy(), [*found.names, OTHER]
     if replace == "other" and not boolean and tree is None and (people >= least or OTHER in _kept_names(found)):
         codes[affected] = names.index(OTHER) if OTHER in _kept_names(found) else len(found.names)
+    elif replace != "missing" and named and tree is not None:
+        leaves = tree.encode(values)
+        top = np.full(len(leaves), tree.n_levels - 1)
+        return decoded(*with_names(tree, grouped(tree, leaves, affected, top, least, rng, persons)), values)
     elif replace == "missing" or not kept.any():
         codes[affected] = -1
     else:

@@ -17,7 +17,7 @@ from hybrid.protect.options import ProtectOptions, Replace
 from hybrid.protect.result import BELOW_LABELS, ColumnProtection, Protection
 from hybrid.protect.texts import refuse_texts
 from hybrid.protect.tied import protect_ties
-from hybrid.table import Column, Table
+from hybrid.table import Column, Kind, Role, Table
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,9 @@ def protect(
         by default every record is a person.
     hierarchies : mapping of str to Hierarchy, optional
         Of quasi-identifiers that will be generalized, and of sensitive columns that have one. They need no decision,
-        and ``labelled`` has the true quasi-identifiers. In ``table`` their rare categories become others under the
-        lowest node with any, and where a file lists the values, nothing else is drawn.
+        and ``labelled`` has the true quasi-identifiers. In ``table`` rare categories of quasi-identifiers become
+        groups, those of sensitive columns others under the lowest node with any; where a file lists numbers, nothing
+        else is drawn.
     ties : mapping of str to str, optional
         Dates that are protected by their gap to another one of the row, each with that one
         (:func:`~hybrid.protect.tied.protect_ties`). Columns that a decision keeps, or whose values a file lists, are
@@ -167,7 +168,8 @@ def _categories(
     tree: Hierarchy | None,
 ) -> tuple[pd.Series, ColumnProtection]:
     found = rarity(values, least, persons)
-    new = protect_categories(values, found, replace, least, others, rng, persons, tree)
+    named = column.kind is Kind.CATEGORICAL and column.role is Role.QUASI_IDENTIFIER
+    new = protect_categories(values, found, replace, least, others, rng, persons, tree, named=named)
     n_rare, changed = int(found.rare.sum()), int(found.affected.sum())
     return new, _result(column, replace, values.nunique(), n_rare, changed, len(values), least)
 

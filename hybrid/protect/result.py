@@ -16,7 +16,7 @@ class ColumnProtection:
     column: str
     method: str
     """keep, sample, other, missing; draw: numbers and dates, coded at both ends and drawn anew where rare; below
-    labels: generalized as they are, and rare values replaced by others below the same label when they are restored."""
+    labels: generalized as they are, and rare values written as groups below the same label when they are restored."""
     values: int
     """Distinct values before."""
     rare: int | None
@@ -33,9 +33,7 @@ class ColumnProtection:
             return f"{self.column}: each of its {self.values:,} values has enough holders; nothing was changed"
         if self.method == BELOW_LABELS:
             rare = "a few" if self.rare is None else f"{self.rare:,}"
-            return (
-                f"{self.column}: generalized as it is; {rare} of {self.values:,} values were rare, and are not restored"
-            )
+            return f"{self.column}: generalized as it is; {rare} of {self.values:,} values were rare, and become groups"
         rare = "a few" if self.rare is None else f"{self.rare:,}"
         changed = "very few" if self.changed is None else f"{100 * self.changed:.1f} %"
         return f"{self.column}: {rare} of {self.values:,} values were rare, {changed} of the records changed"

@@ -148,7 +148,8 @@ def not_tried(checks: Iterable[Check]) -> str:
     applies = {check.rule.removeprefix(start): check.applies for check in checks if check.rule.startswith(start)}
     planted = [kind for kind, does in applies.items() if does]
     missing = [*not_planted(planted)] if applies else []
-    if any(check.metric == "membership_trained" and check.status == "not judged" for check in checks):
+    repeated = [check.status for check in checks if check.metric == "membership_trained"]
+    if repeated and set(repeated) == {"not judged"}:
         missing.append("an attacker who can repeat the whole process")
     return f"Not tried: {_listed(missing)}." if missing else ""
 

@@ -104,7 +104,8 @@ def _protected(protected: Mapping[str, Any] | None) -> Iterator[str]:
     if protected is not None and below:
         yield (
             f"{listed(below)}: made coarser as they are. Exact values that fewer than {protected['min_count']} people "
-            "have were then replaced by others of the same group."
+            "have were then written as a group that enough people share, such as Other; numbers and dates became "
+            "others of the same group."
         )
 
 

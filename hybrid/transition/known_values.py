@@ -12,11 +12,15 @@ import pandas as pd
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
+from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.hierarchy.build import hierarchy_of_values
 from hybrid.protect.below_labels import Restorable
 from hybrid.table import Column
+from hybrid.transition.drawing.telling import Together, ToldValues
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
+
+NO_RULES = Rules()
 
 
 def fit_transition(
@@ -25,6 +29,7 @@ def fit_transition(
     options: Any,
     rng: np.random.Generator,
     values: Mapping[str, Restorable] | None = None,
+    rules: Rules = NO_RULES,
 ) -> FittedTransition:
     """Fit a strategy on hierarchies without the values of any other record.
 
@@ -48,6 +53,9 @@ def fit_transition(
     values : mapping of str to Restorable, optional
         What it may learn in place of the values of ``anonymized.donors``, by column: none that a single person decides
         (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
+    rules : Rules
+        Columns that these say go together are drawn given each other
+        (:class:`~hybrid.transition.drawing.telling.ToldValues`), if the strategy reads original values.
 
     Returns
     -------
@@ -57,6 +65,9 @@ def fit_transition(
     learned = anonymized.donors
     known = _known(learned, values or {})
     fitted = strategy.fit(known.table, options, rng)
+    together = _together(known.table, rules) if strategy.reads_originals(options) else []
+    if together:
+        fitted = ToldValues(fitted, known.table, together)
     if known.table is learned:
         return fitted
     node_of = known.node_of
@@ -64,6 +75,14 @@ def fit_transition(
         whole = (learned.hierarchies[name] for name in learned.quasi_identifiers)
         node_of = tuple(_widened(numbers, of) for numbers, of in zip(node_of, whole, strict=True))
     return _KnownValues(fitted, known.table.hierarchies, node_of)
+
+
+def _together(learned: AnonymizedTable, rules: Rules) -> list[Together]:
+    """Columns that go together, some of which are restored, and the records that keep their rule."""
+    table = learned.originals
+    applying = [one for one in rules.about(learned.quasi_identifiers).of_combinations.rules if one.applies(table)]
+    kept = [(rule.constraint.columns, np.flatnonzero(~rule.broken(table))) for rule in applying]
+    return [Together(columns, records) for columns, records in kept if len(records)]
 
 
 def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
@@ -110,14 +129,9 @@ def _known(anonymized: AnonymizedTable, values: Mapping[str, Restorable]) -> _Kn
 
 
 def _own_hierarchy(whole: Hierarchy, column: Column, values: pd.Series, found: Restorable | None) -> Hierarchy:
-    """Hierarchy of the values that may come out: of a list that is not public, those alone."""
-    own = hierarchy_of_values(whole, column, values)
-    if found is None or found.drawable is None:
-        return own
-    may = {whole.labels[node] for node in whole.node_of[found.drawable, 0]}
-    kept = np.array([own.labels[node] in may for node in own.node_of[:, 0]], dtype=bool)
-    kept[own.encode(values)] = True
-    return own.restricted(kept)
+    """Hierarchy of the values that may come out."""
+    own = None if found is None else found.hierarchy
+    return hierarchy_of_values(whole, column, values) if own is None else own
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from hybrid.comparison.plan import ComparePlan, Levels, Subset
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.publication.rules.anonymity import AnonymityRule
-from hybrid.synthesize.generators.cart import CartOptions, leaf_size
+from hybrid.synthesize.generators.cart import CartOptions
 
 KS = (5, 10, 20)
 """Class sizes, beside the configured one."""
@@ -21,8 +21,14 @@ LIMITS = (0.02, 0.05)
 """Suppression limits, beside the configured one."""
 METHODS = ("tree", "uniform")
 """Transitions, beside the configured one."""
-SMALL_LEAF, LARGER = 10, 4
-"""People of the smallest leaf, and how many times the default leaf the largest is."""
+TREES = {
+    "": (1.0, None),
+    ", fewer splits": (0.1, None),
+    ", small leaves": (1.0, 10),
+    ", large leaves": (1.0, 100),
+}
+"""Words, and ``alpha`` and ``min_leaf`` of `cart`."""
+OPTIONS = "synthesize.options."
 CONFIGURED = "configured"
 """Name of the setting that the configuration has; it is in every round."""
 DRAWN = 4
@@ -33,7 +39,8 @@ WORDS = {
     "anonymize.recoding": "{} recoding",
     "transition.method": "transition {}",
     "synthesize.generator": "generator {}",
-    "synthesize.options.min_leaf": "leaves {}",
+    f"{OPTIONS}alpha": "alpha {}",
+    f"{OPTIONS}min_leaf": "leaves {}",
     "sample.beta": "{}",
 }
 """Words for the keys that are varied."""
@@ -117,10 +124,9 @@ def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]
         found["transition.method"] = list(dict.fromkeys([config.required_transition.method, *METHODS]))
     own = config.synthesize
     if not config.draws_persons and not own.is_off:
-        leaf = leaf_size(CartOptions(), people)
         found["generator"] = {"configured": {}} | {
-            f"cart, leaves {size or 'default'}": {"synthesize.generator": "cart", "synthesize.options.min_leaf": size}
-            for size in (None, SMALL_LEAF, LARGER * leaf)
+            f"cart{words}": {"synthesize.generator": "cart", f"{OPTIONS}alpha": alpha, f"{OPTIONS}min_leaf": leaf}
+            for words, (alpha, leaf) in TREES.items()
         }
     if config.sample.method == "none":
         found["sample"] = {"all": {}, "half": {"sample.method": "beta", "sample.beta": 0.5}}
@@ -130,8 +136,12 @@ def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]
 def _differs(config: RunConfig, key: str, value: Any) -> bool:
     at: Any = config
     for part in key.split("."):
-        at = at.get(part) if isinstance(at, Mapping) else getattr(at, part, None)
+        at = at.get(part, _default(part)) if isinstance(at, Mapping) else getattr(at, part, None)
     return bool(at != value)
+
+
+def _default(option: str) -> Any:
+    return CartOptions.model_fields[option].default
 
 
 def _identity(config: RunConfig) -> str:

@@ -75,7 +75,7 @@ def test_the_closest_of_several_dates_is_counted_from() -> None:
     table = stay()
     orders = declared({"le": ["born", "admitted"]}, {"le": ["born", "seen"]}, {"le": ["admitted", "seen"]})
     steps = Form.of(Rules.fit(orders, table, 1), table).steps
-    assert [rule.constraint.columns for rule in steps] == [("admitted", "seen")]
+    assert [(rule.columns, rule.replaces) for rule in steps] == [(("born", "admitted", "seen"), ("seen",))]
 
 
 def test_two_rules_in_opposite_directions_are_not_both_learned() -> None:

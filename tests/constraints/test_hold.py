@@ -10,7 +10,8 @@ import pytest
 
 from hybrid.base.errors import DataError, GeneratorError
 from hybrid.constraints import Form, Rules, draw_held, restore_held
-from hybrid.constraints.hold import MOST_ROUNDS, SINGLE_ROUNDS, with_rows
+from hybrid.constraints.hold import MOST_ROUNDS, SINGLE_ROUNDS
+from hybrid.constraints.hot_deck import with_rows
 from hybrid.table import Kind, Table
 from tests.constraints.small_tables import declared, table_of
 
@@ -25,22 +26,53 @@ def rules(*constraints: dict[str, object]) -> Rules:
     return Rules.fit(declared(*constraints), drawn(1000, 0), 1)
 
 
-def test_rows_that_keep_the_rules_stay_and_all_others_are_replaced() -> None:
+def test_rows_that_keep_the_rules_stay_and_of_all_others_few_columns_change() -> None:
     held = rules({"formula": "a < b"})
     first = drawn(300, 0)
     table, redrawn = draw_held(drawn, held, 300)
     assert len(table) == 300 and not held.broken(table).any()
     kept = ~held.broken(first)
-    assert table.frame[: kept.sum()].equals(first.take(kept).frame)
-    assert redrawn.broken == int((~kept).sum()) == redrawn.by_rule["a < b"]
+    assert table.take(kept).frame.equals(first.take(kept).frame)
+    assert redrawn.broken == int((~kept).sum()) == redrawn.by_rule["a < b"] == redrawn.repaired
+    assert (redrawn.drawn, redrawn.thrown) == (300, 0)
     assert redrawn.rate == redrawn.broken / 300
+    # One value of a (9) has nothing above it, and one of b (0) nothing below.
+    one_kept = (table.frame == first.frame).any(axis=1)
+    assert one_kept[(first.frame["a"] < 9) & (first.frame["b"] > 0)].all()
 
 
-def test_the_drawn_distribution_is_the_conditional_one() -> None:
-    table, _ = draw_held(drawn, rules({"formula": "a + b <= 3"}), 4000)
-    counts = table.frame.value_counts(normalize=True)
-    assert len(counts) == 10
-    assert counts.min() > 0.08 and counts.max() < 0.12
+def test_shares_of_a_coarse_column_stay_where_finer_ones_can_be_drawn_to_it() -> None:
+    """Of two columns drawn apart, of which one tells the other, frequent values agree most often."""
+
+    def apart(n: int, attempt: int) -> Table:
+        rng = np.random.default_rng(attempt)
+        state, town = (
+            rng.choice(4, n, p=[0.6, 0.2, 0.1, 0.1]),
+            rng.choice(8, n, p=np.repeat([0.6, 0.2, 0.1, 0.1], 2) / 2),
+        )
+        return table_of(
+            state=(Kind.CATEGORICAL, [f"s{one}" for one in state]), town=(Kind.CATEGORICAL, [f"t{one}" for one in town])
+        )
+
+    towns = table_of(
+        state=(Kind.CATEGORICAL, [f"s{one // 2}" for one in range(8)]),
+        town=(Kind.CATEGORICAL, [f"t{one}" for one in range(8)]),
+    )
+    held = Rules.fit(declared({"combinations": ["state", "town"]}), towns, 1)
+    table, redrawn = draw_held(apart, held, 4000)
+    assert redrawn.thrown == 0 and not held.broken(table).any()
+    assert redrawn.broken / 4000 == pytest.approx(1 - (0.6**2 + 0.2**2 + 2 * 0.1**2), abs=0.03)
+    first, after = (one.frame["state"].value_counts(normalize=True).sort_index() for one in (apart(4000, 0), table))
+    assert np.allclose(first, after, atol=1e-12)
+    shares = table.frame["town"].value_counts(normalize=True).sort_index()
+    assert np.allclose(shares, np.repeat([0.3, 0.1, 0.05, 0.05], 2), atol=0.025)
+
+
+def test_rows_that_no_values_repair_are_thrown_out_and_counted() -> None:
+    """No two rows may be equal, which is about the table and not about a row."""
+    table, redrawn = draw_held(drawn, rules({"unique": ["a", "b"]}), 60)
+    assert not table.frame.duplicated().any()
+    assert redrawn.repaired == 0 and redrawn.thrown >= redrawn.broken > 0
 
 
 def test_without_rules_nothing_is_drawn_again() -> None:

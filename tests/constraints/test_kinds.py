@@ -83,9 +83,40 @@ def test_combinations_count_persons_and_missing_values() -> None:
 
 def test_combinations_that_the_source_never_has_are_broken() -> None:
     source = table_of(a=(Kind.CATEGORICAL, ["x", "y"]), b=(Kind.CATEGORICAL, ["1", "2"]))
-    other = table_of(a=(Kind.CATEGORICAL, ["x", "y", "z", "x"]), b=(Kind.CATEGORICAL, ["2", "2", "1", NA]))
+    other = table_of(a=(Kind.CATEGORICAL, ["x", "y", "x"]), b=(Kind.CATEGORICAL, ["2", "2", NA]))
     rules = Rules.fit(declared({"combinations": ["a", "b"]}), source, 1)
-    assert list(rules.broken(other)) == [True, False, True, True]
+    assert list(rules.broken(other)) == [True, False, True]
+
+
+def test_the_name_of_a_group_goes_with_any_value_and_the_others_keep_the_rule() -> None:
+    """Towns of few people are "Other"; county and state must still be a pair that enough people have."""
+    source = table_of(
+        town=(Kind.CATEGORICAL, [*["Ulm"] * 6, *["Bonn"] * 6, "Lind", "Hof"]),
+        county=(Kind.CATEGORICAL, [*["A"] * 6, *["K"] * 6, "K", "H"]),
+        state=(Kind.CATEGORICAL, [*["BW"] * 6, *["NW"] * 6, "NW", "BY"]),
+    )
+    released = table_of(
+        town=(Kind.CATEGORICAL, ["Other", "Other", "Ulm", "Other", "Other", "Ulm", "Bonn"]),
+        county=(Kind.CATEGORICAL, ["K", "A", "K", "Other", "H", "A", "K"]),
+        state=(Kind.CATEGORICAL, ["NW", "NW", "NW", "BY", "BY", "BW", "NW"]),
+    )
+    groups = {name: ["Other", "*"] for name in ("town", "county")}
+    rules = Rules.fit(declared({"combinations": ["town", "county", "state"]}), source, 5, groups)
+    assert list(rules.broken(released)) == [False, True, True, False, True, False, False]
+    kept = released.take(np.array([0, 3]))
+    form = Form.of(rules, kept)
+    assert [rule.constraint.key for rule in form.steps] == ["combinations"]
+    pd.testing.assert_frame_equal(form.decode(form.encoded).frame, kept.frame)
+    mended = rules.repair(released, released, np.random.default_rng(0)).frame
+    assert mended.iloc[[0, 3]].astype(object).equals(released.frame.iloc[[0, 3]].astype(object))
+    assert not rules.broken(Table(mended, released.schema)).any()
+
+
+def test_texts_that_name_no_group_are_broken_where_the_source_never_has_them() -> None:
+    source = table_of(a=(Kind.CATEGORICAL, ["y"] * 5), b=(Kind.CATEGORICAL, ["x"] * 5))
+    other = table_of(a=(Kind.CATEGORICAL, ["z", "Other", "y"]), b=(Kind.CATEGORICAL, ["x", "x", "Other"]))
+    rules = Rules.fit(declared({"combinations": ["a", "b"]}), source, 5, {"a": ["Other"]})
+    assert list(rules.broken(other)) == [True, False, True]
 
 
 def test_a_protected_record_with_a_rare_combination_gets_an_allowed_one_that_agrees_most() -> None:

@@ -265,15 +265,15 @@ def test_a_wrong_setting_writes_nothing(key: str, value: str, own: tuple[Visitor
 
 def test_constraints_that_were_found_are_kept_and_dropped(own: tuple[Visitor, OpenDesk, Path]) -> None:
     visitor, _, folder = own
-    text = "{le: [admission_date, left]}"
+    text, sure = "{le: [admission_date, left]}", "{combinations: [town, zip]}"
     assert text in visitor.get("/columns/constraints").text
     form = {"table": "", "constraint": text}
     assert _send(visitor, "/columns/constraints", action="keep", **form)[0] == 303
-    assert [one.text for one in load_config(folder / "config.yaml").constraints] == [text]
-    assert _commands(folder)[-1].endswith("'constraints=[{le: [admission_date, left]}]'")
+    assert [one.text for one in load_config(folder / "config.yaml").constraints] == [sure, text]
+    assert _commands(folder)[-1].endswith(f"'constraints=[{sure}, {text}]'")
     assert _send(visitor, "/columns/constraints", action="keep", **form)[0] == 409, "it is kept already"
     assert _send(visitor, "/columns/constraints", action="drop", **form)[0] == 303
-    assert not load_config(folder / "config.yaml").constraints
+    assert [one.text for one in load_config(folder / "config.yaml").constraints] == [sure]
 
 
 def test_the_commands_of_a_terminal_do_the_same(own: tuple[Visitor, OpenDesk, Path]) -> None:

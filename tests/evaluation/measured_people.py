@@ -10,14 +10,17 @@ from hybrid.table import Table
 FAST = EvaluateOptions(attacks=200, secrets=("illness", "cost", "admitted"), singling_out_columns=(3, 5))
 
 
-LACKING = {"copied_identifiers", "constraint_violations", "gaps_between_dates", "orphans", "lost_prediction"} | {
+LACKING = {
+    *("copied_identifiers", "copied_digits", "constraint_violations", "gaps_between_dates", "orphans"),
+    "lost_prediction",
+} | {
     name
     for name, metric in REGISTRY.items()
     if {"persons", "order", "weight", "parents", "trainings"} & set(metric.needs)
 }
-"""Metrics for what these people lack: columns that name single records, constraints, dates that lie
-close together, rows, weights, parents, columns that the
-others predict well, and how their table was made."""
+"""Metrics for what these people lack: columns that name single records, numbers with many digits, constraints,
+dates that lie close together, rows, weights, parents, columns that the others predict well, and how their table was
+made."""
 
 
 def run(

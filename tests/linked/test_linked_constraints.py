@@ -124,16 +124,23 @@ def test_a_run_from_the_command_line_breaks_none_of_them(folder: Path) -> None:
     assert any(len(one["details"]["rules"]) >= 6 for one in shares)
 
 
-def test_rows_are_replaced_one_by_one_and_what_no_draw_can_mend_is_left_out() -> None:
+def test_rows_are_mended_or_replaced_one_by_one_and_what_no_draw_can_mend_is_left_out() -> None:
     """Parents keep their numbers of rows; the one row whose parent allows none is left out, and counted."""
     rules = Rules.fit(declared({"formula": "value >= least"}), drawn(np.array([0]), np.zeros(1)), 1)
     limits = np.zeros(200)
     limits[7] = 2.0
     sizes = np.where(np.arange(200) == 7, 1, 20)
-    table, counts = _held(lambda places, attempt: drawn(np.repeat(places, sizes[places]), limits, attempt), rules, 200)
+
+    def draw(places: np.ndarray, attempt: int) -> Table:
+        return drawn(np.repeat(places, sizes[places]), limits, attempt)
+
+    table, counts = _held(draw, rules, 200, {"least"}, seed=1)
     assert list(np.bincount(table.persons, minlength=200)) == list(np.where(np.arange(200) == 7, 0, 20))  # type: ignore[arg-type]
     assert not rules.broken(table).any() and counts.dropped == 1 <= MOST_LEFT_OUT * counts.rows
     assert 0.4 < counts.rate < 0.6
+    assert counts.repaired == counts.broken - 1 and counts.thrown == 1
+    replaced = _held(draw, rules, 200, {"least", "value"}, seed=1)[1]
+    assert (replaced.repaired, replaced.thrown, replaced.dropped) == (0, counts.broken, 1)
 
 
 def drawn(owners: np.ndarray, limits: np.ndarray, attempt: int = 0) -> Table:

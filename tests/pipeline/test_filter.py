@@ -122,7 +122,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "seed": 3,
         "data": {"path": "people.csv", "unlisted": "insensitive"},
         "protect": "off",
-        "synthesize": {"options": {"min_leaf": 2, "smoothing": 0.0}, "filter": {}},
+        "synthesize": {"options": {"min_leaf": 2, "smoothing": 0}, "filter": {}},
         "evaluate": {"metrics": ["dcr_share"], "power": False, "original": False},
     }
     (folder / "config.yaml").write_text(yaml.safe_dump(content))

@@ -48,7 +48,7 @@ def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
         *("age", "sex", "postcode", "nationality", "occupation")
     }
     assert roles["admission_date"] == "undecided", "do others know it? somebody has to say"
-    assert config.data.columns["readmitted"].target
+    assert not any(column.target for column in config.data.columns.values()), "what users predict is asked"
     assert config.data.path == f"../demo/admissions.{format}"
     pipeline = Pipeline(config, seed=1)
     assert pipeline.anonymized is not None
@@ -64,7 +64,7 @@ def test_adult_runs_from_a_guess(census: Path, tmp_path: Path) -> None:
         "quasi_identifier"
     }
     assert roles["fnlwgt"] == "insensitive"
-    assert config.data.columns["income"].target
+    assert any("what will users predict? perhaps income:" in note for note in guessed.notes)
     assert any("% of rows are of people who are alone" in note for note in guessed.notes)
     assert not any(text in "".join(guessed.notes) for text in ("United-States", "Private"))
 
@@ -81,7 +81,7 @@ def test_german_file(tmp_path: Path) -> None:
     assert (config.data.separator, config.data.decimal, config.data.encoding) == (";", ",", "cp1252")
     kinds = {name: column.kind for name, column in config.data.columns.items()}
     assert kinds == {"Nr": "integer", "Wohnort": "categorical", "Betrag": "decimal", "birth_date": "date"}
-    assert _roles(config)["Nr"] == "identifier"
+    assert _roles(config)["Nr"] == "excluded", "it counts the rows"
     assert config.data.columns["birth_date"].format == "%d.%m.%Y"
 
 
@@ -320,15 +320,65 @@ def test_a_rule_is_proposed_where_it_costs_little_and_not_where_it_costs_a_colum
 def test_target_and_secrets_are_asked_and_never_constants_or_told_by_others(tmp_path: Path) -> None:
     guessed, text = _written(_patients().drop(columns="diagnosis_group"), tmp_path, "stroke")
     asked = [note for note in guessed.notes if note.startswith("what ")]
-    assert any("what will users predict? no column is marked, perhaps stroke:" in note for note in asked)
-    assert any("what do attackers want to learn? disease, score is a guess" in note for note in asked)
-    assert "evaluate: {secrets: [disease, score]}" in text and all(f"# review: {note}" in text for note in asked)
+    assert any("what will users predict? perhaps stroke:" in note for note in asked)
+    assert any("what do attackers want to learn? perhaps disease, score, sensitive by name:" in note for note in asked)
+    assert "\n# evaluate: {secrets: [disease, score]}   # once" in text
+    assert all(f"# review: {note}" in text for note in asked)
     frame = _patients().assign(churned=lambda one: one["stroke"], churn_code=lambda one: one["stroke"] + 5)
     targets = [one.column.name for one in _written(frame, tmp_path)[0].columns if one.role.target]
     assert targets == [], "each is told by another column"
     frame = _patients().drop(columns="stroke").assign(churn=lambda one: (one["age"] % 7 == 0).astype(int))
     targets = [one.column.name for one in _written(frame.drop(columns="age"), tmp_path)[0].columns if one.role.target]
     assert targets == ["churn"]
+
+
+def test_names_of_rows_are_excluded_and_copies_are_asked(tmp_path: Path) -> None:
+    rng, rows = np.random.default_rng(5), 200
+    frame = pd.DataFrame(
+        {
+            "rownames": [f"Mazda RX{at}" for at in range(rows)],
+            "X": np.arange(1, rows + 1),
+            "nr": np.arange(rows),
+            "patient_id": np.arange(1, rows + 1),
+            "x": rng.permutation(rows),
+            "age": rng.integers(20, 90, rows),
+            "ward": rng.choice(["north", "south"], rows),
+        }
+    ).assign(age_again=lambda one: one["age"], station=lambda one: one["ward"])
+    guessed, text = _written(frame, tmp_path)
+    roles = {one.column.name: str(one.role.role) for one in guessed.columns}
+    assert {name for name, role in roles.items() if role == "excluded"} == {"rownames", "X", "nr"}
+    assert roles["patient_id"] == "identifier" and roles["x"] == "identifier"
+    assert {name for name, role in roles.items() if role == "undecided"} == {"age_again", "station"}
+    assert "a copy of age, equal in every row: excluded, or the role of age and the constraint" in text
+    assert not any({"X", "nr", "rownames"} & set(one.constraint.columns) for one in guessed.constraints)
+
+
+def test_a_town_in_its_state_is_declared(tmp_path: Path) -> None:
+    """Two towns of 90 have a namesake in another state; blood groups lie in no state."""
+    rng, rows = np.random.default_rng(6), 900
+    town = rng.integers(0, 90, rows)
+    state = np.where(rng.random(rows) < 0.5, town % 9, np.where(town < 2, 5, town % 9))
+    frame = pd.DataFrame(
+        {
+            "city": [f"Town{at}" for at in town],
+            "state": [f"S{at}" for at in state],
+            "region": ["east" if at < 4 else "west" for at in state],
+            "blood_county": rng.choice(["A", "B", "0"], rows),
+            "age": rng.integers(20, 90, rows),
+        }
+    )
+    guessed, text = _written(frame, tmp_path)
+    assert [one.constraint.columns for one in guessed.constraints if one.sure] == [("region", "state", "city")]
+    assert "\nconstraints:\n" in text
+    guessed.write(tmp_path / "config.yaml")
+    (declared,) = load_config(tmp_path / "config.yaml").constraints
+    assert declared.columns == ("region", "state", "city")
+    run = Pipeline(load_config(tmp_path / "config.yaml"), seed=1)
+    pairs = set(zip(frame["city"], frame["state"], strict=True))
+    released = run.synthetic.frame[["city", "state"]].astype(str)
+    real = released[released["city"].isin(set(frame["city"]))]
+    assert len(real) > 100 and set(zip(real["city"], real["state"], strict=True)) <= pairs
 
 
 def test_numbers_of_codes_are_categories(tmp_path: Path) -> None:

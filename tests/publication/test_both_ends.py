@@ -69,3 +69,16 @@ def test_what_was_not_judged_is_said_to_be_not_tried() -> None:
     assert [(check.status, check.applies) for check in verdict.checks] == [("not judged", False)]
     assert "9 h" in verdict.checks[0].message
     assert not_tried((judged(0.5, 0.48, 0.52),)) == ""
+
+
+def test_of_linked_tables_one_judged_is_tried() -> None:
+    """People are attacked with the rows of all tables; the tables below only point there."""
+    about = POLICY.rules[0].model_copy(update={"metric": "membership_trained", "applies_if": ("trainings",)})
+    policy, named = (
+        POLICY.model_copy(update={"rules": (about,)}),
+        ("membership_trained", "privacy", "synthetic", "lower"),
+    )
+    tried = MetricResult(*named, Measure(0.5, 0.48, 0.52, 0.5, 100).above(0.5), table="people")
+    below = MetricResult(*named, NotComputable("see people", lacks="trainings"), table="visits")
+    assert not_tried(judge(policy, Evaluation((tried, below)), None).checks) == ""
+    assert not_tried(judge(policy, Evaluation((below,)), None).checks) != ""

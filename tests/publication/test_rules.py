@@ -9,11 +9,12 @@ import pytest
 from hybrid.base.config_files import validated
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.publication.description.unfit import unfit
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.comparisons import COMPARISONS
-from hybrid.publication.rules.metric import MetricRule
+from hybrid.publication.rules.metric import THROWN_OUT, MetricRule
 from hybrid.publication.rules.rule import Facts
 
 HEAD = {"name": "own", "version": "1", "owner": "me"}
@@ -103,3 +104,32 @@ def test_a_verdict_says_which_constraint_is_broken_in_how_many_rows() -> None:
     assert check.status == "review"
     assert "Not kept: born is at most died (rows that break it: 12)." in check.message
     assert "stay" not in check.message
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [
+        ({}, None),
+        ({"draws_thrown_out": 0.05, "records_left_out": 0.05}, None),
+        ({"draws_thrown_out": 0.213, "records_left_out": 0.05}, "21 % of the rows that the generator drew"),
+        ({"draws_thrown_out": 0.0, "records_left_out": 0.08}, "8 % of the records of the source were left out, since"),
+    ],
+)
+def test_a_verdict_says_when_many_rows_were_thrown_out_to_keep_constraints(
+    gone: dict[str, float], words: str | None
+) -> None:
+    limit = {
+        "metric": "constraint_violations",
+        "direction": "lower",
+        "review": 0,
+        "name": "constraints",
+        "reason": "All.",
+    }
+    asked = validated(Policy, HEAD | {"rules": [limit]}, "policy")
+    kept = MetricResult("constraint_violations", "fidelity", "synthetic", "lower", Measure(0, 0, 0, 0, 400, gone))
+    verdict = judge(asked, Evaluation((kept,)), None)
+    assert verdict.checks[0].status == "pass"
+    thrown = [check for check in verdict.checks if check.rule == THROWN_OUT]
+    assert len(thrown) == (words is not None) and verdict.status == ("review" if thrown else "pass")
+    assert [words in check.message for check in thrown if words] == [True] * len(thrown)
+    assert bool(list(unfit(verdict.open_checks))) == bool(thrown)

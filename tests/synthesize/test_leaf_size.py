@@ -10,8 +10,9 @@ import pytest
 
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.synthesize.children import fit_children
-from hybrid.synthesize.generators.cart import CartModel, CartOptions, leaf_size
+from hybrid.synthesize.generators.cart import CartModel, CartOptions
 from hybrid.synthesize.generators.cart_sequences import CartSequenceModel
+from hybrid.synthesize.generators.trees import DonorTree
 from hybrid.synthesize.sequences import fit_sequences
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -22,8 +23,8 @@ OPTIONS = SynthesizeOptions(generator="cart")
     ("people", "leaf"), [(1, 10), (350, 10), (500, 10), (1_000, 20), (1_750, 35), (2_500, 50), (10**6, 50)]
 )
 def test_leaves_follow_the_number_of_people_unless_configured(people: int, leaf: int) -> None:
-    assert leaf_size(CartOptions(), people) == leaf
-    assert leaf_size(CartOptions(min_leaf=3), people) == 3
+    assert CartOptions().limits(people)[0].least == leaf
+    assert CartOptions(min_leaf=3).limits(people)[0].least == 3
 
 
 def _table(rows: int, persons: int | None = None) -> Table:
@@ -35,15 +36,10 @@ def _table(rows: int, persons: int | None = None) -> Table:
 
 
 def _smallest(model: object) -> int:
-    """Fewest donors of a leaf, over all trees of rows."""
-    if isinstance(model, CartModel):
-        sizes = [
-            np.diff(step.starts)[step.tree.tree_.children_left < 0] for step in model.steps if step.tree is not None
-        ]  # type: ignore[union-attr]
-    else:
-        assert isinstance(model, CartSequenceModel)
-        sizes = [step.n_donors[step.tree.tree_.children_left < 0] for step in model.steps]
-    return int(min(size.min() for size in sizes))
+    """Fewest donors of a node that rows are drawn from, over all trees of rows."""
+    assert isinstance(model, CartModel | CartSequenceModel)
+    grown = [step for step in model.steps if isinstance(step, DonorTree) and step.tree is not None]
+    return int(min(step.count[step.reach > 0].min() for step in grown))
 
 
 @pytest.mark.parametrize(("rows", "least"), [(400, 10), (1_500, 30)])

@@ -10,7 +10,6 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.generators.cart_sequences import _donors
 from hybrid.synthesize.generators.person_table import person_table
 from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, SequenceGenerator, Sequences
@@ -194,25 +193,6 @@ def test_columns_of_persons_and_of_rows_are_put_together_again() -> None:
     whole = arrangement.whole(drawn)
     assert whole[0].tolist() == [0, 2, 1, 1] and whole[1].tolist() == [5, 7, 6, 8]
     assert np.isnan(whole[2][0]) and whole[2][1:].tolist() == [1, 2, 2]
-
-
-def test_every_leaf_draws_from_enough_persons() -> None:
-    from sklearn.tree import DecisionTreeRegressor
-
-    rng = np.random.default_rng(3)
-    owner = np.repeat(np.arange(60), rng.integers(1, 25, 60))
-    x = owner[:, None] + rng.normal(0, 0.1, (len(owner), 1))
-    tree = DecisionTreeRegressor(min_samples_leaf=10, random_state=0).fit(x, x[:, 0])
-    leaves = tree.apply(x)
-    order = np.argsort(leaves, kind="stable")
-    first, n_donors = _donors(tree.tree_, leaves[order], owner[order], 8)
-    crowded = 0
-    for leaf in np.unique(leaves):
-        donors = order[first[leaf] : first[leaf] + n_donors[leaf]]
-        assert len(np.unique(owner[donors])) >= 8
-        assert set(np.flatnonzero(leaves == leaf)) <= set(donors)
-        crowded += len(np.unique(owner[leaves == leaf])) < 8
-    assert crowded > 0
 
 
 def test_a_generator_of_single_rows_is_refused() -> None:

@@ -32,9 +32,11 @@ def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> No
         "anonymize.recoding",
         "transition.method",
         "synthesize.options.min_leaf",
+        "synthesize.options.alpha",
         "sample.beta",
     }
-    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 10, 160}
+    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 10, 100}
+    assert {one.config.synthesize.options.get("alpha") for one in found} == {None, 0.1}
     assert len({one.config.model_dump_json() for one in found}) == 20
     for one in found:
         if one.values.get("anonymize.recoding") == "local":
@@ -54,4 +56,5 @@ def test_k_is_neither_below_the_policy_nor_large_for_the_table(config: RunConfig
 def test_words(config: RunConfig, policy: Policy) -> None:
     found = [one.words for one in settings(config, policy, 2000, 60, seed=1)]
     assert found[0] == "as configured" and len(set(found)) == len(found)
-    assert any("sample 50%" in words for words in found) and any("leaves 10" in words for words in found)
+    assert any("sample 50%" in words for words in found) and any("leaves 100" in words for words in found)
+    assert any("alpha 0.1" in words for words in found)

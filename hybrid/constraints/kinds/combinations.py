@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations as pairwise
 from typing import Annotated
 
@@ -27,6 +27,12 @@ MOST_LEVELS = 1000
 MOST_RARE, FEW = 0.01, 5
 """Share of records, at most, whose combination fewer than so many people have, so that columns that exclude each other
 are suggested: each of these records would get another combination, and large groups would grow by them."""
+MOST_LOST = 0.01
+"""Share of records at most with a combination of all columns that too few people have, so that constraints which share
+columns are held by one category: these records would get another combination."""
+LEAST_OF_EACH = 200
+"""Records per combination at least, on average, so that constraints that share columns are held by one category: what
+depends on a region is not learned from the few records of each of its towns."""
 MOST_PAIRS = 10
 """Pairs that are suggested for want of frequent combinations, at most."""
 
@@ -34,7 +40,8 @@ MOST_PAIRS = 10
 class Combinations(Constraint):
     """Fixed combinations: only those that enough training persons hold come out.
 
-    A missing value is one of the values that can be combined.
+    A missing value is one of the values that can be combined. The name of a group of rare values (``Other``, ``100**``)
+    goes with any value, and the other columns must keep the rule without it.
     """
 
     learns = "values"
@@ -85,7 +92,8 @@ class Combinations(Constraint):
         """As :meth:`Constraint.breach`."""
         return Problem(
             f"rows of the source have a combination of {listed(self.columns)} that fewer than {least} people have",
-            f"none of these comes out: one that at least {least} people have takes its place, or the row is left out",
+            f"none of these comes out: the group of a rare value or a combination that at least {least} people have "
+            "takes its place, or the row is left out",
         )
 
     def broken(self, table: Table) -> Mask:
@@ -94,11 +102,42 @@ class Combinations(Constraint):
 
     def fit(self, table: Table, least: int) -> Rule:
         """As :meth:`Constraint.fit`."""
+        return self._joint(table, least)
+
+    def _joint(self, table: Table, least: int) -> _Joint:
         values = tuple(_Values.of(table.frame[name]) for name in self.columns)
         codes = _codes(values, self.columns, table)
         distinct, group = np.unique(codes, axis=0, return_inverse=True)
         held = holders(group.reshape(-1), len(distinct), row_holders(table))
-        return _Joint(self, values, distinct[held >= least])
+        parts = [
+            Combinations(combinations=self.columns[:at] + self.columns[at + 1 :]).fit(table, least)
+            for at in range(len(self.columns) if len(self.columns) > 2 else 0)
+        ]
+        return _Joint(self, values, distinct[held >= least], tuple(parts))
+
+    @classmethod
+    def together(cls, constraints: Sequence[Combinations], table: Table, least: int) -> Iterator[Rule]:
+        """Combinations of all columns of constraints that share some.
+
+        Where nearly every record that keeps each of them has a combination of all that enough people have, and there
+        are many records of each.
+        """
+        groups = [(one, one._joint(table, least)) for one in constraints]
+        merging = True
+        while merging:
+            merging = False
+            for (one, first), (other, second) in pairwise(groups, 2):
+                names = tuple(dict.fromkeys((*one.columns, *other.columns)))
+                if len(names) == len(one.columns) + len(other.columns):
+                    continue
+                both = cls(combinations=names)
+                joint = both._joint(table, least)
+                lost = joint.broken(table) & ~(first.broken(table) | second.broken(table))
+                if lost.sum() <= MOST_LOST * len(table) and len(joint.allowed) * LEAST_OF_EACH <= len(table):
+                    left = [group for group in groups if group[0] not in (one, other)]
+                    groups, merging = [*left, (both, joint)], True
+                    break
+        yield from (rule for one, rule in groups if one not in constraints)
 
 
 def _is_countable(column: Column, values: pd.Series) -> bool:
@@ -147,42 +186,71 @@ class _Values:
 class _Joint(Rule):
     """Combinations held by learning them as one category.
 
-    ``allowed`` (n_combinations, n_columns): codes of the combinations that may come out.
+    ``allowed`` (n_combinations, n_columns): codes of the combinations that may come out; ``parts``: of three columns or
+    more, the rule without each; ``groups``: names of groups of each column's rare values.
     """
 
     values: tuple[_Values, ...]
     allowed: Array
+    parts: tuple[Rule, ...] = ()
+    groups: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def replaces(self) -> tuple[str, ...]:
         return self.constraint.columns
 
+    def accepting(self, groups: Mapping[str, Collection[str]]) -> Rule:
+        """As :meth:`Rule.accepting`."""
+        own = {name: groups[name] for name in self.constraint.columns if name in groups}
+        return replace(self, groups=own, parts=tuple(part.accepting(groups) for part in self.parts)) if own else self
+
     def broken(self, table: Table) -> Mask:
         """As :meth:`Constraint.broken`."""
-        return self._at(table) < 0
+        found = self._at(table) < 0
+        for at, (name, known) in enumerate(zip(self.constraint.columns, self.values, strict=True)):
+            names = pd.Index(list(self.groups.get(name, ()))).difference(known.distinct)
+            rows = np.flatnonzero(found & table.frame[name].isin(names).to_numpy())
+            if len(rows):
+                found[rows] = self.parts[at].broken(table.take(rows)) if self.parts else False
+        return found
+
+    def _with_groups(self, table: Table) -> _Joint:
+        """The rule whose combinations are those of the table's groups, too, after its own."""
+        groups = table.take((self._at(table) < 0) & ~self.broken(table))
+        if not len(groups):
+            return self
+        names, own, values = self.constraint.columns, self.allowed.copy(), list[_Values]()
+        for at, (known, name) in enumerate(zip(self.values, names, strict=True)):
+            own[own[:, at] == len(known.distinct), at] = -1
+            new = _Values.of(groups.frame[name]).distinct.difference(known.distinct)
+            values.append(_Values(known.distinct.append(new)))
+            own[own[:, at] < 0, at] = len(values[at].distinct)
+        more = np.unique(_codes(values, names, groups), axis=0)
+        return replace(self, values=tuple(values), allowed=np.concatenate([own, more]))
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - rare ones, too
         """Give records with a rare combination an allowed one.
 
         Of those that agree with the record in most columns, drawn as often as records hold it.
         """
-        at = self._at(table)
-        rows = np.flatnonzero(at < 0)
+        rows = np.flatnonzero(self.broken(table))
         if not len(rows) or not len(self.allowed):
             return table
-        frequency = np.bincount(at[at >= 0], minlength=len(self.allowed)) + 1.0
+        wide, n_own = self._with_groups(table), len(self.allowed)
+        at = wide._at(table)
+        frequency = np.bincount(at[(at >= 0) & (at < n_own)], minlength=n_own) + 1.0
         names, uniform = self.constraint.columns, rng.random(len(rows))
         drawn = np.empty(len(rows), dtype=np.int64)
-        rare, of_row = np.unique(_codes(self.values, names, table.take(rows)), axis=0, return_inverse=True)
+        rare, of_row = np.unique(_codes(wide.values, names, table.take(rows)), axis=0, return_inverse=True)
         for number, combination in enumerate(rare):
-            agreeing = (self.allowed == combination).sum(axis=1)
+            agreeing = (wide.allowed[:n_own] == combination).sum(axis=1)
             ends = np.cumsum(np.where(agreeing == agreeing.max(), frequency, 0.0))
             mine = of_row.reshape(-1) == number
             drawn[mine] = np.searchsorted(ends, uniform[mine] * ends[-1], side="right")
         frame = table.frame.copy()
-        for position, (name, known) in enumerate(zip(names, self.values, strict=True)):
+        for position, (name, known) in enumerate(zip(names, wide.values, strict=True)):
             codes = known.codes(frame[name])
-            codes[rows] = self.allowed[drawn, position]
+            codes[rows] = wide.allowed[drawn, position]
             frame[name] = _column(known, codes, frame[name])
         return Table(frame, table.schema, table.persons)
 
@@ -190,9 +258,13 @@ class _Joint(Rule):
         """True: every combination becomes one category."""
         return len(self.allowed) > 0
 
+    def coarseness(self, table: Table) -> float:  # noqa: ARG002 - known from the training records
+        """Number of combinations: what depends on a coarse column is not learned from many fine categories."""
+        return float(len(self.allowed))
+
     def encode(self, table: Table, original: Table) -> Table:
         first, *others = (name for name in table.schema.names if name in self.replaces)
-        at = self._at(original)
+        at = self._with_groups(original)._at(original)
         states, codes = np.unique(at, return_inverse=True)
         joint = pd.Series(pd.Categorical.from_codes(codes.reshape(-1), categories=[str(state) for state in states]))
         schema = Schema(
@@ -207,9 +279,10 @@ class _Joint(Rule):
     def decode(self, table: Table, like: Table) -> Table:
         first = next(name for name in like.schema.names if name in self.replaces)
         at = table.frame[first].astype(str).astype(np.int64).to_numpy() if len(table) else np.empty(0, np.int64)
+        wide = self._with_groups(like)
         columns = {
-            name: _column(known, self.allowed[at, position], like.frame[name])
-            for position, (name, known) in enumerate(zip(self.constraint.columns, self.values, strict=True))
+            name: _column(known, wide.allowed[at, position], like.frame[name])
+            for position, (name, known) in enumerate(zip(self.constraint.columns, wide.values, strict=True))
         }
         left = {name: table.frame[name] for name in table.schema.names if name != first}
         names = [name for name in like.schema.names if name in columns or name in left]

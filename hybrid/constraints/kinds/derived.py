@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import Problem
 from hybrid.constraints.constraint import LEAST_HELD, NUMBERS, Constraint, Rule, numbers, whole_numbers, with_column
-from hybrid.constraints.expression import Expression, NotAnExpression, Sort, parse
+from hybrid.constraints.expression import Expression, Sort, parse
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from hybrid.table.schema import ColumnFormat
 
@@ -70,16 +70,10 @@ class Derived(Constraint):
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
         """As :meth:`Constraint.problems`."""
-        try:
-            sort = self.expression.sort(schema)
-        except NotAnExpression as error:
-            yield Problem(f"the formula does not fit the columns: {error}", "correct the formula")
-            return
         kind = schema[self.column].kind
-        if kind not in _KINDS[sort]:
-            yield Problem(
-                f"the formula gives a {sort}, and {self.column!r} is {kind}", "correct the formula or the kind"
-            )
+        wanted = [sort for sort, kinds in _KINDS.items() if kind in kinds]
+        hint = "correct the formula or the kind"
+        yield from self.expression.problems(schema, wanted, f"and {self.column!r} is {kind}", hint)
         quasi, sources = Role.QUASI_IDENTIFIER, self.expression.columns
         told = [name for name in sources if schema[name].role is not quasi]
         if schema[self.column].role is quasi and told:

@@ -10,7 +10,7 @@ from pydantic import field_validator
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import Problem
 from hybrid.constraints.constraint import Constraint
-from hybrid.constraints.expression import Expression, NotAnExpression, parse
+from hybrid.constraints.expression import Expression, parse
 from hybrid.table import Schema, Table
 
 
@@ -44,13 +44,8 @@ class Formula(Constraint):
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
         """As :meth:`Constraint.problems`."""
-        try:
-            sort = self.expression.sort(schema)
-        except NotAnExpression as error:
-            yield Problem(f"the formula does not fit the columns: {error}", "correct the formula")
-            return
-        if sort != "truth":
-            yield Problem(f"the formula gives a {sort}, not true or false", "compare it, such as a + b <= 10")
+        hint = "compare it, such as a + b <= 10"
+        yield from self.expression.problems(schema, ["truth"], "not true or false", hint)
 
     def broken(self, table: Table) -> Mask:
         """As :meth:`Constraint.broken`."""

@@ -20,16 +20,18 @@ from hybrid.constraints.constraint import (
     Constraint,
     Rule,
     different_kinds,
+    in_order,
     kept_then_broken,
     numbers,
     whole_numbers,
     with_column,
 )
-from hybrid.constraints.gaps import Gap, fitted_gap
+from hybrid.constraints.gaps import Gap, between, fitted_gap, gap_bounds
 from hybrid.table import Column, Kind, Schema, Table
 
 LEAST_DATED = 20
 """Rows with both dates, so that their order is suggested: people who died are few."""
+SECONDS_OF_A_DAY = 86_400
 IN_ORDER = 1e-3
 """Probability that independent dates are in order in all these rows."""
 
@@ -40,7 +42,8 @@ class Le(Constraint):
     learns = "form"
 
     le: tuple[str, str]
-    """Two columns of numbers, or two of dates or times; where both have a value, the first is at most the second."""
+    """Two columns of numbers, or two of dates or times; where both have a value, the first is at most the second. Any
+    time of a day is at most the date of that day."""
 
     @model_validator(mode="after")
     def _two_columns(self) -> Le:
@@ -55,13 +58,13 @@ class Le(Constraint):
         A few rows may have their dates out of order.
         """
         columns = [column for column in table.schema if column.kind.is_continuous]
-        above = _above([_in_order(table, column) for column in columns])
+        above = _above(table, columns)
         for (at, low), (other, high) in permutations(enumerate(columns), 2):
             allowed = _allowed(low, high)
             if low.kind.is_temporal != high.kind.is_temporal or above[at, other] > allowed:
                 continue
             both = table.frame[[low.name, high.name]].dropna()
-            first, second = both[low.name], both[high.name]
+            first, second = _compared(both[low.name], both[high.name], high)
             few = len(both) < (LEAST_DATED if allowed else LEAST_ROWS)
             if few or (first > second).mean() > allowed or not (first < second).any():
                 continue
@@ -98,7 +101,8 @@ class Le(Constraint):
 
     def broken(self, table: Table) -> Mask:
         """As :meth:`Constraint.broken`."""
-        first, second = (table.frame[name] for name in self.le)
+        low, high = self.le
+        first, second = _compared(table.frame[low], table.frame[high], table.schema[high])
         return np.asarray((first > second).fillna(False), dtype=bool)
 
     def with_equal(self, table: Table, rows: Mask) -> Table:
@@ -113,10 +117,25 @@ class Le(Constraint):
 
     def fit(self, table: Table, least: int) -> Rule:
         """As :meth:`Constraint.fit`."""
-        kinds = [table.schema[name].kind for name in self.le]
-        unlike = len(set(kinds)) > 1 and not all(kind.is_temporal for kind in kinds)
-        found = None if unlike else fitted_gap(self, table, least, lowest=0)
+        found = None if self._is_unlike(table) else fitted_gap(self, table, least, lowest=0)
         return _Order(self) if found is None else _Gap(self, *found)
+
+    @classmethod
+    def together(cls, constraints: Sequence[Le], table: Table, least: int) -> Iterator[Rule]:
+        """Columns that several others are at most, counted from the largest of these in each row."""
+        for high in dict.fromkeys(one.le[1] for one in constraints):
+            orders = tuple(one for one in constraints if one.le[1] == high and not one._is_unlike(table))
+            lows = tuple(one.le[0] for one in orders)
+            if len(lows) > 1:
+                found = between(_largest(table, lows), table.frame[high], table.schema[high])
+                ends = gap_bounds(found, table, least, lowest=0)
+                if ends is not None:
+                    yield _AboveAll(orders[0], *ends, lows)
+
+    def _is_unlike(self, table: Table) -> bool:
+        """True for numbers of different kinds, whose differences are not counted."""
+        kinds = [table.schema[name].kind for name in self.le]
+        return len(set(kinds)) > 1 and not all(kind.is_temporal for kind in kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +158,38 @@ class _Gap(Gap, _Order):
     """Order held by learning the difference in place of the larger column."""
 
 
-def _in_order(table: Table, column: Column) -> Numbers:
-    """Numbers in the order of a column's values."""
-    values = table.frame[column.name]
-    return numbers((values - np.datetime64(0, "us")).dt.total_seconds() if column.kind.is_temporal else values)
+@dataclass(frozen=True, eq=False)
+class _AboveAll(_Gap):
+    """Several orders held by learning the difference from the largest of the columns below.
+
+    Parameters
+    ----------
+    lows : tuple of str
+        These columns.
+    """
+
+    lows: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.lows, self.other)
+
+    def first(self, table: Table) -> pd.Series:
+        return _largest(table, self.lows)
+
+    def broken(self, table: Table) -> Mask:
+        """As :meth:`Constraint.broken`."""
+        return np.asarray(np.logical_or.reduce([Le(le=(low, self.other)).broken(table) for low in self.lows]))
+
+
+def _largest(table: Table, names: Sequence[str]) -> pd.Series:
+    """Largest known value of several columns in each row."""
+    return table.frame[list(names)].max(axis=1)
+
+
+def _compared(first: pd.Series, second: pd.Series, column: Column) -> tuple[pd.Series, pd.Series]:
+    """Values of two columns as they are compared: with those of a column of dates, times count as their day."""
+    return (first.dt.floor("D"), second) if column.kind is Kind.DATE else (first, second)
 
 
 def _least_above(values: pd.Series, column: Column) -> pd.Series:
@@ -151,7 +198,7 @@ def _least_above(values: pd.Series, column: Column) -> pd.Series:
     Missing where it can have none.
     """
     if column.kind.is_temporal:
-        return values.dt.ceil("D") if column.kind is Kind.DATE else values
+        return values.dt.floor("D") if column.kind is Kind.DATE else values
     if column.kind is Kind.INTEGER and not pd.api.types.is_float_dtype(values.dtype):
         return values
     found, decimals = numbers(values), 0 if column.kind is Kind.INTEGER else column.format.decimals
@@ -166,7 +213,10 @@ def _allowed(low: Column, high: Column) -> float:
     return 1 - LEAST_HELD if low.kind.is_temporal and high.kind.is_temporal else 0.0
 
 
-def _above(columns: Sequence[Numbers]) -> Numbers:
+def _above(table: Table, columns: Sequence[Column]) -> Numbers:
     """Share of the rows in which the first of two columns is above the second, shape (n_columns, n_columns)."""
-    values = np.array(columns)
-    return np.array([(one > values).mean(axis=1) for one in values])
+    values = np.array([in_order(table, column) for column in columns]).reshape(len(columns), len(table))
+    timed = np.array([column.kind is Kind.DATETIME for column in columns], dtype=bool)[:, None]
+    days = np.where(timed, np.floor(values / SECONDS_OF_A_DAY) * SECONDS_OF_A_DAY, values)
+    dated = np.array([column.kind is Kind.DATE for column in columns], dtype=bool)[:, None]
+    return np.array([(np.where(dated, day, one) > values).mean(axis=1) for one, day in zip(values, days, strict=True)])

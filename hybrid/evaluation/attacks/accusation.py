@@ -8,6 +8,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import Risk, auc, exact_share_interval, simultaneous
 from hybrid.evaluation.measure import Measure, excesses
+from hybrid.table.persons import person_groups
 
 ACCUSED = (0.01, 0.03)
 """Shares of the people who are accused."""
@@ -48,6 +49,22 @@ def accused(context: Context, train: Array, control: Array) -> Measure:
     value, low, high = found[top]
     n, parts = len(train), excesses({name: (*risk,) for name, risk in found.items()}, len(train))
     return Measure(value, low, high, 0.0, n, details, (value, low, high), len(found), parts)
+
+
+def highest(scores: Array, persons: Array) -> Array:
+    """Highest score of each person, shape (n_persons,).
+
+    Parameters
+    ----------
+    scores : numpy.ndarray, shape (n,)
+        Score of each record.
+    persons : numpy.ndarray, shape (n,), int
+        Person of each record.
+    """
+    groups = person_groups(persons)
+    found = np.full(int(groups.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(found, groups, scores)
+    return found
 
 
 def _accusation(train: Array, control: Array, share: float, confidence: float) -> Risk:

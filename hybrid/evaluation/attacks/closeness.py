@@ -15,7 +15,7 @@ from hybrid.evaluation.engine.intervals import (
     votes_interval,
 )
 from hybrid.evaluation.engine.space import TIE
-from hybrid.evaluation.measure import Measure, excesses
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome, excesses
 from hybrid.evaluation.metric import Metric
 from hybrid.table.persons import person_groups
 
@@ -129,29 +129,32 @@ def _curve(distances: Array) -> list[float]:
     return [float(x) for x in np.quantile(distances[:, 0], QUANTILES)]
 
 
-def knn_share(context: Context) -> Measure:
-    """Share of rows whose fifth neighbour is nearer in train, 0..1.
+def knn_share(context: Context) -> Outcome:
+    """Share of rows whose k-th neighbour is nearer in train, 0..1.
 
-    It is compared with the fifth nearest record in control: memorized neighbourhoods. Train and control are cut to the
-    same size, ties count half; 0.5 is what rows of new people score.
+    It is compared with the k-th nearest record in control: memorized neighbourhoods. k is ``knn_neighbours``, 5 by
+    default. Train and control are cut to the same size, ties count half; 0.5 is what rows of new people score.
     """
-    table, last = context.whole("table"), NEIGHBOURS - 1
+    table, k = context.whole("table"), context.options.knn_neighbours
+    size = len(_pairs(context)[0][0].rows)
+    if size < k:
+        return NotComputable(f"{size} records are compared on each side, fewer than {k} (knn_neighbours)", "too_few")
     shares, errors, ties = [], [], []
     for train, control in _pairs(context):
-        scores = closer(*(context.distances(table, part, NEIGHBOURS)[:, last] for part in (train, control)))
+        scores = closer(*(context.distances(table, part, k)[:, k - 1] for part in (train, control)))
         shares.append(float(scores.mean()))
-        near = [context.neighbours(table, part, NEIGHBOURS) for part in (train, control)]
+        near = [context.neighbours(table, part, k) for part in (train, control)]
         errors.append(vote_error(scores, *near, sizes=(len(train.rows), len(control.rows))))
         ties.append(float((scores == 0.5).mean()))
     value = float(np.mean(shares))
     error = quantile(context.options.confidence) * float(np.mean(errors))
-    details: dict[str, object] = {"ties": float(np.mean(ties)), "parts": len(shares), "neighbour": NEIGHBOURS}
+    details: dict[str, object] = {"ties": float(np.mean(ties)), "parts": len(shares), "neighbour": k}
     bounds = max(value - error, 0.0), min(value + error, 1.0)
     measure = Measure(value, *bounds, 0.5, len(scores), details).above(0.5)
     if context.options.paper:
         alpha, ratio = context.options.dcr_percentile / 100, len(context.table) / len(context.train)
         means = [
-            (_mean(context.distances(table, train, NEIGHBOURS)), _mean(context.distances(train, control, NEIGHBOURS)))
+            (_mean(context.distances(table, train, k)), _mean(context.distances(train, control, k)))
             for train, control in _pairs(context)
         ]
         measure.details["paper"] = {"PS": float(np.mean([_printed(*pair, alpha, ratio) for pair in means]))}
@@ -341,8 +344,8 @@ METRICS = (
         family="privacy",
         direction="lower",
         sentence=(
-            "The share of rows whose fifth nearest record is closer among training records than among people "
-            "never seen; .5 is chance."
+            "The share of rows whose k-th nearest record (5 by default) is closer among training records than among "
+            "people never seen; .5 is chance."
         ),
         low=0,
         high=1,

@@ -18,38 +18,27 @@ from itertools import islice
 from typing import Literal
 
 import numpy as np
-import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
+from hybrid.evaluation.attacks.observed import observer_of_people, rows_of_people
 from hybrid.evaluation.attacks.ordinal import ordered, with_places
 from hybrid.evaluation.attacks.pooled_scores import Interval, auc_of, found_at, pooled_scores
 from hybrid.evaluation.attacks.retraining import options_of, retrained
-from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
-from hybrid.table.persons import person_groups
 
 Targets = Literal["exposed", "random"]
 TARGETS: tuple[Targets, ...] = ("exposed", "random")
 FALSE_ALARMS = (0.01, 0.001)
 """Shares of non-members whom the attacker may take for members (Carlini et al. 2022 print 0.1 %)."""
-NEAR = 0.02
-"""Numbers agree within this share of the range that the pool has."""
-NEAREST = 10
-"""Rows whose distance to a person is observed."""
-MOST_PAIRED = 30
-"""Columns whose pairs are observed; of wider tables as many by chance."""
 LEAST_EXPOSED, RANDOM = 40, 150
 """Fewest people among the most exposed, and random others; both are fewer in a pool that is too small for them."""
 LEAST_PEOPLE, LEAST_TRAININGS = 10, 20
 """Attacked people, and trainings, below which nothing is said."""
-AT_ONCE = 20_000
-"""Pairs of a person and a row that are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +79,7 @@ def chosen_people(context: Context) -> tuple[list[Array], Array, int]:
         Number of the most exposed.
     """
     options, rng = options_of(context), context.random("pool")
-    persons, order, whole = context.train.persons, context.encoded("train").order, context.whole("train")
-    person = np.arange(len(order)) if persons is None else person_groups(persons)
-    unlike = np.full(len(order), -np.inf)
-    unlike[context.asked(whole).rows] = unlike_others(context, whole, options.distance, options.neighbours)
-    by_person = order[np.lexsort((-unlike[order], person[order]))]
-    rows = np.split(by_person, np.flatnonzero(np.diff(person[by_person])) + 1)
-    place = np.argsort(order)
-    rows.sort(key=lambda mine: int(place[mine[0]]))  # By content: numbers of persons follow the order of the file.
+    rows, unlike = rows_of_people(context)
     pool = [rows[at] for at in rng.permutation(len(rows))[: options.pool]]
     ranked = np.argsort([-unlike[mine[0]] for mine in pool], kind="stable")
     count = min(max(round(options.share * len(pool)), LEAST_EXPOSED), len(pool) // 4)
@@ -115,7 +97,7 @@ def _train(plain: Context, context: Context) -> Trainings:
     inside = rng.permuted(np.tile(np.arange(len(pool)) < len(pool) // 2, (options.halves, 1)), axis=1)
     rows = np.concatenate(pool)
     owner = np.repeat(np.arange(len(pool)), [len(mine) for mine in pool])
-    observe = observer(plain, plain.train.take(np.array([pool[at][0] for at in attacked], dtype=np.int64)))
+    observe = observer_of_people(plain, [pool[at] for at in attacked])
 
     def build(i: int) -> Table:
         return context.train.take(rng.permutation(rows[inside[i][owner]]))
@@ -156,79 +138,6 @@ def _attacked(seen: Array, member: Array, exposed: int, pool: int, context: Cont
     return Trainings(member, exposed, pool, scores, auc)
 
 
-def observer(context: Context, people: Table) -> Callable[[Table], Array]:
-    """Observation of a synthetic table about people: shape (n_people, features).
-
-    Shares of rows that agree with a person on each column and on each pair of columns, shares that agree on at least 1,
-    2, ... columns, and Gower's distances of the nearest rows. Numbers agree within :data:`NEAR` of the range; missing
-    agrees with missing and is 1 from any value.
-    """
-    names, rng = context.encoding.names, context.random("queries of a pool")
-    paired = np.sort(rng.permutation(len(names))[:MOST_PAIRED])
-    first, second = np.triu_indices(len(paired))
-    columns = [_Column.of(context.train, people, name) for name in names]
-
-    def observe(table: Table) -> Array:
-        placed = [column.placed(table) for column in columns]
-        size = max(AT_ONCE // max(len(table), 1), 1)
-        parts = [slice(start, start + size) for start in range(0, len(people), size)]
-        return np.concatenate([_observed(placed, part) for part in parts])
-
-    def _observed(placed: list[Array], part: slice) -> Array:
-        apart = np.stack([column.distances(values, part) for column, values in zip(columns, placed, strict=True)], 2)
-        agrees = (apart <= NEAR).astype(np.float32)
-        rows = apart.shape[1]
-        both = np.matmul(agrees[:, :, paired].transpose(0, 2, 1), agrees[:, :, paired])[:, first, second] / rows
-        together = agrees.sum(axis=2)
-        least = np.stack([(together >= least).mean(axis=1) for least in range(1, len(names) + 1)], 1)
-        far = apart.mean(axis=2)
-        near = np.sort(np.partition(far, NEAREST - 1, axis=1)[:, :NEAREST] if rows > NEAREST else far, axis=1)
-        padded = np.pad(near, ((0, 0), (0, max(NEAREST - rows, 0))), mode="edge")
-        return np.hstack([both, least, padded])
-
-    return observe
-
-
-@dataclass(frozen=True)
-class _Column:
-    """Column of the attacked people, to compare rows with."""
-
-    name: str
-    mine: Array
-    """Numbers of the people, or places of their categories."""
-    vocabulary: pd.Index | None = None
-    """Of a categorical column; None for numbers and dates."""
-    range: float = 1.0
-
-    @classmethod
-    def of(cls, pool: Table, people: Table, name: str) -> _Column:
-        if people.schema[name].kind.is_continuous:
-            known = numbers_of(pool.frame[name])
-            span = float(np.ptp(known[~np.isnan(known)])) if not np.isnan(known).all() else 0.0
-            return cls(name, numbers_of(people.frame[name]), None, span or 1.0)
-        vocabulary = by_frequency(people.frame[name])
-        return cls(name, places(people.frame[name], vocabulary), vocabulary)
-
-    def placed(self, table: Table) -> Array:
-        """Numbers of the rows, or places of their categories."""
-        values = table.frame[self.name]
-        return numbers_of(values) if self.vocabulary is None else places(values, self.vocabulary)
-
-    def distances(self, values: Array, part: slice) -> Array:
-        """Distance of every placed row to some of the people.
-
-        Shape (n_people, n_rows), float32, 0..1.
-        """
-        mine = self.mine[part, None]
-        if self.vocabulary is not None:
-            different: Array = (mine != values).astype(np.float32)
-            return different
-        apart = np.minimum(np.abs(mine - values) / self.range, 1.0)
-        distances: Array = np.nan_to_num(apart, nan=1.0).astype(np.float32)
-        distances[np.isnan(mine) & np.isnan(values)] = 0.0
-        return distances
-
-
 def _success(context: Context, targets: Targets) -> Outcome:
     found = trainings_of(context)
     member = found.members(targets)
@@ -260,10 +169,13 @@ def membership_trained(context: Context) -> Outcome:
 
     Carlini et al. 2022 and Meeus et al. 2023. Up to ``retrain.halves`` trainings repeat the whole process, each on a
     random half of ``retrain.pool`` training people; attacked are the ``retrain.share`` of them least like others, at
-    least 40 (or a quarter of a small pool). One ridge regression learns from what is observed about all of them
-    (:func:`observer`, :func:`~.pooled_scores.pooled_scores`), and is tried on trainings that it has not seen. It is
-    about tables of half the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and
-    that of random people none of ``retrain.random_limits``; intervals are corrected for looking several times.
+    least 40 (or a quarter of a small pool). One ridge
+    regression learns from what is observed about all of them (:func:`~.observed.observer_of_people`,
+    :func:`~.pooled_scores.pooled_scores`), and is tried on trainings that it has not seen. It is about tables of half
+    the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and that of random
+    people none of ``retrain.random_limits``; intervals are corrected for looking several times.
+    Of linked tables all are made again, and people are attacked with their rows in all of them
+    (:class:`~hybrid.evaluation.linked_people.LinkedPeople`).
     ``details.detected`` has the share of members found at 1 % and 0.1 % false alarms, which chance finds in the same
     shares; ``details.noticeable`` is about the least AUC that so many trials tell from chance. A value near 0.5 is no
     proof: a person may be worse off than the mean of all, and a stronger attack may exist.

@@ -7,13 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.accusation import accused
+from hybrid.evaluation.attacks.accusation import accused, highest
 from hybrid.evaluation.attacks.membership import Fold, folds
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.measure import Outcome
 from hybrid.evaluation.metric import Metric
-from hybrid.table.persons import person_groups
 
 PARTS = 20
 """Parts of about as many reference records each, in which numbers and dates agree."""
@@ -120,15 +119,7 @@ def scores(context: Context) -> tuple[Array, Array]:
             rows[side].append(part.rows)
     train, control = (np.concatenate(side) for side in found)
     persons = context.clusters(*(np.concatenate(side) for side in rows))
-    return (train, control) if persons is None else (_highest(train, persons[0]), _highest(control, persons[1]))
-
-
-def _highest(values: Array, persons: Array) -> Array:
-    """Highest value of each person."""
-    groups = person_groups(persons)
-    found = np.full(int(groups.max(initial=-1)) + 1, -np.inf)
-    np.maximum.at(found, groups, values)
-    return found
+    return (train, control) if persons is None else (highest(train, persons[0]), highest(control, persons[1]))
 
 
 def shared_cells(context: Context) -> Outcome:

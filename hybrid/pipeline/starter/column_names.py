@@ -41,8 +41,8 @@ class Vocabulary:
         weights, traits that a person keeps, traits of persons, and codes.
     known_outside_alone, targets_alone : frozenset of tuple of str
         Whole names of quasi-identifiers, and of prediction targets.
-    opinions, deaths : frozenset of tuple of str
-        Phrases for what people think or are marked with, and for dates of death.
+    opinions, deaths, places : frozenset of tuple of str
+        Phrases for what people think or are marked with, for dates of death, and for places.
     """
 
     fillers: frozenset[str]
@@ -66,6 +66,7 @@ class Vocabulary:
     opinions: frozenset[Phrase]
     deaths: frozenset[Phrase]
     lasting: frozenset[Phrase]
+    places: frozenset[Phrase]
     personal: frozenset[Phrase]
     code_words: frozenset[Phrase]
     first_names: frozenset[str]
@@ -128,7 +129,7 @@ def vocabulary() -> Vocabulary:
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
     phrased = (
         *("ages", "known_outside", "known_outside_alone", "secrets", "targets", "targets_alone", "sampling_weights"),
-        *("opinions", "deaths", "lasting", "personal", "code_words"),
+        *("opinions", "deaths", "lasting", "places", "personal", "code_words"),
     )
     parsed: dict[str, Any] = {key: frozenset(words) for key, words in content.items() if isinstance(words, list)}
     parsed |= {key: _phrases(content[key]) for key in phrased}

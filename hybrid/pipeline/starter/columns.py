@@ -59,7 +59,7 @@ def named_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
     return [
         guessed.column.name
         for guessed in columns
-        if (guessed.role.role is not Role.IDENTIFIER or guessed.role.is_event)
+        if guessed.role.role not in (Role.IDENTIFIER, Role.EXCLUDED)
         and guessed.column.kind is table.schema[guessed.column.name].kind
     ]
 

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.constraints.constraint import listed
 from hybrid.constraints.discover import Suggestion
 from hybrid.constraints.kinds.combinations import Combinations
 from hybrid.pipeline.starter.columns import GuessedColumn
@@ -74,12 +75,18 @@ def publish_lines() -> Iterator[str]:
 
 
 def constraint_lines(suggestions: Sequence[Suggestion]) -> Iterator[str]:
-    """The section ``constraints``, commented out."""
-    if suggestions:
+    """The section ``constraints``: what is sure, and the rest commented out."""
+    sure, asked = ([one for one in suggestions if one.sure is wanted] for wanted in (True, False))
+    if sure:
+        yield "constraints:"
+        yield "  # review: places that lie in one another; a released row has a town of its own state, and so on"
+        yield from (f"  - {one.constraint.text}{_remark(one)}" for one in sure)
+    if asked:
         yield "# review: no row of the file breaks these, or as few as said. Remove the # of those that every released"
         yield "# row must keep, once their columns have a role:"
-        yield "# constraints:"
-        yield from (f"#   - {one.constraint.text}{_remark(one)}" for one in suggestions)
+        if not sure:
+            yield "# constraints:"
+        yield from (f"#   - {one.constraint.text}{_remark(one)}" for one in asked)
 
 
 def _remark(suggestion: Suggestion) -> str:
@@ -93,10 +100,14 @@ def _remark(suggestion: Suggestion) -> str:
 
 def constraints_note(suggestions: Sequence[Suggestion]) -> Iterator[str]:
     """Note on the suggested constraints, where there are any."""
-    nearly = sum(one.broken > 0 for one in suggestions)
-    if suggestions:
+    sure, asked = ([one for one in suggestions if one.sure is wanted] for wanted in (True, False))
+    for one in sure:
+        names = listed(one.constraint.columns)
+        yield f"{names} lie in one another: declared under constraints, so that they stay together"
+    nearly = sum(one.broken > 0 for one in asked)
+    if asked:
         in_all = "in all rows" if not nearly else f"in all rows, or in nearly all ({nearly} of them)"
-        yield f"{len(suggestions)} constraints between columns hold {in_all}: decide which must be kept"
+        yield f"{len(asked)} constraints between columns hold {in_all}: decide which must be kept"
 
 
 def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:
@@ -126,8 +137,6 @@ def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) 
             what["format"] = column.format.date_format
         if column.name in hierarchies:
             what["hierarchy"] = hierarchies[column.name]
-        if guessed.role.target:
-            what["target"] = True
         yield f"# review: {guessed.role.reason}"
         yield f"{scalar(column.name)}: {scalar(what)}"
 

@@ -10,6 +10,7 @@ from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.columns import guess_columns, named_as_read
 from hybrid.pipeline.starter.config_text import constraints_note
 from hybrid.pipeline.starter.evidence import repeats
+from hybrid.pipeline.starter.nested_places import with_places
 from hybrid.pipeline.starter.person_numbers import people_again
 from hybrid.pipeline.starter.questions import AskedTable, questions
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
@@ -129,7 +130,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
             if len(texts) and ambiguous_dates(list(texts), column.format.date_format):
                 notes.append(f"{column.name}: day and month could be swapped; its format is a guess")
     named = named_as_read(table, columns)
-    constraints = discover(people.only(named))
+    constraints = with_places(table, columns, discover(people.only(named)))
     if len(named) > MOST_COLUMNS:
         notes.append(f"no constraints between columns were looked for: more than {MOST_COLUMNS} columns")
     notes += constraints_note(constraints)

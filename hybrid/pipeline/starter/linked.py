@@ -13,6 +13,7 @@ from hybrid.pipeline.starter.across import across, implied_orders, person_rows
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, named_as_read, order_column
 from hybrid.pipeline.starter.config_text import constraints_note
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
+from hybrid.pipeline.starter.nested_places import with_places
 from hybrid.pipeline.starter.places import FoundTable, Place
 from hybrid.pipeline.starter.questions import AskedTable, questions
 from hybrid.pipeline.starter.references import Reference, find_key, find_references
@@ -268,4 +269,4 @@ def _with_persons(
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
     """Constraints between the columns that are learned as they are read."""
-    return tuple(discover(table.only(named_as_read(table, columns))))
+    return tuple(with_places(table, columns, discover(table.only(named_as_read(table, columns)))))

@@ -84,17 +84,16 @@ def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
     def named(found: Callable[[AskedTable], Sequence[str]]) -> str:
         return ", ".join(f"{one.prefix}{column}" for one in tables for column in found(one))
 
-    if targets := named(lambda one: targets_of(one.columns)):
-        yield f"what will users predict? {targets} is a guess by its name (target: true)"
-    else:
-        possible = named(lambda one: possible_targets(one.table, one.columns, one.file))
-        perhaps = f", perhaps {' or '.join(possible.split(', '))}" if possible else ""
-        yield (
-            f"what will users predict? no column is marked{perhaps}: write target: true beside it; without one no "
-            "metric shows whether models learn the same from the release"
-        )
+    possible = named(lambda one: targets_of(one.columns)) or named(
+        lambda one: possible_targets(one.table, one.columns, one.file)
+    )
+    perhaps = f"perhaps {' or '.join(possible.split(', '))}" if possible else "no column looks like it"
+    yield (
+        f"what will users predict? {perhaps}: write target: true beside it; without one no metric shows whether models "
+        "learn the same from the release"
+    )
     if secrets := named(lambda one: secrets_of(one.table, one.columns)):
-        yield f"what do attackers want to learn? {secrets} is a guess (role sensitive, evaluate.secrets)"
+        yield f"what do attackers want to learn? perhaps {secrets}, sensitive by name: choose under evaluate.secrets"
     else:
         yield "what do attackers want to learn? no column looks sensitive: give that role to those"
     if dates := named(lambda one: [column.column.name for column in one.columns if column.role.is_event]):

@@ -5,18 +5,21 @@ A role is what a column is to an attacker.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
+from hybrid.constraints.kinds.equal import Equal
+from hybrid.pipeline.starter.column_names import has_phrase, identity_of, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
 from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers
 from hybrid.pipeline.starter.value_patterns import DATE_LIKE, holds_births
-from hybrid.table import Column, Kind, Role, Table
-from hybrid.table.checks import giveaways, no_secrets, rising_together, unique_share
+from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table.checks import giveaways, never_repeats, no_secrets, rising_together, unique_share
 from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
 
@@ -66,15 +69,21 @@ class GuessedRole:
         return self.role is Role.UNDECIDED and self.reason.endswith(EVENT)
 
 
+_ROW_NAMES = r"(?i)\A(row[ ._]?(names?|numbers?|nr|num|id|index)|x|index|unnamed: ?0|)\Z"
+"""Names under which programs write the names or numbers of rows."""
+
+
 def guess_roles(table: Table) -> dict[str, GuessedRole]:
     """Guess the role of every column.
 
     Identifiers by name (however often values repeat), by the form of values and by uniqueness; texts and numbers of
     which neither is certain are undecided; sensitive columns, quasi-identifiers and targets by name, and columns that
-    give a quasi-identifier away. A secret that a quasi-identifier gives away is a quasi-identifier, too.
+    give a quasi-identifier away. A secret that a quasi-identifier gives away is a quasi-identifier, too. Names and
+    numbers of rows are excluded; copies of another column are undecided.
     """
     roles = {column.name: _guess(column, table.frame[column.name]) for column in table.schema}
     roles |= _numbers_of_persons(table, roles)
+    roles |= _copies(table, roles)
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     others = [name for name, guessed in roles.items() if guessed.role is Role.INSENSITIVE and not guessed.target]
     for teller, told in giveaways(table, known, others):
@@ -142,6 +151,8 @@ def person_key(table: Table, roles: dict[str, GuessedRole]) -> str | None:
 def _guess(column: Column, values: pd.Series) -> GuessedRole:
     distinct = int(values.nunique())
     count = f"{distinct:,} different values"
+    if _names_rows(column, values):
+        return GuessedRole(Role.EXCLUDED, False, f"{count}; names or numbers of the rows, which nobody needs")
     evidence = evidence_of(column, values)
     unsure = column.kind is Kind.CATEGORICAL and (evidence is None or evidence.partial or not evidence.strong)
     if unsure and distinct > MOST_CLASSES and _matching(column, values, DATE_LIKE) >= _MOSTLY:
@@ -176,6 +187,35 @@ def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | Non
     return GuessedRole(Role.UNDECIDED, False, f"{count}; {EVENT}")
 
 
+def _names_rows(column: Column, values: pd.Series) -> bool:
+    """True for names of rows, and for whole numbers that count the rows from 0 or 1."""
+    if not never_repeats(column, values) or values.isna().any():
+        return False
+    if column.kind is not Kind.INTEGER:
+        return re.match(_ROW_NAMES, column.name) is not None
+    unnamed = identity_of(column.name) is None or re.match(_ROW_NAMES, column.name) is not None
+    counted = values.to_numpy(dtype=np.int64) - np.arange(len(values))
+    return unnamed and counted[0] in (0, 1) and bool((counted == counted[0]).all())
+
+
+def _copies(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
+    """Columns with the same value as an earlier one in every row: a person has to say what they are for."""
+    learned = [column for column in table.schema if roles[column.name].role.enters_runs]
+    rows = Table(table.frame[[column.name for column in learned]], Schema(tuple(learned)), table.persons)
+    pairs = (one.columns for one in Equal.candidates(rows, np.random.default_rng(0)) if one.holds(rows))
+    return {
+        name: GuessedRole(
+            Role.UNDECIDED,
+            False,
+            f"a copy of {first}, equal in every row: excluded, or the role of {first} and the constraint "
+            f"equal: [{first}, {name}]?",
+        )
+        for first, *others in pairs
+        for name in others
+        if roles[name].role is not Role.IDENTIFIER
+    }
+
+
 def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
     """Identifiers found by the traits of persons."""
     asked = [name for name, guessed in roles.items() if guessed.role is not Role.IDENTIFIER and not guessed.target]
@@ -197,7 +237,7 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     if has_phrase(words, known.opinions):
         return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion or a mark, which few others know")
     if (has_phrase(words, known.targets) or tuple(words) in known.targets_alone) and distinct <= MOST_CLASSES:
-        return GuessedRole(Role.INSENSITIVE, True, f"{count}, looks like what a model would predict")
+        return GuessedRole(Role.INSENSITIVE, True, f"{count}; do users predict it? then target: true")
     if column.kind in (Kind.INTEGER, Kind.DECIMAL) and has_phrase(words, known.sampling_weights):
         return GuessedRole(Role.INSENSITIVE, False, f"{count}; is it a sampling weight? then its role is weight")
     counts = column.kind is Kind.INTEGER and words[0] in known.counting

@@ -147,12 +147,12 @@ class GuessedConfig:
         few = len(self.table) <= COMPARED_ROWS
         if not few:
             yield "# Only comparisons need a measured original and a second model: half of the time of a large table."
-        chosen: dict[str, list[str] | bool] = {key: names for key, names in named.items() if names}
-        chosen |= {} if few else {"original": False, "baseline": False}
         for question in questions([AskedTable(self.table, self.columns, self.data)]):
             yield f"# review: {question}"
-        if chosen:
-            yield f"evaluate: {scalar(chosen)}"
+        if not few:
+            yield "evaluate: {original: false, baseline: false}"
+        if perhaps := {key: names for key, names in named.items() if names}:
+            yield f"# evaluate: {scalar(perhaps)}   # once you have decided" if few else f"#   {scalar(perhaps)}"
 
     def _data_lines(self, folder: Path) -> Iterator[str]:
         options = self.options

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hybrid.publication.criteria import QUESTIONS, criterion_of
+from hybrid.publication.rules.metric import THROWN_OUT
 from hybrid.publication.verdict import Check
 
 UNFIT = {
@@ -17,9 +18,10 @@ UNFIT = {
     "discriminator": "Do not take single rows for realistic: a program tells them from real ones.",
     "constraint_violations": "Do not rely on rules between columns, such as a total that is the sum of its parts.",
     "weighted_margins": "Do not apply the sampling weights to estimate shares of the population.",
+    THROWN_OUT: "Do not rely on shares of groups: many rows were thrown out to keep constraints between columns.",
     "orphans": "Do not join the tables by their keys: some keys lead to no row.",
 }
-"""By the metric of a rule that is not met or could not be judged."""
+"""By the metric of a rule that is not met or could not be judged, or else by the rule's name."""
 
 
 def unfit(checks: Iterable[Check]) -> Iterator[str]:
@@ -31,7 +33,7 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
         The rules that are not met or could not be judged.
     """
     open_ = list(checks)
-    yield from dict.fromkeys(UNFIT[check.metric] for check in open_ if check.metric in UNFIT)
+    yield from dict.fromkeys(UNFIT[about] for check in open_ if (about := check.metric or check.rule) in UNFIT)
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
     for question in (QUESTIONS[criterion] for criterion in asked if criterion is not None):
         yield (

@@ -15,10 +15,14 @@ from hybrid.evaluation.registry import RENAMED
 from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
-from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing
+from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
 from hybrid.publication.verdict import Check
 
 _NO_TRUST = "measure a table like this one in a laboratory (hybrid lab) and name its league, or judge by another metric"
+THROWN_OUT = "rows thrown out"
+"""Name of the check of rows that were thrown out to keep constraints."""
+MOST_THROWN = 0.05
+"""Share of the draws, or of the records, up to which throwing rows out needs no word: what is left hardly moves."""
 if TYPE_CHECKING:
     Compare = str
 else:
@@ -99,6 +103,8 @@ class MetricRules(RuleKind[MetricRule]):
                 check = replace(check, message=" ".join([check.message, *_broken(metric)]))
             check = _with_trust(check, rule, metric.column, facts.league)
             yield _about_release(check, rule, metric.column, metric.table)
+            if rule.stage == "synthetic":
+                yield from _thrown_out(metric)
 
     def private_hint(self, rule: MetricRule) -> str:
         """More noise for rules about people, less for the others."""
@@ -135,6 +141,26 @@ def _broken(metric: MetricResult) -> Iterator[str]:
     broken = [f"{rule} (rows that break it: {count:,})" for rule, count in rows.items() if count]
     if broken:
         yield f"Not kept: {'; '.join(broken)}."
+
+
+def _thrown_out(metric: MetricResult) -> Iterator[Check]:
+    """Review of a table without many of the rows that were drawn or learned, since these break constraints."""
+    details = {} if isinstance(metric.outcome, NotComputable) else metric.outcome.details
+    gone = {
+        "rows that the generator drew were thrown out": details.get("draws_thrown_out", 0.0),
+        "records of the source were left out": details.get("records_left_out", 0.0),
+    }
+    found = [f"{text_of(round(100 * share))} % of the {what}" for what, share in gone.items() if share > MOST_THROWN]
+    if found:
+        where = f"About {metric.table}: " if metric.table else ""
+        yield Check(
+            THROWN_OUT,
+            "review",
+            f"{where}{' and '.join(found)}, since they break constraints and no other values fit them. "
+            "What these rows had in common is now too rare",
+            "loosen or remove a constraint that few rows keep: `hybrid check` lists them",
+            table=metric.table,
+        )
 
 
 def _with_trust(check: Check, rule: MetricRule, column: str | None, league: TrustLeague | None) -> Check:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import joblib
 import numpy as np
@@ -23,7 +23,6 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
 from hybrid.synthesize.generators.regressions import (
     LinearStep,
     LogisticStep,
@@ -31,16 +30,12 @@ from hybrid.synthesize.generators.regressions import (
     fit_regression,
     refuse_methods,
 )
+from hybrid.synthesize.generators.smoother import Smoother
+from hybrid.synthesize.generators.trees import DonorTree, Limits, grow, person_weights
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel, Sequences
-from hybrid.table.persons import person_groups
 
-K = TypeVar("K")
-LEAST_LEAF, LARGEST_LEAF, SHARE = 10, 50, 50
-"""Smallest and largest leaf where none is configured; between them a leaf holds one of so many people."""
-MOST_CLASSES = 30
-"""Targets with more states are predicted through a projection of their indicators instead of one by one."""
-N_PROJECTED = 16
-"""Dimensions of that projection."""
+FEWEST, MOST, SHARE = 10, 50, 50
+"""People who count as enough where nothing is configured: one of so many, within these ends."""
 _FILE = "cart.joblib"
 _SECONDS_PER_WORK = 1.6e-8
 """Per record, column, column before it and halving of the records: Adult."""
@@ -52,12 +47,16 @@ class CartOptions(Options):
     min_leaf: int | None = Field(default=None, ge=1)
     """Training records that every leaf holds at least, or persons with `data.person`; larger: smoother, fewer copies,
     less detail. null: a fiftieth of the training records or persons, but 10 at least and 50 at most."""
+    alpha: float = Field(default=1.0, gt=0, le=1)
+    """Below 1, a split of a tree counts for nothing if chance alone would make one as good with a larger probability,
+    counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
+    many weak splits carry are lost. 1: every split counts, as in synthpop."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
-    smoothing: int = Field(default=5, ge=0)
-    """A number, date or amount that at most this many training records have, or persons with `data.person`, is not
-    copied: it is replaced by a point between its neighbours, up to this many distinct values away. 0: copies are kept,
-    as in synthpop."""
+    smoothing: int | None = Field(default=None, ge=0)
+    """A number, date or amount that fewer training records than this have, or persons with `data.person`, is not
+    copied: it is drawn evenly from an interval of the distribution that holds so many of them. null: as for
+    `min_leaf`. 0: copies are kept, as in synthpop."""
     visit_order: tuple[str, ...] = ()
     """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
     given them; then the rest in the table's order."""
@@ -66,14 +65,20 @@ class CartOptions(Options):
     dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
     no interactions. Not for persons with several rows."""
 
+    def limits(self, people: int) -> tuple[Limits, int]:
+        """Limits of the trees of so many training people, and the people who must have a number that is copied."""
+        least = enough_people(people) if self.min_leaf is None else self.min_leaf
+        return (
+            Limits(least, self.alpha, self.max_depth),
+            enough_people(people) if self.smoothing is None else self.smoothing,
+        )
 
-def leaf_size(options: CartOptions, people: int) -> int:
-    """Least number of people in a leaf.
+
+def enough_people(people: int) -> int:
+    """People of a leaf, and of a number that is copied, where none are configured.
 
     Parameters
     ----------
-    options : CartOptions
-        A configured ``min_leaf`` holds.
     people : int
         Training people: persons, or records where each is another person.
 
@@ -83,8 +88,7 @@ def leaf_size(options: CartOptions, people: int) -> int:
         A fiftieth of the people, but 10 at least and 50 at most: of 350 people leaves of 50 would hold every seventh,
         and few relations between columns would be left.
     """
-    least = min(max(people // SHARE, LEAST_LEAF), LARGEST_LEAF)
-    return least if options.min_leaf is None else options.min_leaf
+    return min(max(people // SHARE, FEWEST), MOST)
 
 
 def n_people(persons: Array | None, n_records: int) -> int:
@@ -96,55 +100,10 @@ def n_people(persons: Array | None, n_records: int) -> int:
 
 
 @dataclass(frozen=True)
-class _Step:
-    """Tree of one column with the training values in its leaves.
-
-    ``donors`` (n,): training values ordered by leaf; ``starts`` (n_nodes + 1,): where each node's begin.
-    """
-
-    target: int
-    tree: Any
-    predictors: Mapping[int, Ranks | Scores]
-    donors: Array
-    starts: Array
-
-    def draw(self, drawn: Mapping[int, Array], n_rows: int, rng: np.random.Generator) -> Array:
-        if self.tree is None:
-            return rng.choice(self.donors, size=n_rows)
-        leaves = self.tree.apply(matrix_of(self.predictors, drawn))
-        begin, count = self.starts[leaves], np.diff(self.starts)[leaves]
-        picked: Array = self.donors[begin + (rng.random(n_rows) * count).astype(np.int64)]
-        return picked
-
-
-@dataclass(frozen=True)
-class Smoother:
-    """Replaces rare values by points between their neighbours.
-
-    ``distinct`` (m,) sorted, ``rare`` (m,) bool.
-    """
-
-    distinct: Array
-    rare: Array
-    reach: int
-
-    def apply(self, values: Array, rng: np.random.Generator) -> Array:
-        """Values of shape (n,) with the rare ones replaced; NaN stays NaN."""
-        at = np.searchsorted(self.distinct, values)
-        last = len(self.distinct) - 1
-        spread = np.isfinite(values) & self.rare[np.minimum(at, last)]
-        position = at[spread] + rng.uniform(-self.reach, self.reach, size=int(spread.sum()))
-        position = last - np.abs(last - np.abs(position) % (2 * last)) if last else position * 0
-        smoothed = values.copy()
-        smoothed[spread] = np.interp(position, np.arange(last + 1), self.distinct)
-        return smoothed
-
-
-@dataclass(frozen=True)
 class CartModel:
     """Trees with their donors, and regressions. Private: donors are training values."""
 
-    steps: tuple[_Step | LinearStep | LogisticStep, ...]
+    steps: tuple[DonorTree[int] | LinearStep | LogisticStep, ...]
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_rows: int, seed: int, given: Sequence[Array] = ()) -> list[Array]:
@@ -199,23 +158,25 @@ class Cart:
     ) -> CartModel:
         """Grow one tree, or fit one regression, per column; see :class:`CartOptions`."""
         refuse_methods(data.features, options.methods)
-        least = leaf_size(options, n_people(data.persons, len(data)))
+        limits, holders = options.limits(n_people(data.persons, len(data)))
         order = drawing_order(data.features, options.visit_order)
         rng = rng_for(seed, "cart fit")
         weights = person_weights(data.persons)
-        steps: list[_Step | LinearStep | LogisticStep] = []
+        steps: list[DonorTree[int] | LinearStep | LogisticStep] = []
         for position, target in enumerate(order):
             before, method = order[:position], options.methods.get(data.features[target].name, "tree")
-            steps.append(
-                _grow(data, target, before, options, least, rng, weights)
-                if method == "tree"
-                else fit_regression(data, target, before, method, least, weights)
-            )
+            if method == "tree":
+                known = {at: data.columns[at] for at in before}
+                features = {at: data.features[at] for at in before}
+                column = (target, data.features[target], data.columns[target])
+                steps.append(grow(column, known, features, data.persons, limits, rng))
+            else:
+                steps.append(fit_regression(data, target, before, method, limits.least, weights))
             progress("fit cart", position + 1, len(order))
         smoothers = {
-            at: smoother_of(data.columns[at], options.smoothing, data.persons)
+            at: Smoother.of(data.columns[at], holders, data.persons)
             for at, feature in enumerate(data.features)
-            if options.smoothing and not feature.is_discrete and options.methods.get(feature.name) != "linear"
+            if holders and not feature.is_discrete and options.methods.get(feature.name) != "linear"
         }
         return CartModel(tuple(steps), smoothers)
 
@@ -265,115 +226,3 @@ def drawing_order(features: Sequence[Feature], first: tuple[str, ...]) -> list[i
         )
     targets = [at for at, feature in enumerate(features) if feature.target]
     return list(dict.fromkeys([names.index(name) for name in first] + targets + list(range(len(names)))))
-
-
-def person_weights(persons: Array | None) -> Array | None:
-    """Weight of each record, 1 / (records of its person); shape (n,).
-
-    Records without a key weigh nothing: they may be of any person. None where each record is another person.
-    """
-    if persons is None:
-        return None
-    groups = person_groups(persons)
-    weights: Array = np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
-    return weights
-
-
-def _grow(
-    data: Encoded,
-    target: int,
-    before: list[int],
-    options: CartOptions,
-    least: int,
-    rng: np.random.Generator,
-    weights: Array | None,
-) -> _Step:
-    values = data.columns[target]
-    if not before or (weights is not None and weights.sum() < 2 * least):
-        return _Step(target, None, {}, values, np.empty(0, dtype=np.int64))
-    outcome = outcome_of(values, data.features[target], rng)
-    known, features = {at: data.columns[at] for at in before}, {at: data.features[at] for at in before}
-    predictors = fit_predictors(known, features, outcome, least, weights)
-    matrix = matrix_of(predictors, known)
-    tree = new_tree(outcome, options.max_depth, least, int(rng.integers(2**31)), weights)
-    tree.fit(matrix, outcome, sample_weight=weights)
-    leaves = tree.apply(matrix)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(leaves, minlength=tree.tree_.node_count))])
-    return _Step(target, tree, predictors, values[np.argsort(leaves, kind="stable")], starts)
-
-
-def outcome_of(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
-    """Target of the tree: classes (n,) or numbers (n, d).
-
-    It reduces the variance of numbers.
-
-    Numbers become normalized ranks, so that long tails do not decide every split, and a flag if some are
-    missing. Many classes, or classes with fewer than two records on average, become a random projection of their
-    indicators: the sum of the projections' variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
-    """
-    if feature.is_discrete:
-        if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
-            return values
-        projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
-        projected: Array = projection[values]
-        return projected
-    missing = np.isnan(values)
-    ranks = np.zeros(len(values))
-    _, inverse, counts = np.unique(values[~missing], return_inverse=True, return_counts=True)
-    middles = np.cumsum(counts) - (counts + 1) / 2
-    ranks[~missing] = middles[inverse]
-    ranks = (ranks - middles[inverse].mean()) / max(ranks[~missing].std(), 1e-12)
-    ranks[missing] = 0
-    return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
-
-
-def new_tree(outcome: Array, max_depth: int | None, least: int, seed: int, weights: Array | None) -> Any:
-    """Tree that is not grown yet.
-
-    A leaf whose records weigh ``least`` in persons holds as many persons at least, since none weighs more than 1.
-    """
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-
-    limits = {"max_depth": max_depth, "random_state": seed}
-    if weights is None:
-        limits["min_samples_leaf"] = least
-    else:
-        limits["min_weight_fraction_leaf"] = least / weights.sum()
-    if outcome.ndim == 1:
-        return DecisionTreeClassifier(criterion="entropy", **limits)
-    return DecisionTreeRegressor(**limits)
-
-
-def fit_predictors(
-    known: Mapping[K, Array], features: Mapping[K, Feature], outcome: Array, min_count: int, weights: Array | None
-) -> dict[K, Ranks | Scores]:
-    """Predictors of an outcome from columns, by the columns' keys.
-
-    Arguments as for :func:`hybrid.synthesize.generators.predictors.fit_scores`; ``outcome`` as :func:`outcome_of`.
-    """
-    numbers = level_map(outcome)
-    return {
-        key: fit_scores(column, features[key], numbers, min_count, weights)
-        if features[key].is_discrete
-        else Ranks(np.unique(column[~np.isnan(column)]))
-        for key, column in known.items()
-    }
-
-
-def matrix_of(predictors: Mapping[K, Ranks | Scores], known: Mapping[K, Array]) -> Array:
-    """Columns as a tree reads them; shape (n, n_predictors)."""
-    return np.column_stack([coder.encode(known[key]) for key, coder in predictors.items()])
-
-
-def smoother_of(values: Array, reach: int, persons: Array | None) -> Smoother:
-    """Smoother of the values that few records have, or few persons.
-
-    Records without a key are of one person together.
-    """
-    present = ~np.isnan(values)
-    distinct, codes = np.unique(values[present], return_inverse=True)
-    if not len(distinct):
-        return Smoother(np.zeros(1), np.zeros(1, dtype=bool), reach)
-    if persons is not None:
-        codes = np.unique(np.stack([codes, np.maximum(persons[present], -1)]), axis=1)[0]
-    return Smoother(distinct, np.bincount(codes, minlength=len(distinct)) <= reach, reach)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
@@ -22,47 +21,18 @@ from hybrid.synthesize.generators.cart import (
     Cart,
     CartModel,
     CartOptions,
-    Smoother,
     drawing_order,
-    fit_predictors,
-    leaf_size,
-    matrix_of,
     n_people,
-    new_tree,
-    outcome_of,
-    person_weights,
-    smoother_of,
 )
 from hybrid.synthesize.generators.person_rows import ROW, TIME, Known, RowPlan, TrainingRows, training_rows
 from hybrid.synthesize.generators.person_table import PersonTable, person_table
-from hybrid.synthesize.generators.predictors import Ranks, Scores
+from hybrid.synthesize.generators.smoother import Smoother
+from hybrid.synthesize.generators.trees import DonorTree, Limits, grow
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
 
 MOST_TRIES = 10
 """Draws, at most, of a value that must differ from that of the row before."""
 FILE = "sequences.joblib"
-
-
-@dataclass(frozen=True)
-class _Step:
-    """Tree of one column of a row with its donors.
-
-    ``donors`` (n,): training values ordered by leaf; ``first``, ``n_donors`` (n_nodes,): those that a leaf draws from.
-    """
-
-    target: int
-    tree: Any
-    predictors: Mapping[str, Ranks | Scores]
-    donors: Array
-    first: Array
-    n_donors: Array
-
-    def draw(self, known: Known, rng: np.random.Generator) -> Array:
-        """One value per row, of a training row in the same leaf."""
-        leaves = self.tree.apply(matrix_of(self.predictors, known))
-        place = self.first[leaves] + (rng.random(len(leaves)) * self.n_donors[leaves]).astype(np.int64)
-        drawn: Array = self.donors[place]
-        return drawn
 
 
 @dataclass(frozen=True)
@@ -88,8 +58,8 @@ class CartSequenceModel:
     people: CartModel
     ends: CartModel | None
     plan: RowPlan
-    steps: tuple[_Step, ...]
-    repeats: Mapping[int, _Step]
+    steps: tuple[DonorTree[str], ...]
+    repeats: Mapping[int, DonorTree[str]]
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
@@ -122,28 +92,28 @@ class CartSequenceModel:
             last = before[step.target]
             if step.target == self.plan.order:
                 first = position == 0 and self.plan.first_at is not None
-                gap = np.zeros(len(last)) if first else self._new(step, known, rng)
+                gap = np.zeros(len(last)) if first else self._new(step, known, len(last), rng)
                 row[step.target] = known[TIME] = self.plan.time(known, gap, last, position)
             else:
                 row[step.target] = known[f"{ROW}{step.target}"] = self._value(step, known, last, position, rng)
         return [row[at] for at in range(len(self.plan.features))]
 
-    def _value(self, step: _Step, known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
+    def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
         """One value per row, repeated from the row before or new."""
-        new = self._new(step, known, rng)
+        new = self._new(step, known, len(last), rng)
         if position == 0 or step.target not in self.repeats:
             return new
-        same = self.repeats[step.target].draw(known, rng) == 1
+        same = self.repeats[step.target].draw(known, len(last), rng) == 1
         for _ in range(MOST_TRIES):
             equal = np.flatnonzero(~same & (new == last))
             if not len(equal):
                 break
-            new[equal] = self._new(step, {name: column[equal] for name, column in known.items()}, rng)
+            new[equal] = self._new(step, {name: column[equal] for name, column in known.items()}, len(equal), rng)
         return np.where(same, last, new)
 
-    def _new(self, step: _Step, known: Known, rng: np.random.Generator) -> Array:
+    def _new(self, step: DonorTree[str], known: Known, n_rows: int, rng: np.random.Generator) -> Array:
         """One value per row; rare numbers between their neighbours."""
-        new, smoother = step.draw(known, rng), self.smoothers.get(step.target)
+        new, smoother = step.draw(known, n_rows, rng), self.smoothers.get(step.target)
         return new if smoother is None else smoother.apply(new, rng)
 
 
@@ -159,21 +129,21 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows;
     where it is not configured, it follows the number of persons, for the person table and the rows alike.
     """
-    least = leaf_size(options, n_people(data.persons.persons, len(data.counts)))
+    limits, holders = options.limits(n_people(data.persons.persons, len(data.counts)))
     table = person_table(data)
     plan, features, order = RowPlan.of(data, table), data.rows.features, data.order
     static = {feature.name for feature in data.persons.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
-    own = options.model_copy(update={"visit_order": first[0], "min_leaf": least})
+    own = options.model_copy(update={"visit_order": first[0], "min_leaf": limits.least, "smoothing": holders})
     people, ends = _learn_people(table, data.counts, own, seed, progress)
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
     targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(features, first[1])]))
-    steps, repeats = _grow_all(rows, targets, order, (least, options.max_depth), rng, progress)
+    steps, repeats = _grow_all(rows, targets, order, limits, rng, progress)
     smoothers = {}
     for at, feature in enumerate(features):
-        if at == order or not feature.is_discrete:
+        if holders and (at == order or not feature.is_discrete):
             used = rows.later if at == order else np.arange(len(rows.persons))
-            smoothers[at] = smoother_of(rows.targets[at][used], options.smoothing, rows.persons[used])
+            smoothers[at] = Smoother.of(rows.targets[at][used], holders, rows.persons[used])
     return CartSequenceModel(people, ends, plan, tuple(steps), repeats, smoothers)
 
 
@@ -199,17 +169,17 @@ def _grow_all(
     rows: TrainingRows,
     targets: Sequence[int],
     order: int | None,
-    limits: tuple[int, int | None],
+    limits: Limits,
     rng: np.random.Generator,
     progress: Progress,
-) -> tuple[list[_Step], dict[int, _Step]]:
+) -> tuple[list[DonorTree[str]], dict[int, DonorTree[str]]]:
     """Trees of the columns of a row, and of their repeats.
 
     The column that orders the rows learns from rows that follow another one; a column with repeats from the others.
     """
     everything = np.arange(len(rows.persons))
-    drawn, steps = rows.given, list[_Step]()
-    repeats: dict[int, _Step] = {}
+    drawn, steps = rows.given, list[DonorTree[str]]()
+    repeats: dict[int, DonorTree[str]] = {}
     for number, target in enumerate(targets):
         same = everything[:0] if target == order else rows.repeated(target)
         if len(same):
@@ -228,52 +198,9 @@ def _grow(
     column: tuple[int, Feature, Array],
     names: Sequence[str],
     used: Array,
-    limits: tuple[int, int | None],
+    limits: Limits,
     rng: np.random.Generator,
-) -> _Step:
-    """Tree of one column from some rows.
-
-    ``limits``: least persons of a leaf, and most splits from root to leaf.
-    """
-    least, max_depth = limits
-    target, feature, values = column[0], column[1], column[2][used]
-    outcome, persons = outcome_of(values, feature, rng), rows.persons[used]
+) -> DonorTree[str]:
+    """Tree of one column from some rows."""
     known = {name: rows.known[name][used] for name in names}
-    predictors = fit_predictors(known, rows.features, outcome, least, person_weights(persons))
-    matrix = matrix_of(predictors, known)
-    tree = new_tree(outcome, max_depth, least, int(rng.integers(2**31)), None)
-    tree.fit(matrix, outcome)
-    leaves = tree.apply(matrix)
-    by_leaf = np.argsort(leaves, kind="stable")
-    first, n_donors = _donors(tree.tree_, leaves[by_leaf], persons[by_leaf], least)
-    return _Step(target, tree, predictors, values[by_leaf], first, n_donors)
-
-
-def _donors(tree: Any, leaves: Array, persons: Array, least: int) -> tuple[Array, Array]:
-    """First donor and number of donors of every node; shape (n_nodes,).
-
-    A leaf with rows of fewer than ``least`` persons draws from its nearest ancestor with enough. Nodes are numbered
-    depth first, so that the rows below a node are adjacent where rows are sorted by leaf.
-
-    Parameters
-    ----------
-    tree : sklearn.tree._tree.Tree
-    leaves, persons : numpy.ndarray, shape (n_rows,)
-        Leaf and person of each row, sorted by leaf; rows of a negative person count for nobody.
-    """
-    n_nodes = tree.node_count
-    parent, end = np.full(n_nodes, -1), np.arange(1, n_nodes + 1)
-    for node in range(n_nodes - 1, -1, -1):
-        left, right = tree.children_left[node], tree.children_right[node]
-        if left >= 0:
-            parent[[left, right]], end[node] = node, end[right]
-    starts = np.searchsorted(leaves, np.arange(n_nodes + 1))
-    home = np.arange(n_nodes)
-    pairs = np.unique(np.stack([leaves, persons])[:, persons >= 0], axis=1)[0]
-    lacking = np.bincount(pairs, minlength=n_nodes) < least
-    for leaf in np.flatnonzero(lacking & (tree.children_left < 0)):
-        node = leaf
-        while parent[node] >= 0 and n_people(persons[starts[node] : starts[end[node]]], 0) < least:
-            node = parent[node]
-        home[leaf] = node
-    return starts[home], starts[end[home]] - starts[home]
+    return grow((column[0], column[1], column[2][used]), known, rows.features, rows.persons[used], limits, rng)

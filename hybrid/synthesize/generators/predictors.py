@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,6 +21,12 @@ class Ranks:
     """
 
     distinct: Array
+    by_outcome: ClassVar[tuple[bool]] = (False,)
+
+    @property
+    def cuts(self) -> tuple[int]:
+        """Places at which a tree can cut the column."""
+        return (len(self.distinct) - 1,)
 
     def encode(self, values: Array) -> Array:
         """Places (n, 1), float32."""
@@ -36,6 +43,16 @@ class Scores:
     """
 
     scores: Array
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """Places at which a tree can cut each score."""
+        return tuple(len(np.unique(column)) - 1 for column in self.scores.T)
+
+    @property
+    def by_outcome(self) -> tuple[bool, ...]:
+        """Scores ordered by the outcome: the first, and not the levels' own order."""
+        return (True, *[False] * (self.scores.shape[1] - 1))
 
     def encode(self, codes: Array) -> Array:
         """Scores (n, d), float32."""

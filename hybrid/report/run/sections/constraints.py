@@ -10,12 +10,12 @@ from hybrid.report.run.sections.section import FinishedRun, Section
 
 ANCHOR = "constraints"
 TEMPLATE = """\
-<div class="scroll"><table><thead><tr><th>Constraint</th><th class="n">Rows of the source that break it</th><th class="n">Drawn again</th><th class="n">Released rows that break it</th></tr></thead><tbody>
+<div class="scroll"><table><thead><tr><th>Constraint</th><th class="n">Rows of the source that break it</th><th class="n">First draws that broke it</th><th class="n">Released rows that break it</th></tr></thead><tbody>
 {% for row in constraints.rows %}
 <tr><th scope="row">{{ row.sentence }}</th><td class="n">{{ row.source }}</td><td class="n">{{ "–" if row.again is none else row.again|percent }}</td><td class="n">{{ "cannot be judged" if row.released is none else row.released|count }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">Drawn again: share of the rows of the generator's first draw that broke it and were replaced by further draws{% if constraints.again is not none %}; {{ constraints.again|percent }} for any of them{% endif %}. Records {{ "left out of the table" if constraints.off else "not learned from" }}, since they break one after the stages before: {{ constraints.left_out }}. {% if constraints.dropped %}Rows left out of the table, since no draw for their parent keeps all constraints: {{ constraints.dropped|count }}. {% endif %}Counts of real records are masked.</p>
+<p class="note small">First draws that broke it: share of the rows of the generator's first draw.{% if constraints.again is not none %} Any of the constraints was broken in {{ constraints.again|percent }}. Of the rows of this draw, {{ constraints.repaired|percent }} got other values in the columns concerned, as similar rows have them. Of all draws, {{ constraints.thrown|percent }} were thrown out, since no values fitted.{% endif %} Records {{ "left out of the table" if constraints.off else "not learned from" }}, since they break one after the stages before: {{ constraints.left_out }}. {% if constraints.dropped %}Rows left out of the table, since no draw for their parent keeps all constraints: {{ constraints.dropped|count }}. {% endif %}Counts of real records are masked.</p>
 """
 
 
@@ -38,6 +38,8 @@ def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:  # noqa:
     return {
         "rows": rows,
         "again": None if drawn is None else drawn.rate,
+        "repaired": redrawn.repaired / max(redrawn.rows, 1),
+        "thrown": redrawn.thrown_rate,
         "off": run.is_unsynthesized,
         "left_out": _masked(redrawn.left_out),
         "dropped": redrawn.dropped,

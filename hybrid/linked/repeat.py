@@ -1,0 +1,74 @@
+"""Repetition of the way from linked tables to their release, for attackers who train again.
+
+What is repeated is everything of every table: protection, anonymization, sampling, transition and drawing, on some of
+the people with all of their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Rows
+from hybrid.evaluation.linked_people import LinkedPeople
+from hybrid.linked.join import renamed
+from hybrid.linked.options import LinkOptions
+from hybrid.linked.sources import Sources
+from hybrid.linked.view import LinkedTable, View
+from hybrid.table import Table
+
+Part = Callable[[LinkedTable], Table]
+
+
+def real_people(tables: Mapping[str, LinkedTable]) -> LinkedPeople:
+    """Training people with all of their rows; ``persons`` has their rows in the source."""
+    return _people(tables, lambda table: table.train)
+
+
+def drawn_people(tables: Mapping[str, LinkedTable]) -> LinkedPeople:
+    """Drawn people with all of their rows, whom the keys of a release link."""
+    return _people(tables, lambda table: table.generated.table)
+
+
+def _people(tables: Mapping[str, LinkedTable], part: Part) -> LinkedPeople:
+    (name, person), *views = tables.items()
+    people = part(person)
+    people = renamed(people, {column: f"{name}.{column}" for column in people.schema.without_identifiers().names})
+    below = {name: (part(view), view.own) for name, view in views if isinstance(view, View)}
+    return LinkedPeople.of(people, below)
+
+
+def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
+    """Some of the people, in this order, with all of their rows.
+
+    Parameters
+    ----------
+    links : LinkOptions
+        Parents of the tables.
+    sources : Sources
+        All tables.
+    people : numpy.ndarray, shape (n,), int64
+        Different rows of the person table.
+
+    Returns
+    -------
+    Sources
+        People are numbered anew from 0. Rows of a parent are together, in the order that they had.
+    """
+    kept, owners = {links.person: people}, {}
+    tables = {links.person: replace(sources.tables[links.person].take(people), persons=np.arange(len(people)))}
+    for name, table in sources.tables.items():
+        parent = links.tables[name].parent
+        if parent is None:
+            continue
+        found = pd.Index(kept[parent.table]).get_indexer(pd.Index(sources.owners[name]))
+        rows = np.flatnonzero(found >= 0)
+        rows = kept[name] = rows[np.argsort(found[rows], kind="stable")]
+        owners[name] = found[rows]
+        persons = tables[parent.table].persons
+        assert persons is not None
+        tables[name] = replace(table.take(rows), persons=persons[owners[name]])
+    return Sources(tables, owners, sources.public, sources.orphans)

@@ -1,0 +1,78 @@
+"""Numbers that few people have come from the distribution, not from a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from hybrid.base.arrays import Array
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """Draws numbers that few people have anew, near where they were.
+
+    Parameters
+    ----------
+    common : numpy.ndarray, shape (m,)
+        Values that enough people have, sorted: they stay.
+    edges : numpy.ndarray, shape (b + 1,)
+        Ends of intervals of the other values, sorted, each of so many people.
+    """
+
+    common: Array
+    edges: Array
+
+    @classmethod
+    def of(cls, values: Array, holders: int, persons: Array | None) -> Smoother:
+        """Smoother of the values that fewer people than ``holders`` have.
+
+        Parameters
+        ----------
+        values : numpy.ndarray, shape (n,)
+            Training values; NaN where one is missing.
+        holders : int
+            People who must have a value for it to stay, and people of an interval.
+        persons : numpy.ndarray, shape (n,), int, or None
+            Person of each value; those with a negative one are of one person together. None: each is another person.
+        """
+        present = ~np.isnan(values)
+        owner = np.arange(len(values)) if persons is None else np.maximum(persons, -1)
+        pairs = np.unique(np.stack([values[present], owner[present]]), axis=1)
+        held, counts = np.unique(pairs[0], return_counts=True)
+        common = held[counts >= holders]
+        rare = np.sort(pairs[0][~np.isin(pairs[0], common)])
+        scale = float(np.abs(rare).max(initial=0)) or 1.0  # Sums and squares of the largest numbers overflow.
+        return cls(common, _edges(rare / scale, holders) * scale)
+
+    def apply(self, values: Array, rng: np.random.Generator) -> Array:
+        """Values of shape (n,), each rare one drawn evenly from its interval; NaN stays NaN."""
+        spread = np.isfinite(values) & ~np.isin(values, self.common)
+        smoothed = values.copy()
+        last = max(len(self.edges) - 2, 0)
+        at = np.clip(np.searchsorted(self.edges, values[spread], side="right") - 1, 0, last)
+        low, high = self.edges[at], self.edges[np.minimum(at + 1, len(self.edges) - 1)]
+        along = rng.random(len(at))
+        smoothed[spread] = (1 - along) * low + along * high
+        return smoothed
+
+
+def _edges(values: Array, holders: int) -> Array:
+    """Ends of intervals that hold so many of the sorted values each.
+
+    An outermost end is as far from the mean of its interval as the inner one, so that draws keep that mean, but within
+    the values' range.
+    """
+    if not len(values):
+        return np.zeros(1)
+    n = max(len(values) // holders, 1)
+    if n == 1:
+        outer = values.mean() + np.sqrt(3) * values.std() * np.array([-1.0, 1.0])
+        ends: Array = np.clip(outer, values[0], values[-1])
+        return ends
+    blocks = np.array_split(values, n)
+    inner = np.array([(one[-1] + other[0]) / 2 for one, other in pairwise(blocks)])
+    low, high = 2 * blocks[0].mean() - inner[0], 2 * blocks[-1].mean() - inner[-1]
+    return np.concatenate([[max(low, values[0])], inner, [min(high, values[-1])]])

@@ -1,0 +1,346 @@
+"""Trees that draw a column from the training values in their leaves, and keep the splits that people bear out.
+
+A tree is grown until its leaves hold few people. Then each split is weighed: as far as it tells more of the column than
+chance would have shown among all the splits that could have been made, rows are drawn below it, else above it. What
+chance shows in a table is what an attacker finds of single people in the synthetic one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from hybrid.base.arrays import Array, Mask
+from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
+from hybrid.synthesize.protocol import Feature
+from hybrid.table.persons import person_groups
+
+K = TypeVar("K")
+MOST_CLASSES = 30
+"""Targets with more states are grown through a projection of their indicators instead of one by one."""
+N_PROJECTED = 16
+"""Dimensions of that projection."""
+MOST_CELLS = 4_000_000
+"""Counts of nodes by states that are held at once."""
+SMALLEST_LOG = -600.0
+"""Logarithm of the smallest probability whose quantile is computed; those of smaller ones are bounded."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a tree.
+
+    Parameters
+    ----------
+    least : int
+        People of a leaf, at least; also the rows.
+    alpha : float
+        Probability, 0 to 1, that the best split by chance alone counts for anything; 1: every split counts in full.
+    max_depth : int or None
+        Splits from root to leaf, at most.
+    """
+
+    least: int
+    alpha: float
+    max_depth: int | None
+
+
+@dataclass(frozen=True)
+class DonorTree(Generic[K]):
+    """Tree of one column with its donors, the training values of its leaves.
+
+    Parameters
+    ----------
+    target : int
+        Position of the column.
+    predictors : mapping of key to Ranks or Scores
+        How the columns that the tree reads are written as numbers, by the columns' keys.
+    tree : sklearn tree or None
+        None: every value is drawn from all donors.
+    donors : numpy.ndarray, shape (n,)
+        Training values, ordered by leaf.
+    first, count : numpy.ndarray, shape (n_nodes,), int
+        First donor below each node, and how many there are.
+    parent : numpy.ndarray, shape (n_nodes,), int
+        Node above each node; the root is its own.
+    reach : numpy.ndarray, shape (n_nodes,)
+        Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it.
+    """
+
+    target: int
+    predictors: Mapping[K, Ranks | Scores]
+    tree: Any
+    donors: Array
+    first: Array
+    count: Array
+    parent: Array
+    reach: Array
+
+    @classmethod
+    def without_splits(cls, target: int, values: Array) -> DonorTree[K]:
+        """Every value is drawn from all ``values``, whatever the other columns say."""
+        root = np.zeros(1, dtype=np.int64)
+        return cls(target, {}, None, values, root, np.array([len(values)]), root, np.ones(1))
+
+    def draw(self, known: Mapping[K, Array], n_rows: int, rng: np.random.Generator) -> Array:
+        """One value per row, of a training row below the same node; ``known`` holds the columns that the tree reads."""
+        node = (
+            np.zeros(n_rows, dtype=np.int64) if self.tree is None else self.tree.apply(_matrix(self.predictors, known))
+        )
+        depth = rng.random(n_rows)
+        while len(above := np.flatnonzero(depth >= self.reach[node])):
+            node[above] = self.parent[node[above]]
+        drawn: Array = self.donors[self.first[node] + (rng.random(n_rows) * self.count[node]).astype(np.int64)]
+        return drawn
+
+
+def grow(
+    target: tuple[int, Feature, Array],
+    known: Mapping[K, Array],
+    features: Mapping[K, Feature],
+    persons: Array | None,
+    limits: Limits,
+    rng: np.random.Generator,
+) -> DonorTree[K]:
+    """Tree of a column, grown and weighed.
+
+    Parameters
+    ----------
+    target : (int, Feature, numpy.ndarray of shape (n,))
+        Position, kind and values of the column.
+    known, features : mapping
+        The columns that predict it, shape (n,) each, and their kinds, by the same keys.
+    persons : numpy.ndarray, shape (n,), int, or None
+        Person of each row; rows with a negative one count for nobody. None: each row is another person.
+    limits : Limits
+    rng : numpy.random.Generator
+    """
+    at, feature, values = target
+    weights = person_weights(persons)
+    if not known or (weights is not None and weights.sum() < 2 * limits.least):
+        return DonorTree.without_splits(at, values)
+    outcome = _outcome(values, feature, rng)
+    numbers = level_map(outcome)
+    predictors = {
+        key: fit_scores(column, features[key], numbers, limits.least, weights)
+        if features[key].is_discrete
+        else Ranks(np.unique(column[~np.isnan(column)]))
+        for key, column in known.items()
+    }
+    matrix = _matrix(predictors, known)
+    tree = _new_tree(outcome, limits, int(rng.integers(2**31)))
+    tree.fit(matrix, outcome, sample_weight=weights)
+    leaves = tree.apply(matrix)
+    by_leaf = np.argsort(leaves, kind="stable")
+    nodes = _Nodes(tree.tree_, leaves[by_leaf], None if persons is None else persons[by_leaf])
+    share = np.ones(tree.tree_.node_count)
+    if limits.alpha < 1:
+        gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
+        share = nodes.borne_out(gain, nodes.price(list(predictors.values()), freedom, limits))
+    count = nodes.starts[nodes.end] - nodes.starts[:-1]
+    reach = nodes.reach(share, limits.least)
+    return DonorTree(at, predictors, tree, values[by_leaf], nodes.starts[:-1], count, nodes.parent, reach)
+
+
+def person_weights(persons: Array | None) -> Array | None:
+    """Weight of each record, 1 / (records of its person); shape (n,).
+
+    Records without a key weigh nothing: they may be of any person. None where each record is another person.
+    """
+    if persons is None:
+        return None
+    groups = person_groups(persons)
+    weights: Array = np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
+    return weights
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """Nodes of a grown tree over its training rows.
+
+    Nodes are numbered depth first, so that the nodes below a node are those up to its ``end``, and their rows are
+    adjacent where rows are sorted by leaf. ``leaves`` (n,): leaf of each row, sorted; ``persons`` (n,): of each row.
+    """
+
+    tree: Any
+    leaves: Array
+    persons: Array | None
+
+    @property
+    def inner(self) -> Mask:
+        """Split nodes; shape (n_nodes,)."""
+        split: Mask = self.tree.children_left >= 0
+        return split
+
+    @cached_property
+    def end(self) -> Array:
+        """One more than the last node below each node; shape (n_nodes,)."""
+        end = np.arange(1, self.tree.node_count + 1)
+        for node in np.flatnonzero(self.inner)[::-1]:
+            end[node] = end[self.tree.children_right[node]]
+        return end
+
+    @cached_property
+    def parent(self) -> Array:
+        """Node above each node; the root is its own; shape (n_nodes,)."""
+        parent = np.zeros(self.tree.node_count, dtype=np.int64)
+        for below in (self.tree.children_left, self.tree.children_right):
+            parent[below[self.inner]] = np.flatnonzero(self.inner)
+        return parent
+
+    @cached_property
+    def starts(self) -> Array:
+        """First row of each node, and the number of rows; shape (n_nodes + 1,)."""
+        return np.searchsorted(self.leaves, np.arange(self.tree.node_count + 1))
+
+    @cached_property
+    def people(self) -> Array:
+        """People of each node; shape (n_nodes,)."""
+        if self.persons is None:
+            return self.weight
+        known = self.persons >= 0
+        slices = [slice(*ends) for ends in zip(self.starts[:-1], self.starts[self.end], strict=True)]
+        return np.array([len(np.unique(self.persons[one][known[one]])) for one in slices])
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weight of each row, 1 / (rows of its person); shape (n,)."""
+        weights = person_weights(self.persons)
+        return np.ones(len(self.leaves)) if weights is None else weights
+
+    @cached_property
+    def weight(self) -> Array:
+        """Sum of the weights of each node; shape (n_nodes,)."""
+        return self._sums(np.ones(len(self.leaves)))
+
+    def gain(self, outcome: Array) -> tuple[Array, Array]:
+        """Gain of each split, and its degrees of freedom; 0 for leaves; shapes (n_nodes,).
+
+        The gain of a split that has nothing to do with the outcome is about distributed as chi squared: for states (n,)
+        Pearson's statistic, for numbers (n, d) people times the share of variance explained, summed over their columns.
+        Rows of one person count as one: they may all tell the same.
+        """
+        explained, freedom = self._pearson(outcome) if outcome.ndim == 1 else self._variance(outcome)
+        return explained * self.people, freedom
+
+    def price(self, predictors: list[Ranks | Scores], freedom: Array, limits: Limits) -> Array:
+        """Gain that chance exceeds with probability ``alpha`` in the best of all splits of a node; shape (n_nodes,).
+
+        Bonferroni: the quantile at alpha divided by the number of splits. There are as many cuts as distinct places of
+        numbers, or as leaves of the node's rows, or as people; categories, ordered by the outcome itself, can be parted
+        in 2^cuts ways.
+        """
+        from scipy.stats import chi2
+
+        column = np.maximum(self.tree.feature, 0)
+        cuts = np.array([number for coder in predictors for number in coder.cuts])[column]
+        ordered = np.array([by_outcome for coder in predictors for by_outcome in coder.by_outcome])[column]
+        rows = self.starts[self.end] - self.starts[:-1]
+        cuts = np.clip(np.minimum.reduce([cuts, rows / limits.least, self.people]), 1, None)
+        ways = np.where(ordered, cuts * np.log(2), np.log(cuts)) + np.log(len(predictors))
+        at, freedom = np.log(limits.alpha) - ways, np.maximum(freedom, 1)
+        # Beyond what floating point holds: Laurent and Massart, Ann. Stat. 28(5), 2000, lemma 1.
+        bound = freedom + 2 * np.sqrt(-freedom * at) - 2 * at
+        exact = chi2.isf(np.exp(np.maximum(at, SMALLEST_LOG)), freedom)
+        return np.where(self.inner, np.where(at < SMALLEST_LOG, bound, exact), 0.0)
+
+    def borne_out(self, gain: Array, price: Array) -> Array:
+        """Share of each split that people bear out, 0 to 1; shape (n_nodes,).
+
+        None up to its price, all from twice its price on, in between in proportion: firm shrinkage (Gao and Bruce,
+        Statistica Sinica 7, 1997), applied to the levels of a tree (Agarwal et al., ICML 2022). A split that tells
+        nothing has the share of the best one below it, as for the two halves of an exclusive or.
+        """
+        share = np.where(self.inner, np.clip(gain / np.maximum(price, 1e-12) - 1, 0, 1), 0.0)
+        for node in np.flatnonzero(self.inner)[::-1]:
+            share[node] = max(share[[node, self.tree.children_left[node], self.tree.children_right[node]]])
+        return share
+
+    def reach(self, share: Array, least: int) -> Array:
+        """Probability that a row below a node is drawn there or deeper; 0 with fewer persons than ``least``."""
+        reach = np.where(self.people >= least, share[self.parent], 0.0)
+        reach[0] = 1
+        return reach
+
+    def _sums(self, values: Array) -> Array:
+        """Sums of numbers over the rows of each node, weighted; shape (n_nodes,)."""
+        return self._below(np.bincount(self.leaves, values * self.weights, minlength=self.tree.node_count))
+
+    def _below(self, by_node: Array) -> Array:
+        """Sums over the nodes below each node, and itself; shape of ``by_node`` (n_nodes, ...)."""
+        total = np.concatenate([np.zeros_like(by_node[:1]), np.cumsum(by_node, axis=0)])
+        summed: Array = total[self.end] - total[:-1]
+        return summed
+
+    def _children(self, by_node: Array) -> tuple[Array, Array]:
+        return by_node[self.tree.children_left[self.inner]], by_node[self.tree.children_right[self.inner]]
+
+    def _variance(self, outcome: Array) -> tuple[Array, Array]:
+        """Share of variance that each split explains, summed over columns, and degrees of freedom."""
+        explained = np.zeros(self.tree.node_count)
+        for column in outcome.T:
+            spread = self._sums(column**2) - self._sums(column) ** 2 / np.maximum(self.weight, 1e-12)
+            left, right = self._children(spread)
+            within = (left + right) / np.maximum(spread[self.inner], 1e-9)
+            explained[self.inner] += np.clip(1 - within, 0, 1)
+        return explained, np.where(self.inner, outcome.shape[1], 0)
+
+    def _pearson(self, codes: Array) -> tuple[Array, Array]:
+        """Pearson's statistic of each split divided by the number of people, and degrees of freedom."""
+        from scipy.sparse import csc_array
+
+        states, codes = np.unique(codes, return_inverse=True)
+        shape = (self.tree.node_count, len(states))
+        cells = csc_array((self.weights, (self.leaves, codes)), shape=shape)
+        gain, freedom = np.zeros(shape[0]), np.zeros(shape[0])
+        whole = np.maximum(self.weight, 1e-12)
+        left, right = self._children(whole)
+        step = max(MOST_CELLS // shape[0], 1)
+        for begin in range(0, shape[1], step):
+            counts = self._below(cells[:, begin : begin + step].toarray())
+            share = counts[self.inner] / whole[self.inner, None]
+            off = (self._children(counts)[0] - left[:, None] * share) ** 2 / np.where(share > 0, share, 1.0)
+            gain[self.inner] += np.where(share > 0, off, 0.0).sum(axis=1) / (left * right)
+            freedom[self.inner] += (share > 0).sum(axis=1)
+        return gain, np.maximum(freedom - 1, 0)
+
+
+def _matrix(predictors: Mapping[K, Ranks | Scores], known: Mapping[K, Array]) -> Array:
+    """Columns as a tree reads them; shape (n, n_predictors)."""
+    return np.column_stack([coder.encode(known[key]) for key, coder in predictors.items()])
+
+
+def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
+    """Target of the tree: classes (n,) or numbers (n, d).
+
+    Numbers become normalized ranks, so that long tails do not decide every split, and a flag if some are
+    missing. Many classes, or classes with fewer than two records on average, become a random projection of their
+    indicators: the sum of the projections' variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
+    """
+    if feature.is_discrete:
+        if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
+            return values
+        projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
+        projected: Array = projection[values]
+        return projected
+    missing = np.isnan(values)
+    ranks = np.zeros(len(values))
+    _, inverse, counts = np.unique(values[~missing], return_inverse=True, return_counts=True)
+    middles = np.cumsum(counts) - (counts + 1) / 2
+    ranks[~missing] = middles[inverse]
+    ranks = (ranks - middles[inverse].mean()) / max(ranks[~missing].std(), 1e-12)
+    ranks[missing] = 0
+    return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
+
+
+def _new_tree(outcome: Array, limits: Limits, seed: int) -> Any:
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    options = {"max_depth": limits.max_depth, "min_samples_leaf": limits.least, "random_state": seed}
+    if outcome.ndim == 1:
+        return DecisionTreeClassifier(criterion="entropy", **options)
+    return DecisionTreeRegressor(**options)

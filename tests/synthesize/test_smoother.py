@@ -1,0 +1,51 @@
+"""Numbers that few people have come from the distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.synthesize.generators.smoother import Smoother
+
+
+def test_values_of_few_persons_by_hand() -> None:
+    values = np.array([1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0, np.nan])
+    persons = np.array([-1, -2, -3, 4, 4, -1, 5, 6, 7, 8])
+    # Records without a key are of one person together: 1 is held by one person, 2 by two, 3 by three.
+    assert Smoother.of(values, 2, persons).common.tolist() == [2, 3]
+    assert Smoother.of(values, 3, persons).common.tolist() == [3]
+    assert Smoother.of(values, 3, None).common.tolist() == [1, 2, 3]
+
+
+def test_intervals_by_hand() -> None:
+    values = np.array([0.0, 0, 0, 1, 2, 3, 5, 6, 10])
+    found = Smoother.of(values, 3, None)
+    # 0 is common. Of 1, 2, 3 the mean is 2 and the next value 5: the inner end is 4, the outer one as far below.
+    assert found.common.tolist() == [0]
+    assert found.edges.tolist() == [1, 4, 10]
+
+
+def test_common_values_stay_and_the_distribution_of_the_others_is_kept() -> None:
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random(5_000) < 0.4, 0.0, np.exp(rng.normal(size=5_000)))
+    drawn = Smoother.of(values, 50, None).apply(values, rng)
+    assert (drawn == 0).tolist() == (values == 0).tolist()
+    assert not np.isin(drawn[drawn > 0], values).any()
+    quantiles = np.linspace(0.02, 0.98, 25)
+    assert np.quantile(drawn, quantiles) == pytest.approx(np.quantile(values, quantiles), rel=0.05, abs=0.01)
+    assert drawn.mean() == pytest.approx(values.mean(), rel=0.01)
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), max_size=60),
+    st.integers(1, 20),
+    st.integers(0, 10**6),
+)
+def test_draws_stay_within_the_range_and_missing_ones_missing(values: list[float], holders: int, seed: int) -> None:
+    known = np.array(values, dtype=np.float64)
+    drawn = Smoother.of(known, holders, None).apply(known, np.random.default_rng(seed))
+    assert np.isnan(drawn).tolist() == np.isnan(known).tolist()
+    if np.isfinite(known).any():
+        assert np.nanmin(drawn) >= np.nanmin(known) - 1e-6 and np.nanmax(drawn) <= np.nanmax(known) + 1e-6

@@ -1,0 +1,148 @@
+"""Trees keep the splits that people bear out, and every leaf draws from enough persons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+from hybrid.base.arrays import Array
+from hybrid.synthesize.generators.predictors import Ranks, Scores
+from hybrid.synthesize.generators.trees import DonorTree, Limits, _Nodes, grow
+from hybrid.synthesize.protocol import Feature
+
+NUMBER = Feature("x", 0, ordered=True, missing=False)
+LIMITS = Limits(20, 0.01, None)
+
+
+def state(levels: int) -> Feature:
+    return Feature("c", levels, ordered=False, missing=False)
+
+
+def told(tree: DonorTree[int]) -> float:
+    """Share of the training rows that are drawn below the root."""
+    if tree.tree is None:
+        return 0.0
+    grown = tree.tree.tree_.children_left < 0
+    at = np.flatnonzero(grown)
+    above = tree.parent[at]
+    while (above > 0).any():
+        at, above = np.where(above > 0, above, at), tree.parent[above]
+    return float(np.average(tree.reach[at], weights=tree.count[grown]))
+
+
+def columns(n: int, rng: np.random.Generator) -> tuple[dict[int, Array], dict[int, Feature]]:
+    known = {
+        0: rng.normal(size=n),
+        1: rng.integers(0, 12, n).astype(np.int32),
+        2: rng.integers(0, 2, n).astype(np.int32),
+    }
+    return known, {0: NUMBER, 1: state(12), 2: state(2)}
+
+
+@pytest.mark.parametrize("people", [300, 3_000])
+def test_noise_tells_hardly_anything(people: int) -> None:
+    found = []
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        known, features = columns(people, rng)
+        for feature, values in (
+            (NUMBER, rng.normal(size=people)),
+            (state(5), rng.integers(0, 5, people).astype(np.int32)),
+        ):
+            found.append(told(grow((9, feature, values), known, features, None, LIMITS, rng)))
+    assert np.mean(found) < 0.03
+
+
+def test_every_split_counts_where_alpha_is_1() -> None:
+    rng = np.random.default_rng(1)
+    known, features = columns(1_000, rng)
+    tree = grow((9, NUMBER, rng.normal(size=1_000)), known, features, None, Limits(20, 1.0, None), rng)
+    assert told(tree) == 1 and (tree.reach == 1).all() and (tree.tree.tree_.children_left < 0).sum() > 20
+
+
+def test_what_always_holds_holds_in_the_draws() -> None:
+    rng = np.random.default_rng(6)
+    ward = rng.integers(0, 4, 2_000).astype(np.int32)
+    tree = grow((9, state(2), (ward > 1).astype(np.int32)), {0: ward}, {0: state(4)}, None, LIMITS, rng)
+    assert (tree.draw({0: ward}, 2_000, rng) == (ward > 1)).all()
+
+
+@pytest.mark.parametrize(("gain", "share"), [(0, 0), (10, 0), (12, 0.2), (20, 1), (500, 1)])
+def test_the_share_of_a_split_by_hand(gain: float, share: float) -> None:
+    rng = np.random.default_rng(5)
+    x = np.repeat(np.arange(4.0), 50)
+    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, Limits(10, 1.0, 1), rng)
+    nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), None)
+    found = nodes.borne_out(np.array([gain, 0.0, 0.0]), np.array([10.0, 0.0, 0.0]))
+    assert found.tolist() == pytest.approx([share, 0, 0])
+    assert nodes.reach(found, 10).tolist() == pytest.approx([1, share, share])
+    assert nodes.reach(found, 101).tolist() == pytest.approx([1, 0, 0])
+
+
+def test_a_relation_that_only_two_columns_together_show_stays() -> None:
+    """Exclusive or: the first split tells nothing, the two below it everything."""
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(0, 2, (2, 4_000)).astype(np.int32)
+    values = np.where(rng.random(4_000) < 0.9, a ^ b, 1 - (a ^ b)).astype(np.int32)
+    tree = grow((9, state(2), values), {0: a, 1: b}, {0: state(2), 1: state(2)}, None, LIMITS, rng)
+    drawn = tree.draw({0: a, 1: b}, 4_000, rng)
+    assert (drawn == (a ^ b)).mean() == pytest.approx(0.9, abs=0.03)
+
+
+def test_rows_of_the_same_people_bear_out_nothing_more() -> None:
+    """What 200 people show by chance, 200 people with fifty rows each show by chance."""
+    found: dict[str, list[float]] = {"rows": [], "people": []}
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x, y = np.repeat(rng.normal(size=(2, 200)), 50, axis=1)
+        x = x + rng.normal(0, 0.01, len(x))
+        persons = np.repeat(np.arange(200), 50)
+        for name, owner in (("rows", None), ("people", persons)):
+            found[name].append(told(grow((9, NUMBER, y), {0: x}, {0: NUMBER}, owner, LIMITS, rng)))
+    assert np.mean(found["rows"]) > 0.99 and np.mean(found["people"]) < 0.1
+
+
+def test_a_leaf_draws_from_enough_persons() -> None:
+    rng = np.random.default_rng(3)
+    owner = np.repeat(np.arange(60), rng.integers(1, 25, 60))
+    x = owner + rng.normal(0, 0.1, len(owner))
+    rows = np.arange(len(owner)).astype(np.float64)
+    tree = grow((9, NUMBER, rows), {0: x}, {0: NUMBER}, owner, Limits(8, 1.0, None), rng)
+    drawable = tree.reach > 0
+    found = [
+        len(np.unique(owner[tree.donors[first : first + count].astype(int)]))
+        for first, count in zip(tree.first[drawable], tree.count[drawable], strict=True)
+    ]
+    assert min(found) >= 8 and len(found) > 3
+    assert not drawable.all()
+
+
+def test_the_gain_is_pearsons_statistic() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=500)
+    codes = np.where(rng.random(500) < 0.3, x > 0, rng.integers(0, 3, 500)).astype(np.int32)
+    tree = grow((9, state(3), codes), {0: x}, {0: NUMBER}, None, Limits(50, 1.0, 1), rng)
+    landed = tree.tree.apply(np.searchsorted(np.sort(x), x).astype(np.float32)[:, None])
+    order = np.argsort(landed, kind="stable")
+    gain, freedom = _Nodes(tree.tree.tree_, landed[order], None).gain(codes[order])
+    table = np.array([np.bincount(codes[landed == side], minlength=3) for side in (1, 2)])
+    expected = chi2_contingency(table, correction=False)
+    assert gain[0] == pytest.approx(expected.statistic) and freedom[0] == expected.dof
+
+
+def test_the_price_by_hand() -> None:
+    """Of 1 predictor with 4 places: alpha / 3. Of 4 categories ordered by the outcome: alpha / 2^3."""
+    from scipy.stats import chi2
+
+    rng = np.random.default_rng(5)
+    x = np.repeat(np.arange(4.0), 50)
+    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, Limits(10, 1.0, 1), rng)
+    nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), None)
+    limits = Limits(10, 0.01, None)
+    assert nodes.price([Ranks(np.arange(4.0))], np.ones(3), limits)[0] == pytest.approx(chi2.isf(0.01 / 3, 1))
+    scores = Scores(np.arange(4, dtype=np.float32)[:, None])
+    assert nodes.price([scores], np.ones(3), limits)[0] == pytest.approx(chi2.isf(0.01 / 8, 1))
+    thousand = Scores(np.arange(2_000, dtype=np.float32)[:, None])
+    few = Limits(1, 1e-280, None)
+    assert np.isfinite(nodes.price([thousand], np.ones(3), few)).all()
