@@ -20,6 +20,7 @@ LOOPS = (
     "hybrid.anonymize.search.box_kernels",
     "hybrid.evaluation.engine.kernels",
     "hybrid.evaluation.engine.block_kernels",
+    "hybrid.evaluation.engine.digit_kernels",
     "hybrid.evaluation.engine.left_out_kernels",
     "hybrid.evaluation.engine.search_kernels",
 )

@@ -82,7 +82,7 @@ class Inputs:
 
     @cached_property
     def domains(self) -> dict[str, Array]:
-        """Values that hierarchy files list, as domains of generators, with the groups that stand for rare ones.
+        """Values that hierarchy files list, as domains of generators, with the groups that rare ones are written as.
 
         For generators that must not take them from the records; else none.
         """
