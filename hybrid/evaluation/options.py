@@ -54,12 +54,12 @@ class RetrainOptions(Options):
     """Records in each training (Meeus et al. 2023: 1,000); fewer where there are fewer."""
     drawn: float | None = Field(default=None, gt=0, le=100)
     """Rows drawn from each training, as a multiple of its records. Not given: as the configuration says."""
-    pool: int = Field(default=5000, ge=100)
+    pool: int = Field(default=10_000, ge=100)
     """Training people of whom `membership_trained` trains on random halves; all where there are fewer."""
     share: float = Field(default=0.01, gt=0, le=0.5)
-    """Share of the pool whom `membership_trained` attacks, those least like others: at least 40, or a quarter of a
-    small pool. Beside them up to 150 random others are attacked."""
-    halves: int = Field(default=96, ge=20, le=100_000)
+    """Share of the pool whom `membership_trained` attacks, those least like others: at least 80, or a quarter of a
+    small pool. Beside them up to 400 random others are attacked."""
+    halves: int = Field(default=64, ge=20, le=100_000)
     """Trainings on random halves of the pool, at most."""
     looks: int = Field(default=3, ge=1, le=20)
     """How often, at equal steps, it is asked whether the trainings so far decide. The intervals of all looks hold

@@ -28,7 +28,7 @@ class Rung(NamedTuple):
     """Tables of each whose usefulness is measured, each of other training people."""
 
 
-LADDER = (Rung(20, 20, 1), Rung(8, 48, 2), Rung(4, 96, 4))
+LADDER = (Rung(20, 20, 1), Rung(8, 32, 2), Rung(4, 64, 4))
 """Rounds of a tune, with about as much work in each (Jamieson and Talwalkar 2016, arXiv 1502.07943)."""
 SLOW = Rung(3, 20, 1)
 """The only round with a generator that takes more than ten times as long as ``cart``."""

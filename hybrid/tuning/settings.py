@@ -128,7 +128,7 @@ def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]
             f"cart{words}": {"synthesize.generator": "cart", f"{OPTIONS}alpha": alpha, f"{OPTIONS}min_leaf": leaf}
             for words, (alpha, leaf) in TREES.items()
         }
-    if config.sample.method == "none":
+    if config.sample.effective.method == "none":
         found["sample"] = {"all": {}, "half": {"sample.method": "beta", "sample.beta": 0.5}}
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 

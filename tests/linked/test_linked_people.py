@@ -194,9 +194,9 @@ def test_what_takes_too_long_is_not_tried_and_says_so_once(tmp_path: Path) -> No
     run = LinkedRun(config, seed=1)
     found = outcomes(run.evaluation)
     assert all(isinstance(one, NotComputable) and one.lacks == "trainings" for one in found.values())
-    assert all("96 trainings of cart would take" in one.reason for one in found.values())
+    assert all("64 trainings of cart would take" in one.reason for one in found.values())
     said = [finding.message for finding in diagnose_linked(config) if "repeats the whole process" in finding.message]
-    assert len(said) == 1 and "96 trainings of cart would take" in said[0]
+    assert len(said) == 1 and "64 trainings of cart would take" in said[0]
 
 
 @pytest.mark.parametrize(

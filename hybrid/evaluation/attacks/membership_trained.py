@@ -35,7 +35,7 @@ Targets = Literal["exposed", "random"]
 TARGETS: tuple[Targets, ...] = ("exposed", "random")
 FALSE_ALARMS = (0.01, 0.001)
 """Shares of non-members whom the attacker may take for members (Carlini et al. 2022 print 0.1 %)."""
-LEAST_EXPOSED, RANDOM = 40, 150
+LEAST_EXPOSED, RANDOM = 80, 400
 """Fewest people among the most exposed, and random others; both are fewer in a pool that is too small for them."""
 LEAST_PEOPLE, LEAST_TRAININGS = 10, 20
 """Attacked people, and trainings, below which nothing is said."""
@@ -169,7 +169,7 @@ def membership_trained(context: Context) -> Outcome:
 
     Carlini et al. 2022 and Meeus et al. 2023. Up to ``retrain.halves`` trainings repeat the whole process, each on a
     random half of ``retrain.pool`` training people; attacked are the ``retrain.share`` of them least like others, at
-    least 40 (or a quarter of a small pool). One ridge
+    least 80 (or a quarter of a small pool). One ridge
     regression learns from what is observed about all of them (:func:`~.observed.observer_of_people`,
     :func:`~.pooled_scores.pooled_scores`), and is tried on trainings that it has not seen. It is about tables of half
     the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and that of random
@@ -186,7 +186,7 @@ def membership_trained(context: Context) -> Outcome:
 def membership_trained_random(context: Context) -> Outcome:
     """AUC of the attack on random people of the pool, 0..1.
 
-    As :func:`membership_trained`, up to 150 people who are not among the most exposed, with a regression of their own.
+    As :func:`membership_trained`, up to 400 people who are not among the most exposed, with a regression of their own.
     """
     return _success(context, "random")
 

@@ -23,8 +23,6 @@ NEAREST = 10
 """Rows whose distance to a person is observed."""
 MOST_PAIRED = 30
 """Columns whose pairs are observed; of wider tables as many by chance."""
-AT_ONCE = 20_000
-"""Pairs of a person and a row that are compared at once."""
 
 
 def rows_of_people(context: Context) -> tuple[list[Array], Array]:
@@ -109,63 +107,58 @@ def observer(context: Context, people: Table) -> Callable[[Table], Array]:
     paired = np.sort(rng.permutation(len(names))[:MOST_PAIRED])
     first, second = np.triu_indices(len(paired))
     columns = [_Column.of(context.train, people, name) for name in names]
+    mine = np.stack([column.placed(people) for column in columns], 1)
+    is_category = np.array([column.vocabulary is not None for column in columns])
 
     def observe(table: Table) -> Array:
-        placed = [column.placed(table) for column in columns]
-        size = max(AT_ONCE // max(len(table), 1), 1)
-        parts = [slice(start, start + size) for start in range(0, len(people), size)]
-        return np.concatenate([_observed(placed, part) for part in parts])
+        rows = np.stack([column.placed(table) for column in columns])
+        return np.stack([_observed(rows, own) for own in mine])
 
-    def _observed(placed: list[Array], part: slice) -> Array:
-        apart = np.stack([column.distances(values, part) for column, values in zip(columns, placed, strict=True)], 2)
+    def _observed(rows: Array, own: Array) -> Array:
+        apart = _distances(rows, own, is_category)
         agrees = (apart <= NEAR).astype(np.float32)
-        rows = apart.shape[1]
-        both = np.matmul(agrees[:, :, paired].transpose(0, 2, 1), agrees[:, :, paired])[:, first, second] / rows
-        together = agrees.sum(axis=2)
-        least = np.stack([(together >= least).mean(axis=1) for least in range(1, len(names) + 1)], 1)
-        far = apart.mean(axis=2)
-        near = np.sort(np.partition(far, NEAREST - 1, axis=1)[:, :NEAREST] if rows > NEAREST else far, axis=1)
-        padded = np.pad(near, ((0, 0), (0, max(NEAREST - rows, 0))), mode="edge")
-        return np.hstack([both, least, padded])
+        both = (agrees[paired] @ agrees[paired].T)[first, second] / len(agrees.T)
+        together = np.bincount(agrees.sum(axis=0).astype(np.int64), minlength=len(names) + 1)
+        least = np.cumsum(together[::-1])[-2::-1] / len(agrees.T)
+        far = apart.mean(axis=0)
+        near = np.sort(np.partition(far, NEAREST - 1)[:NEAREST] if len(far) > NEAREST else far)
+        return np.concatenate([both, least, np.pad(near, (0, max(NEAREST - len(near), 0)), mode="edge")])
 
     return observe
 
 
+def _distances(rows: Array, own: Array, is_category: Array) -> Array:
+    """Distance of every row (n_columns, n_rows) to a person (n_columns,); float32, 0..1."""
+    apart: Array = np.abs(rows - own[:, None])
+    apart[is_category] = apart[is_category] > 0
+    np.minimum(apart, 1, out=apart)
+    apart[np.isnan(apart)] = 1
+    missing = np.isnan(own)
+    apart[missing] = ~np.isnan(rows[missing])
+    return apart
+
+
 @dataclass(frozen=True)
 class _Column:
-    """Column of the attacked people, to compare rows with."""
+    """How the values of a column are written as numbers whose differences are distances."""
 
     name: str
-    mine: Array
-    """Numbers of the people, or places of their categories."""
-    vocabulary: pd.Index | None = None
+    vocabulary: pd.Index | None
     """Of a categorical column; None for numbers and dates."""
+    least: float = 0.0
     range: float = 1.0
 
     @classmethod
     def of(cls, pool: Table, people: Table, name: str) -> _Column:
-        if people.schema[name].kind.is_continuous:
-            known = numbers_of(pool.frame[name])
-            span = float(np.ptp(known[~np.isnan(known)])) if not np.isnan(known).all() else 0.0
-            return cls(name, numbers_of(people.frame[name]), None, span or 1.0)
-        vocabulary = by_frequency(people.frame[name])
-        return cls(name, places(people.frame[name], vocabulary), vocabulary)
+        if not people.schema[name].kind.is_continuous:
+            return cls(name, by_frequency(people.frame[name]))
+        known = numbers_of(pool.frame[name])
+        known = known[~np.isnan(known)]
+        return cls(name, None, float(known.min()), float(np.ptp(known)) or 1.0) if len(known) else cls(name, None)
 
     def placed(self, table: Table) -> Array:
-        """Numbers of the rows, or places of their categories."""
+        """Shares of the range that the pool has, or places of categories; shape (n,), float32, NaN where missing."""
         values = table.frame[self.name]
-        return numbers_of(values) if self.vocabulary is None else places(values, self.vocabulary)
-
-    def distances(self, values: Array, part: slice) -> Array:
-        """Distance of every placed row to some of the people.
-
-        Shape (n_people, n_rows), float32, 0..1.
-        """
-        mine = self.mine[part, None]
         if self.vocabulary is not None:
-            different: Array = (mine != values).astype(np.float32)
-            return different
-        apart = np.minimum(np.abs(mine - values) / self.range, 1.0)
-        distances: Array = np.nan_to_num(apart, nan=1.0).astype(np.float32)
-        distances[np.isnan(mine) & np.isnan(values)] = 0.0
-        return distances
+            return places(values, self.vocabulary).astype(np.float32)
+        return ((numbers_of(values) - self.least) / self.range).astype(np.float32)
