@@ -5,6 +5,7 @@ They test whether a verdict would notice them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
 from hybrid.table.holders import value_holders
-from hybrid.table.persons import drawn_rows, person_groups
+from hybrid.table.persons import drawn_rows, n_persons, person_groups
 
 LeakName = Literal[
     "copy", "near", "changed", "splice", "half", "rotated", "recoded", "exposed", "group", "histories", "secrets"
@@ -31,8 +32,8 @@ MOST_EXPOSED = 0.01
 """Share of the people that count as most exposed."""
 LEAST_EXPOSED = 20
 """Fewest people among the most exposed."""
-LEAST_GROUP = 50
-"""Fewest people in a leaked group."""
+LEAST_GROUP, GROUP_SHARE = 50, 0.01
+"""Fewest people in a leaked group, and its least share of all."""
 CHANGED = 3
 """Categories that are redrawn in a copy with several changed ones."""
 
@@ -180,21 +181,23 @@ def _exposed(ranking: Ranking) -> Leak:
 def _group(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:  # noqa: ARG001
     """All people with the rarest category of a quasi-identifier.
 
-    It is the rarest that at least 50 people have.
+    It is the rarest that at least 50 people have, and at least one in a hundred.
     """
     known = context.schema.quasi_identifiers
     names = [name for name in known if not context.schema[name].kind.is_continuous]
     if not names:
         return NotComputable("no quasi-identifier is a category", lacks="quasi_identifiers")
     frame = context.train.frame
+    people = len(frame) if context.train.persons is None else n_persons(context.train)
+    least = max(LEAST_GROUP, math.ceil(GROUP_SHARE * people))
     counts = [value_holders(context.train, name) for name in sorted(names)]
     found = [
         (int(count), at, str(value), value)
         for at, column in enumerate(counts)
-        for value, count in column[column >= LEAST_GROUP].items()
+        for value, count in column[column >= least].items()
     ]
     if not found:
-        return NotComputable(f"no category of a quasi-identifier has {LEAST_GROUP} people", "too_few")
+        return NotComputable(f"no category of a quasi-identifier has {least} people", "too_few")
     _, at, _, value = min(found, key=lambda one: one[:3])
     return np.flatnonzero((frame[counts[at].name] == value).fillna(False).to_numpy(bool))
 
@@ -444,7 +447,7 @@ FORMS: dict[str, str] = {
     "group": "copies of a whole group",
     "histories": "histories moved in time",
     "secrets": "quasi-identifiers with the secrets of a person",
-    "small group": f"groups below {LEAST_GROUP} people",
+    "small group": f"groups below {LEAST_GROUP} people, or one in a hundred of all",
     "group by number": "groups by a number",
     "unusual": "people unusual by other measures",
 }
