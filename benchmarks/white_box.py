@@ -5,9 +5,8 @@
     python benchmarks/white_box.py ADULT.csv --rows 2000 --drop fnlwgt --protect off --generator tabddpm
         --key steps --values 200 1000
 
-Half of random people are training records, half control; the run keeps its model in a store, as `hybrid run CONFIG --store`
-does. Prints the AUC of `membership_whitebox` with its interval, and the share of training people above 99 % of the control
-people.
+Half of random people are training records, half control; the run keeps its model in a store, as `hybrid run --store`
+does. Prints the AUC of `membership_whitebox` with its interval, and the share of training people above 99 % of control.
 """
 
 from __future__ import annotations

@@ -412,8 +412,11 @@ class Pipeline(Tables):
 
     @property
     def _is_asked_about(self) -> bool:
-        """True if a metric attacks the model, which then is read."""
-        return any("model" in metric.needs for metric in metrics_of(self.measured_alone))
+        """True if the model is attacked: where a verdict comes of it, or a metric that does so is named."""
+        options = self.measured_alone
+        named = (*(options.metrics or ()), *options.also)
+        attacks = [metric.name for metric in metrics_of(options) if "model" in metric.needs]
+        return any(self.judge_power or name in named for name in attacks)
 
     def _with_folds(self, own: Evaluation) -> Evaluation:
         """The evaluation of this run's tables with what folds alone can measure."""
