@@ -2,9 +2,9 @@
 
     python benchmarks/void.py ADULT.csv [--rows 2000] [--times 1 10] [--limits 0 0.02 0.25] [--seed 1]
 
-`cart` learns from training records and draws as many rows, or many times as many; the filter `distance` of
-`synthesize.filter` leaves out those that lie near a training record. The attacker knows the radius within which it does,
-and trains the same generator on people of his own: a person round whom his table has rows and the filtered one has none
+`cart` learns from training records and draws as many rows or more; the filter `distance` of
+`synthesize.filter` leaves out those that lie near a training record. The attacker knows the radius of that, and
+trains the same generator on people of his own: a person round whom his table has rows and the filtered one has none
 is taken for a training person. Prints his AUC with its interval, beside the excess over chance of the metrics
 `dcr_share` and `membership`, which look from the other side (wholly below 0: a void).
 """

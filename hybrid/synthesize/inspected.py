@@ -8,7 +8,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.fitted import FittedGenerator, blamed_on
 from hybrid.synthesize.isolation.job import IsolatedModel
-from hybrid.synthesize.protocol import Generator, InspectableGenerator
+from hybrid.synthesize.protocol import Encoded, Generator, InspectableGenerator
 from hybrid.synthesize.snapshots import Snapshots
 from hybrid.table import Table
 
@@ -44,8 +44,19 @@ def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, refer
     if model is None:
         return np.zeros(len(people))
     with blamed_on(fitted.name, "inspect"):
-        mine, others = (fitted.codec.encode(table, rng_for(seed, "inspect")) for table in (people, reference))
+        mine, others = (
+            _learned_states(fitted.codec.encode(table, rng_for(seed, "inspect"))) for table in (people, reference)
+        )
         if isinstance(model, IsolatedModel):
             return model.log_odds(mine, others, seed)
         held = list(model.models.values())[-1] if isinstance(model, Snapshots) else model
         return generator.log_odds(held, mine, others, seed)
+
+
+def _learned_states(data: Encoded) -> Encoded:
+    """The same with -1 for missing values in columns that were learned without."""
+    columns = [
+        np.where(column < feature.n_levels, column, -1).astype(np.int32) if feature.is_discrete else column
+        for feature, column in zip(data.features, data.columns, strict=True)
+    ]
+    return Encoded(data.features, columns, data.persons)

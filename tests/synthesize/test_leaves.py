@@ -91,5 +91,7 @@ def test_values_that_were_not_learned_are_no_error(people: tuple[Table, Table, T
     train, others, reference = people
     options = SynthesizeOptions()
     part = train.take(np.arange(60))
+    gaps = others.frame.assign(illness=others.frame["illness"].where(np.arange(len(others)) > 9))
+    others = Table(gaps, others.schema)
     said = log_odds(fit(part, options, 1), options.engine, others, reference, 1)
     assert np.isfinite(said).all()
