@@ -1,4 +1,4 @@
-"""The trained model that a run keeps, as whoever holds it sees it."""
+"""Trained model that a run keeps, in the hands of an attacker."""
 
 from __future__ import annotations
 

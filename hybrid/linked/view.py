@@ -118,7 +118,7 @@ class LinkedTable(Pipeline):
 
     @property
     def _kept_model(self) -> KeptModel | None:
-        """The model of this table, which nobody here asks about people."""
+        """Model of this table, which no attack asks about people."""
         if self.store.place is None or not self._is_asked_about:
             return None
         return KeptModel(self.config.synthesize.generator, None, "it is one of several, of linked tables")

@@ -372,7 +372,7 @@ def _used(sample: SampleOptions, records: str) -> str:
 
 
 def _kept_model(evaluation: Evaluation) -> Iterator[str]:
-    """Statement of what the trained model gives away, where the run keeps it."""
+    """Statement of the success of an attacker with the trained model, where the run keeps it."""
     found = evaluation.find(WHITE_BOX, "synthetic")
     if found is None:
         return

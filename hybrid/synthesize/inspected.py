@@ -14,7 +14,7 @@ from hybrid.table import Table
 
 
 def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, reference: Table, seed: int) -> Array:
-    """What a model says of records to whoever holds it.
+    """Evidence of a model about records, for an attacker who holds it.
 
     Parameters
     ----------

@@ -217,10 +217,10 @@ class Generator(Protocol):
 
 @runtime_checkable
 class InspectableGenerator(Generator, Protocol):
-    """Generator whose model says of single records whether it learned from them, to whoever holds it."""
+    """Generator with an attack on its models: which records they learned from."""
 
     def log_odds(self, model: Any, people: Encoded, reference: Encoded, seed: int) -> Array:
-        """How much more the model knows of each record than of other people.
+        """Evidence of the model about each record, corrected by that about other people.
 
         Parameters
         ----------

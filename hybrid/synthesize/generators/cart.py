@@ -199,7 +199,7 @@ class Cart:
         return learn_sequences(data, options, seed, progress)
 
     def log_odds(self, model: CartModel, people: Encoded, reference: Encoded, seed: int) -> Array:  # noqa: ARG002
-        """What the leaves say about records; see :func:`hybrid.synthesize.generators.leaves.leaf_odds`.
+        """Odds by the leaves; see :func:`hybrid.synthesize.generators.leaves.leaf_odds`.
 
         Summed over the columns with a tree: regressions keep no values.
         """

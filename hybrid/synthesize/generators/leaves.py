@@ -1,4 +1,4 @@
-"""What the leaves of a tree say about single records.
+"""Evidence about single records in the leaves of a tree.
 
 Who holds a tree holds the training values of its leaves. A record that was learned from finds its own value in the leaf
 that it falls into; how seldom a stranger does, other people of the population tell.
@@ -60,7 +60,7 @@ def leaf_odds(
 
 
 def _counts(cells: Array, asked: Array) -> Array:
-    """How often each asked cell occurs; shape of ``asked``."""
+    """Number of times that each asked cell occurs; shape of ``asked``."""
     cells = np.sort(cells)
     found: Array = np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
     return found

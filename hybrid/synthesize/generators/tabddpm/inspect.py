@@ -1,4 +1,4 @@
-"""What a trained TabDDPM says of single records: how little it errs on them.
+"""Evidence about single records in a trained TabDDPM: its loss on them.
 
 A network that has memorized a record takes noise off it better than off records of other people: the attack by the loss
 at small noise levels, which found most in the challenge on synthesis by diffusion models of tables (MIDST,
@@ -34,7 +34,7 @@ ROUNDS = 16
 
 
 def log_odds(model: TabddpmModel, people: Encoded, reference: Encoded, seed: int) -> Array:
-    """How much less the model errs on each record than on reference people with similar values; shape (n,).
+    """Loss expected from reference people with similar values, minus the loss on each record; shape (n,).
 
     Losses of a level are divided by their standard deviation among reference people, and summed over the levels.
     """
@@ -102,7 +102,7 @@ def _losses(model: TabddpmModel, states: Tensor, known: Tensor, numbers: Tensor,
 
 
 def _inputs(model: TabddpmModel, data: Encoded) -> Array:
-    """What the regression reads: codes, and normal scores of numbers; shape (n, n_features)."""
+    """Inputs of the regression: codes, and normal scores of numbers; shape (n, n_features)."""
     left = iter(model.quantiles)
     pairs = zip(data.columns, model.levels, strict=True)
     return np.column_stack([column if size else next(left).middle_scores(column) for column, size in pairs])
