@@ -80,9 +80,13 @@ class Form:
     @property
     def encoded(self) -> Table:
         """The records as the generator learns them."""
-        table = self.learned
+        return self.written(self.learned)
+
+    def written(self, records: Table) -> Table:
+        """Records with the columns of the learned ones, in the form in which those are learned."""
+        table = records
         for rule in self.steps:
-            table = rule.encode(table, self.learned)
+            table = rule.encode(table, records)
         return table
 
     def decode(self, drawn: Table) -> Table:

@@ -19,6 +19,7 @@ from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluation.engine.neighbours import Sorted, in_blocks, nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
+from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
@@ -89,6 +90,8 @@ class Context:
         nothing speaks against it.
     redrawn : Redrawn, optional
         How the generator's rows were made to keep the rules, where that is known.
+    model : KeptModel, optional
+        The trained model that made the table, where the run keeps it.
     """
 
     def __init__(
@@ -107,6 +110,7 @@ class Context:
         parentage: Parentage | None = None,
         untried: str = "",
         redrawn: Redrawn | None = None,
+        model: KeptModel | None = None,
     ) -> None:
         self.train = train
         self.control = control
@@ -122,6 +126,7 @@ class Context:
         self.parentage = parentage
         self.untried = untried
         self.redrawn = redrawn
+        self.model = model
         self.guard = threading.RLock()
         """Held by contexts of changed tables in several threads, which ask this one."""
         self._own: dict[Hashable, Any] = {}

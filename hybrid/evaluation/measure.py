@@ -40,6 +40,7 @@ Lacking = Literal[
     "parents",
     "privacy_score",
     "numbers",
+    "model",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
@@ -47,7 +48,7 @@ records, a signal, people never seen of whom an attack fails (headroom), rows th
 attacker knows (matches), values that one row of the table holds alone, declared constraints, dates of a row that lie
 close together, columns of which one says something about another, an encoder, a parent table, the instance privacy
 score; trainings: a way from records to the table that can be repeated in minutes; numbers: numbers, or those with so
-many digits that a copy stands out."""
+many digits that a copy stands out; model: a kept model that can be asked about single records."""
 
 
 @dataclass(frozen=True)

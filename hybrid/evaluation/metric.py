@@ -27,6 +27,7 @@ Need = Literal[
     "encoder",
     "parents",
     "privacy_score",
+    "model",
 ]
 Per = Literal["target", "secret", "declared_secret", "sensitive"]
 Pillar = Literal["property", "indicator", "attack"]
@@ -190,6 +191,8 @@ class Metric:
         if "origin" in self.needs and context.origin is None:
             reason = "which record each row was made from is known of tables with a known leak alone (risk)"
             return NotComputable(reason, lacks="origin")
+        if "model" in self.needs and context.model is None:
+            return NotComputable("no trained model of this table is kept", lacks="model")
         for need, section in SWITCHED.items():
             if need in self.needs and getattr(context.options, section) is None:
                 return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=cast(Lacking, need))

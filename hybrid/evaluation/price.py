@@ -68,6 +68,7 @@ PRICES = {
     "mir": Price(cells=1.5),
     "hidden_rate": Price(searches=0.5),
     "membership_density": Price(cells=1.0),
+    "membership_whitebox": Price(cells=2.0, most=20_000),
     "singling_out": Price(cells=1.5),
     "inference_model": Price(cells=2.5, most=50_000, widest=WIDEST),
     "tstr": Price(cells=1.5, most=100_000),

@@ -18,6 +18,7 @@ from hybrid.constraints import Redrawn, Rules
 from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
+from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
 from hybrid.evaluation.metric import SWITCHED, Metric
 from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
@@ -42,6 +43,7 @@ def evaluate(
     parentage: Mapping[Subject, Parentage] | None = None,
     untried: str = "",
     redrawn: Redrawn | None = None,
+    model: KeptModel | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -83,6 +85,8 @@ def evaluate(
         Why no attack trains again unless ``options.retrain`` asks for it; empty where nothing speaks against it.
     redrawn : Redrawn, optional
         How the rows of the synthetic table were made to keep the rules.
+    model : KeptModel, optional
+        The trained model of the synthetic table, where it is kept.
 
     Returns
     -------
@@ -108,7 +112,7 @@ def evaluate(
             (origins or {}).get(stage),
             (parentage or {}).get(stage),
             untried,
-            redrawn if stage == "synthetic" else None,
+            *((redrawn, model) if stage == "synthetic" else ()),
         )
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, *more)
         others = context if compared is None else context.compared_with(*compared)
@@ -128,6 +132,8 @@ def _is_due(metric: Metric, context: Context) -> bool:
     """
     trains = {"retraining", "trainings"} & set(metric.needs)
     if trains and context.fit_and_sample is None and context.stage != "synthetic":
+        return False
+    if "model" in metric.needs and context.model is None and context.options.metrics is None:
         return False
     if metric.family == "privacy" or context.options.metrics is not None:
         return True

@@ -22,6 +22,7 @@ from hybrid.base.rng import rng_for
 from hybrid.base.source_code import Roots, code_behind
 from hybrid.evaluation.context import FitAndSample
 from hybrid.evaluation.context import Role as Side
+from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage, Parents
@@ -114,6 +115,13 @@ class LinkedTable(Pipeline):
     @property
     def _again(self) -> Mapping[Subject, FitAndSample]:
         return {}
+
+    @property
+    def _kept_model(self) -> KeptModel | None:
+        """Model of this table, which no attack asks about people."""
+        if self.store.place is None or not self._is_asked_about:
+            return None
+        return KeptModel(self.config.synthesize.generator, None, "it is one of several, of linked tables")
 
     @property
     def untried(self) -> str:

@@ -128,8 +128,9 @@ def stage_keys(
     halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
     judged_by = kept if removal is not None and removal.measured == "kept" else parts
-    trained = [metric for metric in metrics_of(config.evaluate) if "trainings" in metric.needs]
-    untried = ["only compared"] if only_compared and trained and config.evaluate.retrain is None else []
+    attacked = {"model"} if config.evaluate.retrain is not None else {"model", "trainings"}
+    left_out = any(attacked & set(metric.needs) for metric in metrics_of(config.evaluate))
+    untried = ["only compared"] if only_compared and left_out else []
     judging = (judged_by, seed, *rules, *condition, *halved, *map(code_behind, switched))
     keys |= {
         evaluation_of(subject): _key(EVALUATE, options, table, *judging, *(untried if subject == "synthetic" else []))

@@ -13,10 +13,11 @@ import numpy as np
 
 from hybrid import sample
 from hybrid.base.arrays import Array
-from hybrid.base.errors import ConfigError
-from hybrid.base.progress import Progress
+from hybrid.base.errors import ConfigError, GeneratorError
+from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw, fixed_columns
+from hybrid.evaluation.kept_model import KeptModel
 from hybrid.hierarchy import LabelTable
 from hybrid.leak import KnownLeak, known_leak, leak_of
 from hybrid.pipeline.anonymization import Anonymization
@@ -26,6 +27,8 @@ from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit
+from hybrid.synthesize.inspected import log_odds
+from hybrid.synthesize.protocol import InspectableGenerator
 from hybrid.synthesize.reuse import fit_or_reuse, fit_or_reuse_sequences
 from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
@@ -199,6 +202,39 @@ class Generation:
         left_out = len(learned) - len(form.learned)
         told = self.rules or self.selection is not None
         return Drawn(table, fitted.losses, replace(redrawn, left_out=left_out, records=len(learned)) if told else None)
+
+    def kept_model(self, anonymization: Anonymization | None) -> KeptModel | None:
+        """The model that the store keeps of the table to release; None where it keeps none.
+
+        Parameters
+        ----------
+        anonymization : Anonymization or None
+            What the records to learn come from; None: from the training records as they are.
+        """
+        options, kept = self.config.synthesize, replace(self, only_kept=True, progress=silent)
+        if self.store.place is None or options.is_off:
+            return None
+        name = options.generator
+        if anonymization is not None and anonymization.transition.order == "post":
+            return KeptModel(name, None, "it learned generalized labels, not values")
+        if self.static is not None:
+            return KeptModel(name, None, "it learned persons with all their rows, which no attack here asks about")
+        if not isinstance(options.engine, InspectableGenerator):
+            return KeptModel(name, None, f"no attack here asks a model of {name} about people")
+        learned = self.sampled() if anonymization is None else anonymization.restored.table
+        learning = _two_seeds(self.seed, "synthesize")[0]
+        form = Form.of(self.rules, learned, None, rng_for(self.seed, "synthesize", "repair"))
+        try:
+            fitted = kept._learned(form, learning, self.domains)
+        except GeneratorError:
+            return None
+        assert isinstance(fitted, FittedGenerator)
+
+        def ask(people: Table, reference: Table) -> Array:
+            mine, others = (form.written(self.rules.settle(table)) for table in (people, reference))
+            return log_odds(fitted, options.engine, mine, others, learning)
+
+        return KeptModel(name, ask)
 
     def _learned(
         self, form: Form, learning: int, domains: Mapping[str, Array] | None

@@ -24,6 +24,7 @@ from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Context, FitAndSample, Share
 from hybrid.evaluation.improvement import with_printed
+from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Crossed, Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
@@ -398,8 +399,24 @@ class Pipeline(Tables):
         compared = None if self.selection is None else self.compared
         known = self._share, self._again, self.rules, origins, compared, self.parentage, self.untried
         redrawn = self.redrawn if "synthetic" in tables else None
-        found = evaluate(self.train, self.control, tables, options, rng, self.progress, *known, redrawn)
+        model = self._kept_model if "synthetic" in tables else None
+        found = evaluate(self.train, self.control, tables, options, rng, self.progress, *known, redrawn, model)
         return self._with_folds(found) if self.folds else found
+
+    @property
+    def _kept_model(self) -> KeptModel | None:
+        """The model of the synthetic table, where the store keeps it."""
+        if self.config.privacy is not None or leak_of(self.config.risk) is not None or not self._is_asked_about:
+            return None
+        return self._generation.kept_model(self.anonymization)
+
+    @property
+    def _is_asked_about(self) -> bool:
+        """True if the model is attacked: where a verdict comes of it, or a metric that does so is named."""
+        options = self.measured_alone
+        named = (*(options.metrics or ()), *options.also)
+        attacks = [metric.name for metric in metrics_of(options) if "model" in metric.needs]
+        return any(self.judge_power or name in named for name in attacks)
 
     def _with_folds(self, own: Evaluation) -> Evaluation:
         """The evaluation of this run's tables with what folds alone can measure."""

@@ -11,7 +11,7 @@ from typing import Any
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
-from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.protect import ProtectOptions
 from hybrid.publication import private_words
 from hybrid.publication.crossed import folds_of, measured_sentence
@@ -48,6 +48,8 @@ BELOW_THE_LABELS = (
     "another value below the same label."
 )
 """What protection does to columns that are generalized."""
+WHITE_BOX = "membership_whitebox"
+"""The metric of an attacker who holds the model."""
 NO_HOUSEHOLDS = "Persons had households, and no published persons are linked as one."
 NO_CLAIM = "No differential privacy is claimed."
 NO_CLAIM_BEYOND = "Beyond that, no differential privacy is claimed, and none for the published rows."
@@ -369,6 +371,23 @@ def _used(sample: SampleOptions, records: str) -> str:
     return f"Each of the {records} was used within its stratum ({strata}) with probability {probability}"
 
 
+def _kept_model(evaluation: Evaluation) -> Iterator[str]:
+    """Statement of the success of an attacker with the trained model, where the run keeps it."""
+    found = evaluation.find(WHITE_BOX, "synthetic")
+    if found is None:
+        return
+    outcome = found.outcome
+    if isinstance(outcome, NotComputable):
+        told = f"how well whoever holds it finds training people was not tried ({outcome.reason})"
+    else:
+        ends = "" if outcome.low is None else f" ({outcome.low:.2f} to {outcome.high:.2f})"
+        told = (
+            "whoever holds it, and knows all values of a person, tells training people from people never seen with an "
+            f"AUC of {outcome.value:.2f}{ends}, where 0.5 is guessing"
+        )
+    yield f"The run keeps its trained model, which no release contains: {told}."
+
+
 def _measured(evaluation: Evaluation) -> Iterator[str]:
     privacy = [metric for metric in evaluation.metrics if (metric.family, metric.stage) == ("privacy", "synthetic")]
     done = list(dict.fromkeys(metric.name for metric in privacy if isinstance(metric.outcome, Measure)))
@@ -379,6 +398,7 @@ def _measured(evaluation: Evaluation) -> Iterator[str]:
         yield "No attack on the published table was measured."
     if failed:
         yield f"Not computable: {', '.join(failed)}."
+    yield from _kept_model(evaluation)
     if evaluation.all_rows is not None:
         found = evaluation.all_rows
         yield (

@@ -215,6 +215,32 @@ class Generator(Protocol):
         """Read a model that ``Model.save`` wrote."""
 
 
+@runtime_checkable
+class InspectableGenerator(Generator, Protocol):
+    """Generator with an attack on its models: which records they learned from."""
+
+    def log_odds(self, model: Any, people: Encoded, reference: Encoded, seed: int) -> Array:
+        """Evidence of the model about each record, corrected by that about other people.
+
+        Parameters
+        ----------
+        model : Model
+            As :meth:`learn` returned it, or :meth:`load`.
+        people : Encoded, n rows
+            Records that it may have learned from. Numbers outside the learned range are encoded as such, states that it
+            has not learned as -1.
+        reference : Encoded
+            Other people of the population, whom it has not learned from.
+        seed : int
+            The same seed gives the same numbers.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+            Finite; the larger, the more the record looks like one that was learned from.
+        """
+
+
 class SequenceModel(Protocol):
     """Fitted model of persons and their rows.
 

@@ -61,7 +61,9 @@ def named(*needs: Need) -> list[str]:
         if metric.mechanism != "embedding"
         and name not in ("membership_flow", "target_attention")
         and (
-            set(needs) & set(metric.needs) if needs else not {"retraining", "trainings", "persons"} & set(metric.needs)
+            set(needs) & set(metric.needs)
+            if needs
+            else not {"retraining", "trainings", "persons", "model"} & set(metric.needs)
         )
     ]
 

@@ -23,6 +23,7 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.cost import Cost
+from hybrid.synthesize.generators.leaves import leaf_odds
 from hybrid.synthesize.generators.regressions import (
     LinearStep,
     LogisticStep,
@@ -196,6 +197,18 @@ class Cart:
                 "cart: methods are for tables with one row per person", hint="leave methods out, or data.order"
             )
         return learn_sequences(data, options, seed, progress)
+
+    def log_odds(self, model: CartModel, people: Encoded, reference: Encoded, seed: int) -> Array:  # noqa: ARG002
+        """Odds by the leaves; see :func:`hybrid.synthesize.generators.leaves.leaf_odds`.
+
+        Summed over the columns with a tree: regressions keep no values.
+        """
+        known, others = dict(enumerate(people.columns)), dict(enumerate(reference.columns))
+        odds = np.zeros(len(people))
+        for step in model.steps:
+            if isinstance(step, DonorTree):
+                odds += leaf_odds(step, known, known[step.target], others, others[step.target])
+        return odds
 
     def load_sequences(self, folder: Path) -> SequenceModel:
         """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""

@@ -86,11 +86,22 @@ class DonorTree(Generic[K]):
         root = np.zeros(1, dtype=np.int64)
         return cls(target, {}, None, values, root, np.array([len(values)]), root, np.ones(1))
 
+    @property
+    def is_leaf(self) -> Mask:
+        """Nodes without a split; shape (n_nodes,)."""
+        leaf: Mask = np.ones(1, dtype=bool) if self.tree is None else self.tree.tree_.children_left < 0
+        return leaf
+
+    def leaves(self, known: Mapping[K, Array], n_rows: int) -> Array:
+        """Leaf that each row falls into; shape (n_rows,), int64."""
+        if self.tree is None:
+            return np.zeros(n_rows, dtype=np.int64)
+        found: Array = self.tree.apply(_matrix(self.predictors, known))
+        return found
+
     def draw(self, known: Mapping[K, Array], n_rows: int, rng: np.random.Generator) -> Array:
         """One value per row, of a training row below the same node; ``known`` holds the columns that the tree reads."""
-        node = (
-            np.zeros(n_rows, dtype=np.int64) if self.tree is None else self.tree.apply(_matrix(self.predictors, known))
-        )
+        node = self.leaves(known, n_rows)
         depth = rng.random(n_rows)
         while len(above := np.flatnonzero(depth >= self.reach[node])):
             node[above] = self.parent[node[above]]

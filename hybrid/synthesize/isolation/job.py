@@ -3,13 +3,14 @@
 A job is a folder that only its owner can read, removed when the job is done:
 
 =================  ==============================================================================
-``job.json``       task (learn, draw; of persons learn_sequences, draw_sequences, draw_rows), adapter, options, seed,
-                   features, rows, memory limit, folder of checkpoints
+``job.json``       task (learn, draw, log_odds; of persons learn_sequences, draw_sequences, draw_rows), adapter,
+                   options, seed, features, rows, memory limit, folder of checkpoints
 ``path/hybrid``    a link to this package, the only thing on the path of a managed environment
 ``data.parquet``   the encoded columns to learn from: numbers, no labels, no names
 ``events.jsonl``   progress as it happens, one list per line: step, done, total, values
 ``model/``         what the generator saved
 ``drawn.parquet``  the encoded columns it drew
+``odds.parquet``   what the model says of the records in ``data.parquet``, beside those in ``reference.parquet``
 ``*.persons``      of persons: what ``data.parquet`` and ``drawn.parquet`` have for rows; the last column counts rows
 ``log.txt``        what its libraries printed; their own temporary files lie beside it
 ``result.json``    written last; the problems, if any
@@ -91,6 +92,16 @@ class IsolatedModel:
         with _folder() as folder:
             _run(folder, job, self.generator, self.limits, silent)
             return read_columns(folder / "drawn.parquet")
+
+    def log_odds(self, people: Encoded, reference: Encoded, seed: int) -> Array:
+        """As :class:`hybrid.synthesize.protocol.InspectableGenerator`, of this model."""
+        features = [asdict(feature) for feature in people.features]
+        job = {"task": "log_odds", "features": features, "seed": seed, "model": str(self.folder.absolute())}
+        with _folder() as folder:
+            for name, data in (("data", people), ("reference", reference)):
+                write_columns(folder / f"{name}.parquet", data.columns)
+            _run(folder, job, self.generator, self.limits, silent)
+            return read_columns(folder / "odds.parquet")[0]
 
     def at(self, level: str) -> IsolatedModel:
         """The model of one level, of a training with snapshots."""

@@ -24,7 +24,15 @@ import pyarrow.parquet as pq
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
 from hybrid.base.memory import forbid_dumps, peak_bytes
-from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Generator, SequenceGenerator, Sequences
+from hybrid.synthesize.protocol import (
+    DrawnSequences,
+    Encoded,
+    Feature,
+    Generator,
+    InspectableGenerator,
+    SequenceGenerator,
+    Sequences,
+)
 
 OUT_OF_MEMORY = 77
 """Exit status when the memory limit was passed."""
@@ -39,7 +47,8 @@ def main(folder: Path) -> None:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     threading.Thread(target=_watch, args=(folder, os.getppid(), job["memory_bytes"]), daemon=True).start()
     try:
-        _learn(folder, job) if job["task"].startswith("learn") else _draw(folder, job)
+        does = {"learn": _learn, "learn_sequences": _learn, "log_odds": _inspect}.get(job["task"], _draw)
+        does(folder, job)
         result: dict[str, Any] = {"problems": []}
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
@@ -117,17 +126,30 @@ def _learn(folder: Path, job: dict[str, Any]) -> None:
         generator.learn(data, options, job["seed"], progress, unfinished).save(folder / "model")
 
 
-def _draw(folder: Path, job: dict[str, Any]) -> None:
-    generator, saved = _adapter(job), Path(job["model"])
-    of_persons = job["task"] != "draw"
+def _loaded(generator: Generator, job: dict[str, Any], *, of_persons: bool) -> Any:
+    """The saved model of a job."""
     try:
         load: Any = getattr(generator, "load_sequences" if of_persons else "load")
-        model = load(saved)
+        return load(Path(job["model"]))
     except Exception as error:  # noqa: BLE001  (a broken file may break any reader)
         traceback.print_exc()
         raise GeneratorError(
             f"{generator.name}: the saved model cannot be read ({type(error).__name__})", hint="train it again"
         ) from None
+
+
+def _inspect(folder: Path, job: dict[str, Any]) -> None:
+    generator = _adapter(job)
+    assert isinstance(generator, InspectableGenerator)
+    features = [Feature(**feature) for feature in job["features"]]
+    people, reference = (Encoded(features, read_columns(folder / f"{name}.parquet")) for name in ("data", "reference"))
+    model = _loaded(generator, job, of_persons=False)
+    write_columns(folder / "odds.parquet", [generator.log_odds(model, people, reference, job["seed"])])
+
+
+def _draw(folder: Path, job: dict[str, Any]) -> None:
+    of_persons = job["task"] != "draw"
+    model = _loaded(_adapter(job), job, of_persons=of_persons)
     if job["task"] == "draw_rows":
         drawn = model.draw_rows(read_columns(folder / "given.persons"), job["n_rows"], job["seed"])
     else:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from hybrid.base.arrays import Array
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.cost import Cost
@@ -88,6 +89,14 @@ class Tabddpm:
         from hybrid.synthesize.generators.tabddpm.model import learn_model
 
         return learn_model(data, options, seed, progress, unfinished)
+
+    def log_odds(self, model: Model, people: Encoded, reference: Encoded, seed: int) -> Array:
+        """Loss of the model on records; see :mod:`hybrid.synthesize.generators.tabddpm.inspect`."""
+        from hybrid.synthesize.generators.tabddpm.inspect import log_odds
+        from hybrid.synthesize.generators.tabddpm.model import TabddpmModel
+
+        assert isinstance(model, TabddpmModel)
+        return log_odds(model, people, reference, seed)
 
     def learn_sequences(
         self,

@@ -89,7 +89,7 @@ class Diffusion:
         Cross-entropy of the clean states plus squared error of the velocities.
         """
         noise = torch.randn(numbers.shape, generator=rng, device=numbers.device)
-        signal, sigma = _signal(time)
+        signal, sigma = signal_of(time)
         logits, velocity = self.logits(
             network, self.noisy_states(states, time, rng), signal * numbers + sigma * noise, time
         )
@@ -171,8 +171,8 @@ def keep(time: Tensor) -> Tensor:
     return torch.cos(time * (math.pi / 2)) ** 2
 
 
-def _signal(time: Tensor) -> tuple[Tensor, Tensor]:
-    """Factors (n, 1) of the clean number and of the noise."""
+def signal_of(time: Tensor) -> tuple[Tensor, Tensor]:
+    """Factors (n, 1) of the clean number and of the noise at times (n,)."""
     angle = time * (math.pi / 2)
     return torch.cos(angle)[:, None], torch.sin(angle)[:, None]
 

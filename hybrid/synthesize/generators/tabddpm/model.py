@@ -77,7 +77,7 @@ class TabddpmModel:
         rng = torch.Generator(self.frequencies.device).manual_seed(int(rng_for(seed, "tabddpm").integers(2**63)))
         draws = Draws(rng, self.options.balanced)
         held = {"free": None, "sampled": self.sampled, "exact": self.frequencies}[self.options.shares]
-        diffusion = _diffusion(self.levels, self.frequencies, self.options, held if known is None else None)
+        diffusion = diffusion_of(self.levels, self.frequencies, self.options, held if known is None else None)
         chunk = CHUNK_CELLS // max(len(self.frequencies), *self.options.layers, 1) + 1
         steps, drawn = self.options.sampling_steps, []
         for start in range(0, n_rows, chunk):
@@ -86,7 +86,7 @@ class TabddpmModel:
             drawn.append(
                 diffusion.draw(partial(self.network.forward, given=part), size, len(self.quantiles), steps, draws)
             )
-        states = torch.cat([chunk[0] for chunk in drawn]).cpu().numpy() - _firsts(self.levels)
+        states = torch.cat([chunk[0] for chunk in drawn]).cpu().numpy() - first_states(self.levels)
         numbers = torch.cat([chunk[1] for chunk in drawn]).double().cpu().numpy()
         discrete = iter(states.T.astype(np.int32))
         continuous = iter(q.from_normal(scores) for q, scores in zip(self.quantiles, numbers.T, strict=True))
@@ -144,15 +144,15 @@ def learn_model(
     continuous = [values for values, size in zip(data.columns, levels, strict=True) if not size]
     quantiles = tuple(Quantiles.of(values) for values in continuous)
     scores = [q.to_normal(values, random) for q, values in zip(quantiles, continuous, strict=True)]
-    numbers = _tensor(scores, len(data), torch.float32, device)
+    numbers = as_tensor(scores, len(data), torch.float32, device)
     codes = [values for values, size in zip(data.columns, levels, strict=True) if size]
-    states = _tensor(codes, len(data), torch.int64, device) + torch.tensor(_firsts(levels), device=device)
+    states = as_tensor(codes, len(data), torch.int64, device) + torch.tensor(first_states(levels), device=device)
     frequencies = (torch.bincount(states.flatten(), minlength=sum(levels)) / len(data)).float()
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(int(random.integers(2**63)))
         sizes = (0, 0) if known is None else (n_given, known[1].shape[1])
         network = _network(frequencies, levels, options, sizes).to(device)
-        diffusion = _diffusion(levels, frequencies, options)
+        diffusion = diffusion_of(levels, frequencies, options)
         given = None if known is None else _given(known, slice(None), device)
         networks = train(network, diffusion, states, numbers, options, rng, progress, unfinished, given)
     sampled = _sampled(frequencies, levels, len(data), rng_for(seed, "tabddpm shares"))
@@ -181,9 +181,10 @@ def _network(
     return Denoiser(torch.log(frequencies), levels.count(0), options.layers, options.dropout, given)
 
 
-def _diffusion(
+def diffusion_of(
     levels: Sequence[int], frequencies: Tensor, options: TabddpmOptions, held: Tensor | None = None
 ) -> Diffusion:
+    """The noise process of a model."""
     sizes = [size for size in levels if size]
     prior = frequencies
     if options.prior == "uniform":
@@ -191,12 +192,13 @@ def _diffusion(
     return Diffusion(sizes, prior, options.likelihood, held)
 
 
-def _tensor(columns: list[Array], n_rows: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+def as_tensor(columns: list[Array], n_rows: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Columns (n_rows,) side by side, shape (n_rows, n_columns), on a device."""
     stacked = np.column_stack(columns) if columns else np.empty((n_rows, 0))
     return torch.tensor(stacked, dtype=dtype, device=device)
 
 
-def _firsts(levels: Sequence[int]) -> Array:
+def first_states(levels: Sequence[int]) -> Array:
     """Number of the first state of each discrete column."""
     sizes = [size for size in levels if size]
     return np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64) if sizes else np.empty(0, dtype=np.int64)

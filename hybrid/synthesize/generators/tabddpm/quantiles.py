@@ -44,6 +44,12 @@ class Quantiles:
         scores: Array = ndtri(np.clip(low + (high - low) * rng.random(len(values)), 1e-9, 1 - 1e-9))
         return scores
 
+    def middle_scores(self, values: Array) -> Array:
+        """Standard normal scores (n,) of any values: the middle of the share of the next learned value from below."""
+        at = np.minimum(np.searchsorted(self.distinct, values), len(self.distinct) - 1)
+        middles: Array = ndtri((self.cumulated[at] + self.cumulated[at + 1]) / 2)
+        return middles
+
     def from_normal(self, scores: Array) -> Array:
         """Values (n,) of normal scores."""
         share = ndtr(scores)
