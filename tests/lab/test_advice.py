@@ -102,13 +102,13 @@ def test_the_file_and_the_page_have_the_list(tried: tuple[LabTrials, League, pd.
     assert content["kinds"][-1] == {"table": "people", "kind": "recoded", "from": None, "first": []}
     said = answer_on_given(found, given)
     assert (
-        said[0].startswith("3 of 5 metrics are to be believed on this table") and "Nndr share notices most" in said[0]
+        said[0].startswith("3 of 5 metrics are to be believed on this table") and "NNDR share notices most" in said[0]
     )
     assert "No metric notices copies with exchanged categories" in said[1]
-    assert said[2].startswith("On the table as it is, 1 of these 2 metrics see a leak: Nndr share.")
+    assert said[2].startswith("On the table as it is, 1 of these 2 metrics see a leak: NNDR share.")
     page = render_lab(PLAN, trials, found, {}, related, given)
     assert all(sentence in page for sentence in said) and "Zcap" in page and "no keys" in page
-    assert page.index("1. Nndr share") < page.index("2. Identical match") < page.index("3. Shared cells")
+    assert page.index("1. NNDR share") < page.index("2. Identical match") < page.index("3. Shared cells")
     assert "<li>exact copies from 2 % on</li>" in page and "group (no group)" in page
     assert "sees a leak" in page and "sees none" in page
 
