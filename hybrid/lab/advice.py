@@ -1,4 +1,4 @@
-"""Which metrics to believe, for which kinds of leak, from which size on."""
+"""Metrics to believe: for each, kinds of leak and the smallest size it notices."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Noticed:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to make of one metric.
+    """A metric, to be believed or not.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Advice:
 
     @property
     def believed(self) -> bool:
-        """Whether its alarms and, for what it notices, its silence mean something."""
+        """True if its alarms and, for what it notices, its silence mean something."""
         return not self.against
 
 
@@ -108,7 +108,7 @@ class Believing:
 
 
 def believing(found: League) -> tuple[Believing, ...]:
-    """What to believe on each table of a league."""
+    """Metrics to believe on each table of a league."""
     return tuple(_about(table, [e for e in found.entries if e.data == table]) for table in found.tables)
 
 
@@ -138,7 +138,7 @@ def _rank(advice: Advice) -> tuple[float, float]:
 
 
 def _against(entry: Entry) -> str:
-    """Why a metric is believed for no leak, whatever it notices."""
+    """The reason to believe a metric for no leak, whatever it notices."""
     alarms = entry.false_alarms
     if is_alarmist(alarms):
         return f"raises an alarm in {alarms.hits} of {alarms.trials} trials in which nothing leaks"

@@ -66,7 +66,7 @@ def _of_kind(key: tuple[str, str], part: pd.DataFrame) -> Iterator[tuple[str, st
 
 
 def agreements(table: pd.DataFrame) -> list[Agreement]:
-    """How far metrics agree on one table, per kind of leak.
+    """Agreement of the metrics on one table, per kind of leak.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the files and the page of a laboratory say of its plan."""
+"""Plan of a laboratory, as its files and its page describe it."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ class GivenTable:
 
     @property
     def has_control(self) -> bool:
-        """Whether control records were given."""
+        """True if control records were given."""
         return "control" in self.rows

@@ -129,7 +129,7 @@ def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
 
 
 def _believing(about: Believing, given: GivenTable | None) -> dict[str, Any]:
-    """Which metrics to believe, as rows of text."""
+    """Metrics to believe, as rows of text."""
     return {
         "believe": [_advised(each, given) for each in about.believe],
         "doubt": [{"title": title(each.entry.contestant), "because": each.against} for each in about.doubt],

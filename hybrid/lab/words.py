@@ -33,7 +33,7 @@ def answer(found: League) -> list[str]:
 
 
 def answer_on_given(found: League, given: GivenTable) -> list[str]:
-    """What to believe on a table from elsewhere, in a few sentences."""
+    """The metrics to believe on a table from elsewhere, in a few sentences."""
     if not found.tables:
         return answer(found)
     (about,) = believing(found)
@@ -57,7 +57,7 @@ def answer_on_given(found: League, given: GivenTable) -> list[str]:
 
 
 def _as_it_is(found: League, given: GivenTable) -> str:
-    """What the metrics to believe say of the table itself."""
+    """The findings of those metrics on the table itself."""
     if not given.has_control:
         return (
             "There are no control records: half of the training records stood in for them, so the smallest leaks are "

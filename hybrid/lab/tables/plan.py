@@ -1,4 +1,4 @@
-"""What is tried on a table from elsewhere."""
+"""Plan of the trials on a table from elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hybrid.table.persons import person_groups
 
 @dataclass(frozen=True)
 class Amount:
-    """How much is tried."""
+    """Number and sizes of the trials."""
 
     levels: tuple[float, ...]
     """Shares of the table's rows that leak; leaks of people have sizes of their own."""
@@ -79,7 +79,7 @@ class TablesPlan:
 
     @property
     def amount(self) -> Amount:
-        """How much is tried."""
+        """Number and sizes of the trials."""
         return SCALES[self.scale]
 
     @property

@@ -146,7 +146,7 @@ def _excess(row: Mapping[str, Any], name: str) -> tuple[float, float, float]:
 
 
 def _what(planned: Planned) -> str:
-    """What a trial measures, as its seconds are called."""
+    """Kind of a trial, as its seconds are called."""
     return {AS_IT_IS: "as_it_is", NO_LEAK: "no_leak"}.get(planned.trial.configuration, "planted")
 
 

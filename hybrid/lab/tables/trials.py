@@ -69,7 +69,7 @@ def configuration(leak: Leak, size: float) -> str:
 
 
 def cannot_be_planted(plan: TablesPlan) -> dict[str, str]:
-    """Why kinds of leak cannot be planted into the table, by their label."""
+    """Kinds of leak that cannot be planted into the table, by their label, and why."""
     context = _Seed(plan, plan.seeds[0]).context
     found = {}
     for leak in (way for name in plan.amount.leaks for way in LEAKS[name].ways):
