@@ -168,7 +168,9 @@ def _size(track: Track, position: int) -> str:
     shown, series = dial_value(track, position), track.series
     if series.scale == "share":
         return shown
-    return f"{shown} {series.dial}" if track.risk in PLANTED else f"{series.dial} = {shown}"
+    if track.risk in PLANTED:
+        return f"{shown} % {series.dial.removeprefix('percent ')}"
+    return f"{series.dial} = {shown}"
 
 
 def _best(kinds: Sequence[str], believe: Sequence[Advice]) -> Iterator[Best]:

@@ -25,7 +25,7 @@ SIZES = (0.02, 0.05, 0.2)
 # Excess of a leak of size f, by metric and kind of leak; a metric notices an excess above HALF.
 BEHAVIOUR = {
     "identical_match": {"copy": 2.0},
-    "nndr_share": {"copy": 0.9, "near": 0.9},
+    "nndr_share": {"copy": 0.9, "near": 0.9, "exposed": 0.0005},
     "shared_cells": {"splice": 0.5},
     "gtcap.illness": {},
     "dcr_share": {"copy": 2.0, "near": 2.0, "splice": 2.0},
@@ -45,7 +45,7 @@ def planted() -> tuple[LabTrials, pd.DataFrame]:
         noise = 1e-4 * (seed % 7)
         return BEHAVIOUR[name].get(kind, 0.0) * size + noise + (0.5 if name in ALARMISTS else 0.0)
 
-    for kind in ("copy", "near", "splice", "recoded"):
+    for kind in ("copy", "near", "splice", "recoded", "exposed"):
         series = PLANTED[kind].planted("", SIZES)
         for position, level in enumerate(series.levels):
             cells.append(Cell("people", kind, series, position, f"{kind} {position}"))
@@ -68,8 +68,13 @@ def test_the_list_names_leaks_and_sizes_and_the_best_comes_first(tried: tuple[La
     (about,) = believing(tried[1])
     assert [each.entry.contestant for each in about.believe] == ["nndr_share", "identical_match", "shared_cells"]
     first, exact, cells = about.believe
-    assert [each.words for each in first.noticed] == ["exact copies from 5 % on", "copies with noise from 5 % on"]
-    assert [each.words for each in exact.noticed] == ["exact copies from 2 % on"] and exact.missed == ("near", "splice")
+    assert [each.words for each in first.noticed] == [
+        "exact copies from 5 % on",
+        "copies with noise from 5 % on",
+        "copies of people unlike others from 50 % of the most exposed people on",
+    ]
+    assert [each.words for each in exact.noticed] == ["exact copies from 2 % on"]
+    assert exact.missed == ("near", "splice", "exposed")
     assert [each.words for each in cells.noticed] == ["rows spliced of several people from 5 % on"]
     assert {each.entry.contestant: each.against for each in about.doubt} == {
         "dcr_share": "raises an alarm in 20 of 20 trials in which nothing leaks",
@@ -79,6 +84,7 @@ def test_the_list_names_leaks_and_sizes_and_the_best_comes_first(tried: tuple[La
         ("copy", "2 %", ("identical_match",)),
         ("near", "5 %", ("nndr_share",)),
         ("splice", "5 %", ("shared_cells",)),
+        ("exposed", "50 % of the most exposed people", ("nndr_share",)),
     ]
     assert about.unseen == ("recoded",)
 

@@ -110,8 +110,10 @@ class TablesPlan:
 
     @property
     def metrics(self) -> list[Metric]:
-        """Metrics that are tried."""
-        return [each for each in metrics_of(self.options) if each.pillar in ("indicator", "attack")]
+        """Metrics that are tried, those of persons only where the rows have some."""
+        alone = self.audited.train.persons is None
+        own = (each for each in metrics_of(self.options) if not (alone and "persons" in each.needs))
+        return [each for each in own if each.pillar in ("indicator", "attack")]
 
     @property
     def options(self) -> EvaluateOptions:
