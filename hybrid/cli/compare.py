@@ -95,7 +95,7 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
     asked = sum(stage.asked for stage in expected.stages)
     console.out.print(f"{expected.executions:,} stage executions; {asked:,} without shared stages")
     known = sum(stage.seconds or 0 for stage in expected.stages)
-    about = f"about {_duration(known / jobs)} with --jobs {jobs}"
+    about = f"about {duration(known / jobs)} with --jobs {jobs}"
     if expected.seconds is not None:
         console.out.print(f"expected time: {about}")
         return
@@ -135,7 +135,8 @@ def print_reach(expected: Forecast) -> None:
             )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, whichever reads best."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

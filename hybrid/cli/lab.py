@@ -8,25 +8,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.cli.compare import print_forecast
+from hybrid.cli.compare import duration, print_forecast
 from hybrid.cli.group import Group
-from hybrid.cli.options import RetryFailed, Scheduler, refuse_engine
+from hybrid.cli.options import Names, RetryFailed, Scheduler, refuse_engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from hybrid.lab import LabPlan
+    from hybrid.lab import Laboratory, LabPlan
+    from hybrid.lab.tables import TablesForecast
 
 DEMO = "demo"
 
 
 def lab(
-    config: Annotated[str, typer.Argument(metavar="PLAN|demo", help="The plan (YAML), or simulated admissions.")],
+    config: Annotated[
+        str | None, typer.Argument(metavar="[PLAN|demo]", help="The plan (YAML), or simulated admissions.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Private folder for the results.")] = None,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Trials at a time on this machine.")] = 1,
     scale: Annotated[
-        str | None, typer.Option("--scale", metavar="NAME", help="One of the plan's budgets, such as quick.")
+        str | None, typer.Option("--scale", metavar="NAME", help="One of the plan's budgets; of tables: quick or full.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count: trials, stages, expected time.")] = False,
     store: Annotated[
@@ -36,15 +40,54 @@ def lab(
     engine: Annotated[str, typer.Option("--engine", metavar="local|dask", help="Where the trials are.")] = "local",
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
+    train: Annotated[
+        Path | None, typer.Option("--train", help="Instead of a plan: records that a generator learned from.")
+    ] = None,
+    synthetic: Annotated[Path | None, typer.Option("--synthetic", help="Records it made, into which leaks go.")] = None,
+    control: Annotated[Path | None, typer.Option("--control", help="Records it never saw.")] = None,
+    target: Annotated[Names, typer.Option("--target", metavar="COLUMN", help="Users will predict it.")] = None,
+    secret: Annotated[Names, typer.Option("--secret", metavar="COLUMN", help="An attacker wants to know it.")] = None,
+    quasi_identifier: Annotated[
+        Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
+    ] = None,
+    columns: Annotated[Path | None, typer.Option("--config", help="Roles and metrics of the tables (YAML).")] = None,
 ) -> None:
     """Try privacy metrics on tables whose leak is known.
 
-    The result is a league: which metric can be trusted, and for what. After an interruption, the same command
-    continues it.
+    The result is a league: which metric can be trusted, and for what. With --train and --synthetic, leaks are planted
+    into that table, and the league says which metric to believe on it. After an interruption, the same command
+    continues.
     """
+    refuse_engine(engine, scheduler)
+    given = [name for name, value in (("--train", train), ("--synthetic", synthetic)) if value is not None]
+    if (config is None) != (len(given) == 2) or len(given) == 1:
+        raise ConfigError(
+            "hybrid lab takes a plan, or the tables --train and --synthetic, and not both",
+            hint="hybrid lab PLAN, or hybrid lab --train TRAIN --control CONTROL --synthetic SYNTHETIC",
+        )
+    if train is not None and synthetic is not None:
+        if jobs > 1 or store is not None or scheduler is not None:
+            raise ConfigError("--jobs, --store and --engine are about plans", hint="leave them out with tables")
+        roles = target or (), secret or (), quasi_identifier or ()
+        _on_tables((train, control, synthetic), columns, roles, out, scale, dry_run=dry_run, retry_failed=retry_failed)
+        return
+    assert config is not None
+    _on_plan(config, out, jobs, scale, store, scheduler, dry_run=dry_run, retry_failed=retry_failed)
+
+
+def _on_plan(
+    config: str,
+    out: Path | None,
+    jobs: int,
+    scale: str | None,
+    store: str | None,
+    scheduler: str | None,
+    *,
+    dry_run: bool,
+    retry_failed: bool,
+) -> None:
     from hybrid.lab import foresee, run_lab
 
-    refuse_engine(engine, scheduler)
     with _plan(config, scale) as (plan, folder):
         chosen = plan if store is None else plan.model_copy(update={"store": store})
         target = out or Path("runs") / plan.name
@@ -53,11 +96,81 @@ def lab(
             return
         with console.progress() as progress:
             found = run_lab(chosen, folder, target, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
-    failed = f", {found.failed:,} failed (why is in the report)" if found.failed else ""
-    console.line("note" if found.failed else "ok", f"{found.ended:,} trials done{failed}")
+    _print_trials(found)
     for word, names in found.league.by_word().items():
         console.line("ok" if word == "trusted" else "note", f"{word}: {', '.join(names)}")
     console.out.print(f"\nreport  {target / 'lab.html'}\nleague  {target / 'league.csv'}")
+
+
+def _on_tables(
+    files: tuple[Path, Path | None, Path],
+    config: Path | None,
+    roles: tuple[Sequence[str], Sequence[str], Sequence[str]],
+    out: Path | None,
+    scale: str | None,
+    *,
+    dry_run: bool,
+    retry_failed: bool,
+) -> None:
+    from hybrid.jobs.audit import audit_config
+    from hybrid.jobs.audited_files import read_audited
+    from hybrid.lab.tables import TablesPlan, foresee_tables, run_on_tables
+
+    train, control, synthetic = files
+    if train.is_dir():
+        raise ConfigError(f"{train}: linked tables are not tried; give files", hint="--train one of its tables")
+    loaded = audit_config(config, train, *roles)
+    audited = read_audited(train, control, synthetic, loaded.data)
+    for note in audited.notes:
+        console.line("note", note)
+    plan = TablesPlan(synthetic.stem, audited, loaded.evaluate, scale)
+    folder = out or Path("runs") / f"lab-{synthetic.stem}"
+    _print_forecast_of_tables(foresee_tables(plan, folder))
+    if dry_run:
+        return
+    with console.progress() as progress:
+        found = run_on_tables(plan, folder, progress, retry_failed=retry_failed)
+    _print_trials(found)
+    _print_believing(found)
+    console.out.print(f"\nreport  {folder / 'lab.html'}\nleague  {folder / 'league.json'}")
+
+
+def _print_forecast_of_tables(expected: TablesForecast) -> None:
+    for label, reason in expected.not_planted.items():
+        console.line("note", f"not planted: {label} ({reason})")
+    leaking = expected.trials - expected.without_leak
+    console.line(
+        "ok",
+        f"{expected.trials:,} trials, {expected.without_leak:,} of them without a leak, {leaking:,} others: "
+        f"{', '.join(title.lower() for title in expected.kinds)}",
+    )
+    if expected.done:
+        console.line("ok", f"{expected.done:,} trials are done already")
+    roughly = "" if expected.measured else ", roughly; the first trials will say it better"
+    console.line("ok", f"expected time: about {duration(expected.seconds)} of one core{roughly}")
+
+
+def _print_trials(found: Laboratory) -> None:
+    failed = f", {found.failed:,} failed (why is in the report)" if found.failed else ""
+    console.line("note" if found.failed else "ok", f"{found.ended:,} trials done{failed}")
+
+
+def _print_believing(found: Laboratory) -> None:
+    """Print which metrics to believe, best first, and which not."""
+    from hybrid.lab.advice import believing
+    from hybrid.lab.risk import KNOWN
+
+    for about in believing(found.league):
+        console.out.print("\nBelieve these, for these leaks, from this size on:")
+        for place, each in enumerate(about.believe, 1):
+            console.out.print(f" {place:>2}. {each.entry.contestant}: {'; '.join(one.words for one in each.noticed)}")
+        if about.doubt:
+            console.out.print("\nDo not believe these:")
+        for each in about.doubt:
+            console.out.print(f"     {each.entry.contestant}: {each.against}")
+        if about.unseen:
+            kinds = ", ".join(KNOWN[kind].title.lower() for kind in about.unseen)
+            console.out.print(f"\nNoticed by no metric, up to the largest that was planted: {kinds}")
 
 
 @contextmanager

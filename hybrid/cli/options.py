@@ -29,6 +29,8 @@ Scheduler = Annotated[
     str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of the Dask scheduler (tcp://host:8786).")
 ]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")]
+Names = list[str] | None
+"""Values of an option that may be given more than once."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -10,14 +10,11 @@ import typer
 
 from hybrid.cli import console
 from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
+from hybrid.cli.options import ConfigPath, Names, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
     from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.pipeline import Pipeline
-
-Names = list[str] | None
-"""Values of an option that may be given more than once."""
 
 
 def run(

@@ -120,13 +120,44 @@ class Leak:
         Planted or NotComputable
             A table of as many rows, and those replaced; why this leak cannot be planted.
         """
-        people = self.people(context, share, rng)
+        planted = self.plant_nested(context, [share], rng)
+        return planted if isinstance(planted, NotComputable) else planted[0]
+
+    def plant_nested(
+        self, context: Context, shares: Sequence[float], rng: np.random.Generator
+    ) -> list[Planted] | NotComputable:
+        """Leaks of several sizes, of which a larger one holds every smaller one.
+
+        The same people, with the same values, in the place of the same rows: what is measured on the tables is paired.
+
+        Parameters
+        ----------
+        context, rng
+            As for :meth:`plant`.
+        shares : sequence of float
+            Sizes of the leaks in (0, 1]. For ``group``, shares of the largest one, which is the whole group.
+
+        Returns
+        -------
+        list of Planted, or NotComputable
+            One table per size, in the order of the sizes; why this leak cannot be planted.
+        """
+        people = self.people(context, max(shares), rng)
         if isinstance(people, NotComputable):
             return people
         people = people[: len(context.table)]
         replaced = rng.choice(len(context.table), len(people), replace=False)
-        table = _replaced(context.table, replaced, self.values(context, people, rng))
-        return Planted(_linked(context, table, replaced, people), replaced)
+        values = self.values(context, people, rng)
+        persons = context.train.persons
+        groups = np.arange(len(people)) if persons is None else person_groups(persons[people])
+        n = int(groups.max(initial=-1)) + 1
+        rank = rng.permutation(n)[groups]
+        planted = []
+        for share in shares:
+            leaked = rank < max(round(n * share / max(shares)), 1)
+            table = _replaced(context.table, replaced[leaked], values[leaked])
+            planted.append(Planted(_linked(context, table, replaced[leaked], people[leaked]), replaced[leaked]))
+        return planted
 
 
 def _random_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
@@ -188,8 +219,7 @@ def _group(context: Context, share: float, rng: np.random.Generator) -> Array | 
     if not names:
         return NotComputable("no quasi-identifier is a category", lacks="quasi_identifiers")
     frame = context.train.frame
-    people = len(frame) if context.train.persons is None else n_persons(context.train)
-    least = max(LEAST_GROUP, math.ceil(GROUP_SHARE * people))
+    least = max(LEAST_GROUP, math.ceil(GROUP_SHARE * n_persons(context.train)))
     counts = [value_holders(context.train, name) for name in sorted(names)]
     found = [
         (int(count), at, str(value), value)

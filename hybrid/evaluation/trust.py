@@ -19,8 +19,8 @@ WORDS: tuple[Word, ...] = get_args(Word)
 """Verdicts on a metric, from the best to the worst."""
 Needed = Literal["trusted", "usable", "coarse"]
 """Verdicts that a rule of a policy may ask for."""
-COPIES = "leaky"
-"""Risk model of copied records, whose sensitivity is a share of records."""
+COPIES = ("leaky", "copy")
+"""Risk models of copied records, whose sensitivity is a share of records."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _Entry(BaseModel):
 
     @property
     def trust(self) -> Trust:
-        copies = [each.sensitivity for each in self.series if each.risk == COPIES]
+        copies = [each.sensitivity for each in self.series if each.risk in COPIES]
         return Trust(self.verdict, self.reasons, copies[0] if copies else None)
 
 

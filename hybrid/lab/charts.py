@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from markupsafe import Markup
 
+from hybrid.lab.contestants import title
 from hybrid.lab.league import Entry
 from hybrid.lab.tracks import Track
 from hybrid.report.charts import svg
@@ -136,6 +138,37 @@ def cost_chart(costs: Sequence[Cost]) -> Markup:
             front.append(each.power)
             parts.append(svg.text(x(each.seconds) + 8, y(each.power) + 4, each.title, "tick"))
     return Markup(svg.figure(width, height, parts, "Share of leaks noticed against processor seconds, per metric"))
+
+
+def correlation_chart(matrix: pd.DataFrame) -> Markup:
+    """Correlations as squares below the diagonal: the fuller, the nearer to 1 or -1.
+
+    In each the correlation in hundredths. Negative ones have a colour of their own.
+
+    Parameters
+    ----------
+    matrix : pandas.DataFrame
+        Of metrics, in -1..1, NaN where there is none.
+    """
+    names = list(matrix.index)
+    left, cell = 190.0, 22.0
+    parts = []
+    for row, one in enumerate(names):
+        y = 6 + row * cell
+        parts.append(svg.text(left - 6, y + 15, f"{title(one)} {row + 1}", "tick", longest=34, text_anchor="end"))
+        for column, other in enumerate(names[:row]):
+            value = float(matrix.iat[row, column])
+            if math.isnan(value):
+                continue
+            x, side = left + column * cell, max(abs(value), 0.08) * (cell - 2)
+            said = f"{title(one)} and {title(other)}: {value:.2f}"
+            centre = (cell - side) / 2
+            colour = "negative" if value < 0 else "agreeing"
+            parts.append(svg.rect(x + centre, y + centre, side, side, colour, said))
+            parts.append(svg.text(x + cell / 2, y + 15, f"{100 * value:.0f}", "cell", text_anchor="middle"))
+        parts.append(svg.text(left + row * cell + cell / 2, y + 15, str(row + 1), "tick", text_anchor="middle"))
+    size = len(names) * cell
+    return Markup(svg.figure(left + size + 4, size + 10, parts, "Rank correlations of the metrics, in hundredths"))
 
 
 def _described(track: Track) -> str:

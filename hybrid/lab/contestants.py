@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Self
 
+from hybrid.report.run.inputs import title_of
+
 _NAME = re.compile(r"(?P<metric>[^. ]+)(?:\.(?P<column>.+?))?(?: \(printed (?P<form>[^()]+)\))?")
 
 
@@ -31,3 +33,10 @@ class Contestant(NamedTuple):
 def is_printed(name: str) -> bool:
     """True for a number as a paper prints it."""
     return bool(Contestant.parse(name).form)
+
+
+def title(contestant: str) -> str:
+    """Heading of a metric, its column, or its number as printed."""
+    metric, column, form = Contestant.parse(contestant)
+    about = title_of(metric) + (f", {column}" if column else "")
+    return f"{about} (printed: {form})" if form else about

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import SCHEMA
+from hybrid.lab.advice import Advice, Believing, believing
 from hybrid.lab.contestants import Contestant
+from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measures import POWER, Share
-from hybrid.lab.plan import LabPlan
 from hybrid.lab.verdicts import RULES
 
 DIGITS = 6
 
 
-def league_json(plan: LabPlan, found: League) -> dict[str, Any]:
+def league_json(plan: Design, found: League, given: GivenTable | None = None) -> dict[str, Any]:
     """The league as JSON types: aggregates alone.
 
     ``metrics`` has an object per table and metric, the best first, then one per number as papers print it (``printed``
-    names it); ``verdict`` is one of the keys of ``rules``.
+    names it); ``verdict`` is one of the keys of ``rules``. ``believe`` has the metrics to believe on each table, those
+    that notice most first, with the kinds of leak that they notice and the smallest size (``from``, as the ``dial``
+    shows it); ``do_not_believe`` has the others and why; ``kinds`` the first metrics to notice each kind of leak.
+
+    Parameters
+    ----------
+    plan : Design
+        What was tried.
+    found : League
+        The judged metrics.
+    given : GivenTable, optional
+        The table from elsewhere, where leaks were planted into one.
     """
+    advised = believing(found)
     return {
         "schema": SCHEMA,
         "name": plan.name,
@@ -34,6 +48,15 @@ def league_json(plan: LabPlan, found: League) -> dict[str, Any]:
         "null_seeds": plan.null_seeds,
         "power": POWER,
         "rules": RULES,
+        "believe": [_believed(each, given) for about in advised for each in about.believe],
+        "do_not_believe": [*_doubted(advised), *_not_computable(given)],
+        "kinds": [kind for about in advised for kind in _kinds(about)],
+        "given": given
+        and {
+            "rows": dict(given.rows),
+            "not_planted": dict(given.not_planted),
+            "notes": list(given.notes),
+        },
         "metrics": [_entry(entry) for entry in found.entries],
         "not_compared": [{"table": table, "name": name} for table, name in found.uncompared],
         "nothing_noticed": [dict(zip(("table", "risk", "series"), key, strict=True)) for key in found.silent],
@@ -48,6 +71,40 @@ def league_json(plan: LabPlan, found: League) -> dict[str, Any]:
             for each in found.transfers
         ],
     }
+
+
+def _believed(advice: Advice, given: GivenTable | None) -> dict[str, Any]:
+    entry = advice.entry
+    excess = None if given is None else given.excesses.get(entry.contestant)
+    return {
+        "table": entry.data,
+        "name": entry.contestant,
+        "share_noticed": _rounded(entry.mean_power),
+        "notices": [
+            {"kind": each.risk, "from": each.value, "words": each.words, "series": each.series, "of": each.of}
+            for each in advice.noticed
+        ],
+        "misses": list(advice.missed),
+        "as_it_is": excess and [_rounded(value) for value in excess],
+    }
+
+
+def _doubted(advised: Sequence[Believing]) -> Iterator[dict[str, Any]]:
+    for about in advised:
+        for each in about.doubt:
+            yield {"table": about.table, "name": each.entry.contestant, "because": each.against}
+
+
+def _not_computable(given: GivenTable | None) -> Iterator[dict[str, Any]]:
+    for name, reason in ({} if given is None else given.not_computable).items():
+        yield {"table": None, "name": name, "because": f"not computable: {reason}"}
+
+
+def _kinds(about: Believing) -> Iterator[dict[str, Any]]:
+    for best in about.best:
+        yield {"table": about.table, "kind": best.risk, "from": best.value, "first": list(best.metrics)}
+    for kind in about.unseen:
+        yield {"table": about.table, "kind": kind, "from": None, "first": []}
 
 
 def league_table(found: League) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,12 +19,13 @@ from hybrid.lab.risk.noisy import NO_NOISE
 from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.transfer import Transfer, relatives, transfers
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, is_short, judge, worst
+from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, is_short, judge, over_all_kinds, worst
 
 Pair = tuple[str, str]
 """Table and contestant."""
 Groups = dict[tuple[str, str, str, str], pd.DataFrame]
 """Numbers by table, risk model, series and contestant."""
+Overall = Callable[[Mapping[str, Verdict]], Verdict]
 NOT_JUDGED = Verdict("unknown", ("tried on no table that is known to leak more than another",))
 RETAINED_AT = 0.5
 """Leak at which noise is compared with none."""
@@ -62,7 +63,7 @@ class Entry:
     verdicts : mapping of str to Verdict
         By risk model in which a metric noticed anything: the worst over its series.
     overall : Verdict
-        The worst over risk models.
+        Over risk models: the worst, or by :func:`hybrid.lab.verdicts.by_kind`.
     relative : tuple of (str, float) or None
         The metric that errs most like it, and how much alike.
     null_band : tuple of float
@@ -88,9 +89,9 @@ class Entry:
         """True for a number as a paper prints it."""
         return is_printed(self.contestant)
 
-    def on(self, risk: str) -> list[Judged]:
-        """Its tracks of one risk model."""
-        return [each for each in self.judged if each.track.risk == risk]
+    def on(self, *risks: str) -> list[Judged]:
+        """Its tracks of some risk models."""
+        return [each for each in self.judged if each.track.risk in risks]
 
     @property
     def met_leaks(self) -> bool:
@@ -143,7 +144,7 @@ class League:
         return list(dict.fromkeys(entry.data for entry in self.entries))
 
 
-def league(trials: LabTrials, found: pd.DataFrame) -> League:
+def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_kinds) -> League:
     """Judge every metric.
 
     Parameters
@@ -152,6 +153,8 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
         What was planned.
     found : pandas.DataFrame
         Every number; see :func:`hybrid.lab.measurements.measurements`.
+    overall : callable
+        Verdict of a metric from its verdicts by risk model.
     """
     compared = found[found["excess"].notna()]
     groups: Groups = dict(iter(compared.groupby(["data", "risk", "series", "contestant"], sort=False)))
@@ -183,7 +186,7 @@ def league(trials: LabTrials, found: pd.DataFrame) -> League:
                 _retention(mine),
                 removals(mine),
                 verdicts,
-                worst(verdicts.values()) if any(track.series.scale != "none" for track in mine) else NOT_JUDGED,
+                overall(verdicts) if any(track.series.scale != "none" for track in mine) else NOT_JUDGED,
                 near.get(pair),
                 _band(groups.get((pair[0], NULL, "", pair[1]))),
             )

@@ -6,30 +6,44 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 
 from hybrid.evaluation import REGISTRY
+from hybrid.evaluation.trust import COPIES
 from hybrid.lab import words
-from hybrid.lab.charts import Cost, cost_chart, curve_chart, dial_value, sparkline
-from hybrid.lab.contestants import Contestant
+from hybrid.lab.advice import Advice, Believing, believing
+from hybrid.lab.charts import Cost, correlation_chart, cost_chart, curve_chart, dial_value, sparkline
+from hybrid.lab.contestants import Contestant, title
+from hybrid.lab.correlations import agreements, matrix_of
+from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.league import Entry, Judged, League
+from hybrid.lab.measurements import NULL
 from hybrid.lab.measures import Share
-from hybrid.lab.plan import LabPlan
-from hybrid.lab.risk import REGISTRY as RISK_MODELS
+from hybrid.lab.risk import KNOWN as RISK_MODELS
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import RULES
-from hybrid.lab.words import title
 from hybrid.report.run.render import environment
 
+MOST_SHOWN = 24
+"""Metrics in the picture of a correlation matrix; all are in the file."""
+WITHOUT_LEAK = "Trials without a leak"
 ACCESS = {"no_box": "the table alone", "black_box": "the table and repeated training", "white_box": "the model"}
 
 
-def render_lab(plan: LabPlan, trials: LabTrials, found: League, failures: Mapping[str, int]) -> str:
+def render_lab(
+    plan: Design,
+    trials: LabTrials,
+    found: League,
+    failures: Mapping[str, int],
+    related: pd.DataFrame,
+    given: GivenTable | None = None,
+) -> str:
     """Render the league as one self-contained HTML document.
 
     Parameters
     ----------
-    plan : LabPlan
+    plan : Design
         What was tried.
     trials : LabTrials
         Its trials.
@@ -37,13 +51,23 @@ def render_lab(plan: LabPlan, trials: LabTrials, found: League, failures: Mappin
         The judged metrics.
     failures : mapping of str to int
         Reasons of failed trials, with their number.
+    related : pandas.DataFrame
+        Correlations of the metrics; see :func:`hybrid.lab.correlations.correlations`.
+    given : GivenTable, optional
+        The table from elsewhere, where leaks were planted into one.
 
     Returns
     -------
     str
         HTML with inline styles and figures: no script, no request, aggregates alone.
     """
-    tables = [_table(table, plan, found) for table in found.tables]
+    advised = {about.table: about for about in believing(found)}
+    tables = [
+        _table(table, plan, found)
+        | {"believing": _believing(advised[table], given), "agreement": _agreement(related, table, found)}
+        for table in found.tables
+    ]
+    answer = words.answer(found) if given is None else words.answer_on_given(found, given)
     return (
         _templates()
         .get_template("lab.html")
@@ -53,7 +77,8 @@ def render_lab(plan: LabPlan, trials: LabTrials, found: League, failures: Mappin
             n_tables=trials.n_configurations,
             plan=plan,
             risks=[RISK_MODELS[name] for name in plan.risk_models],
-            answer=words.answer(found),
+            answer=answer,
+            given=given,
             tables=tables,
             transfers=[words.transfer(each) for each in found.transfers],
             rules=RULES,
@@ -71,10 +96,9 @@ def _templates() -> Environment:
     return templates
 
 
-def _table(table: str, plan: LabPlan, found: League) -> dict[str, Any]:
+def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
     entries = [entry for entry in found.entries if entry.data == table]
-    rows = plan.data[table].rows
-    n = None if rows is None else round(rows * (1 - plan.split.release - plan.split.control))
+    n = plan.records(table)
     risks = [name for name in plan.risk_models if any(name in entry.verdicts for entry in entries)]
     noises = list(dict.fromkeys(name for entry in entries for name in entry.retention))
     costs = [
@@ -104,9 +128,56 @@ def _table(table: str, plan: LabPlan, found: League) -> dict[str, Any]:
     }
 
 
+def _believing(about: Believing, given: GivenTable | None) -> dict[str, Any]:
+    """Metrics to believe, as rows of text."""
+    return {
+        "believe": [_advised(each, given) for each in about.believe],
+        "doubt": [{"title": title(each.entry.contestant), "because": each.against} for each in about.doubt],
+        "best": [
+            {"title": RISK_MODELS[each.risk].title, "from": each.size, "first": words.named(each.metrics)}
+            for each in about.best
+        ],
+        "unseen": [RISK_MODELS[kind].title for kind in about.unseen],
+        "not_computable": [] if given is None else [(title(n), why) for n, why in given.not_computable.items()],
+    }
+
+
+def _advised(advice: Advice, given: GivenTable | None) -> dict[str, Any]:
+    entry = advice.entry
+    excess = None if given is None else given.excesses.get(entry.contestant)
+    return {
+        "title": title(entry.contestant),
+        "sentence": REGISTRY[Contestant.parse(entry.contestant).metric].sentence,
+        "noticed": [each.words for each in advice.noticed],
+        "missed": [RISK_MODELS[kind].title.lower() for kind in advice.missed],
+        "power": entry.mean_power,
+        "alarms": _alarms(entry.false_alarms),
+        "excess": excess,
+        "sees": excess is not None and excess[1] > 0,
+    }
+
+
+def _agreement(related: pd.DataFrame, table: str, found: League) -> list[dict[str, Any]]:
+    """Agreement of the metrics per kind of leak, with its picture."""
+    here = related[related["data"] == table]
+    names = [e.contestant for e in found.entries if e.data == table and not e.is_printed]
+    names = [name for name in names if name in set(here["one"]) | set(here["other"])][:MOST_SHOWN]
+    return [
+        {
+            "title": WITHOUT_LEAK if each.risk == NULL else RISK_MODELS[each.risk].title,
+            "pairs": each.pairs,
+            "median": each.median,
+            "least": [title(name) for name in each.least[:2]],
+            "correlation": each.least[2],
+            "chart": correlation_chart(matrix_of(here, each.risk, names)),
+        }
+        for each in agreements(here)
+    ]
+
+
 def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
     metric = REGISTRY[Contestant.parse(entry.contestant).metric]
-    copied = next((each.track for each in entry.on("leaky")), None)
+    copied = next((each.track for each in entry.on(*COPIES)), None)
     return {
         "title": title(entry.contestant),
         "printed": entry.is_printed,

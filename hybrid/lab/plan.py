@@ -131,6 +131,14 @@ class LabPlan(Options):
         """Seeds of the null trials."""
         return tuple(range(FIRST_NULL_SEED, FIRST_NULL_SEED + self.null_seeds))
 
+    def records(self, table: str) -> int | None:
+        """Records of a table with a leak: as many as there are to train on.
+
+        None where the plan uses the whole table.
+        """
+        rows = self.data[table].rows
+        return None if rows is None else round(rows * (1 - self.split.release - self.split.control))
+
     @property
     def metric_names(self) -> tuple[str, ...]:
         """Metrics that are tried, in the order of the registry."""

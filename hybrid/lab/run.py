@@ -18,6 +18,8 @@ from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
 from hybrid.comparison.run_trials import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
+from hybrid.lab.correlations import correlations
+from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.measurements import measurements
@@ -28,6 +30,7 @@ from hybrid.synthesize.registry import require
 
 KIND = "laboratory"
 TABLE = "lab.csv"
+CORRELATIONS = "correlations.csv"
 LEAGUE_TABLE = "league.csv"
 LEAGUE = "league.json"
 REPORT = "lab.html"
@@ -89,7 +92,8 @@ def run_lab(
         Where base configurations are relative to.
     out : Path
         Private. Gets ``rows.jsonl`` with every trial as soon as it has ended, and then aggregates: ``lab.csv`` with
-        every number, ``league.csv`` and ``league.json`` with what became of each metric, and the page ``lab.html``.
+        every number, ``correlations.csv`` with how far any two metrics agree, ``league.csv`` and ``league.json`` with
+        what became of each metric, and the page ``lab.html``.
         Interrupted, the same call continues there.
     jobs : int
         Trials at a time, each in its own process.
@@ -141,12 +145,34 @@ def _written(plan: LabPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]]
     found = measurements(trials, rows)
     failures = Counter(str(row["reason"]) for row in rows if row["status"] != "ok")
     result = Laboratory(league(trials, found), found, len(rows) - failures.total(), dict(failures))
+    write_results(plan, trials, result, out)
+    return result
+
+
+def write_results(
+    plan: Design, trials: LabTrials, result: Laboratory, out: Path, given: GivenTable | None = None
+) -> None:
+    """Write the files of a laboratory but ``rows.jsonl``, and seal its folder.
+
+    Parameters
+    ----------
+    plan, trials
+        What was tried.
+    result : Laboratory
+        What was found.
+    out : Path
+        Its folder.
+    given : GivenTable, optional
+        The table from elsewhere, where leaks were planted into one.
+    """
     with atomic_file(out / TABLE) as temporary:
-        found.to_csv(temporary, index=False)
+        result.measurements.to_csv(temporary, index=False)
+    related = correlations(result.measurements)
+    with atomic_file(out / CORRELATIONS) as temporary:
+        related.to_csv(temporary, index=False)
     with atomic_file(out / LEAGUE_TABLE) as temporary:
         league_table(result.league).to_csv(temporary, index=False)
-    text = json.dumps(league_json(plan, result.league), ensure_ascii=False, allow_nan=False, indent=1)
+    text = json.dumps(league_json(plan, result.league, given), ensure_ascii=False, allow_nan=False, indent=1)
     write_text(out / LEAGUE, text + "\n")
-    write_text(out / REPORT, render_lab(plan, trials, result.league, result.failures))
+    write_text(out / REPORT, render_lab(plan, trials, result.league, result.failures, related, given))
     seal(out, plan.name, KIND)
-    return result

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata, spearmanr
 
+from hybrid.evaluation.trust import COPIES
 from hybrid.lab.measures import residual_correlation
 from hybrid.lab.tracks import Key, Track
 
@@ -83,7 +84,7 @@ def relatives(tracks: Mapping[tuple[str, str], Sequence[Track]]) -> dict[tuple[s
 
     Correlations of what is left when the means of the levels are taken out.
     """
-    leaky = {pair: t.curve.excess for pair, each in tracks.items() for t in each if t.risk == "leaky" and not t.gaps}
+    leaky = {pair: t.curve.excess for pair, each in tracks.items() for t in each if t.risk in COPIES and not t.gaps}
     found: dict[tuple[str, str], tuple[str, float]] = {}
     for pair, mine in leaky.items():
         others = [(other, residual_correlation(mine, its)) for other, its in leaky.items() if other != pair]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hybrid.evaluation.trust import WORDS, Word
 from hybrid.lab.measures import POWER, Drift, Share
+from hybrid.lab.risk import KNOWN
 from hybrid.lab.tracks import Track
 
 ALARMS = 0.05
@@ -122,6 +123,37 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     if not found:
         return Verdict("unknown", ("nothing was noticed by any metric",))
     return max(found, key=lambda verdict: WORDS.index(verdict.word))
+
+
+def over_all_kinds(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """The worst verdict over risk models."""
+    return worst(verdicts.values())
+
+
+def by_kind(verdicts: Mapping[str, Verdict]) -> Verdict:
+    """The best verdict over kinds of planted leaks; its reasons name the kinds.
+
+    A table is tried with many kinds of leak, and no metric notices all of them. One that is misleading for any kind is
+    misleading.
+
+    Parameters
+    ----------
+    verdicts : mapping of str to Verdict
+        By risk model.
+    """
+    judged = {kind: each for kind, each in verdicts.items() if each.word != "unknown"}
+    if not judged or any(each.word == "misleading" for each in judged.values()):
+        return worst(verdicts.values())
+    word = min((each.word for each in judged.values()), key=WORDS.index)
+    if word == "blind":
+        return Verdict(word, ("notices none of the planted leaks",))
+    best, blind = ([kind for kind, each in judged.items() if each.word == one] for one in (word, "blind"))
+    reasons = [f"for {_titles(best)}"] if len(best) < len(judged) else []
+    return Verdict(word, (*reasons, *([f"misses {_titles(blind)}"] if blind else [])))
+
+
+def _titles(kinds: Iterable[str]) -> str:
+    return ", ".join(KNOWN[kind].title.lower() for kind in kinds)
 
 
 def _missing(evidence: Evidence) -> Iterable[str]:

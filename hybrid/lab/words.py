@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from hybrid.evaluation.trust import COPIES
+from hybrid.lab.advice import MOST_NAMED, believing
 from hybrid.lab.charts import dial_value
-from hybrid.lab.contestants import Contestant
+from hybrid.lab.contestants import title
+from hybrid.lab.design import GivenTable
 from hybrid.lab.league import Entry, League
-from hybrid.lab.risk import REGISTRY as RISK_MODELS
+from hybrid.lab.risk import KNOWN as RISK_MODELS
 from hybrid.lab.tracks import Key
 from hybrid.lab.transfer import Transfer
-from hybrid.report.run.inputs import title_of
 from hybrid.report.run.metrics import number
 
 TURNED, KEPT = 0.3, 0.7
@@ -27,6 +30,55 @@ def answer(found: League) -> list[str]:
         about = f"On {table}: " if len(found.tables) > 1 else ""
         sentences += [about + each for each in (_trusted(entries), _sharpest(entries), _misleading(entries))]
     return sentences + _turned(found)
+
+
+def answer_on_given(found: League, given: GivenTable) -> list[str]:
+    """The metrics to believe on a table from elsewhere, in a few sentences."""
+    if not found.tables:
+        return answer(found)
+    (about,) = believing(found)
+    n = len(about.believe) + len(about.doubt)
+    if not about.believe:
+        return [f"None of {n} metrics notices any of the leaks that were planted: believe none of them on this table."]
+    first = about.believe[0]
+    sentences = [
+        f"{len(about.believe)} of {n} metrics are to be believed on this table, each for some kinds of leak. "
+        f"{title(first.entry.contestant)} notices most: {100 * first.entry.mean_power:.0f} % of the leaks that were "
+        "planted."
+    ]
+    if about.unseen:
+        kinds = _listed([RISK_MODELS[kind].title.lower() for kind in about.unseen])
+        sentences.append(
+            f"No metric notices {kinds}, up to the largest leak that was planted: their silence says nothing of these."
+        )
+    else:
+        sentences.append("Every kind of leak that was planted is noticed by some of them.")
+    return [*sentences, _as_it_is(found, given)]
+
+
+def _as_it_is(found: League, given: GivenTable) -> str:
+    """The findings of those metrics on the table itself."""
+    if not given.has_control:
+        return (
+            "There are no control records: half of the training records stood in for them, so the smallest leaks are "
+            "those of half the people, and no metric can say anything about the table itself."
+        )
+    (about,) = believing(found)
+    names = [each.entry.contestant for each in about.believe if each.entry.contestant in given.excesses]
+    alarmed = tuple(name for name in names if given.excesses[name][1] > 0)
+    if not alarmed:
+        return f"On the table as it is, none of these {len(names)} metrics sees a leak."
+    return (
+        f"On the table as it is, {len(alarmed)} of these {len(names)} metrics see a leak: {named(alarmed)}. By chance "
+        "alone about one metric in forty would."
+    )
+
+
+def named(contestants: Sequence[str]) -> str:
+    """The first metrics, and how many more there are."""
+    shown = [title(name) for name in contestants[:MOST_NAMED]]
+    more = len(contestants) - len(shown)
+    return _listed([*shown, f"{more} more"] if more else shown)
 
 
 def transfer(each: Transfer) -> dict[str, Any]:
@@ -46,13 +98,6 @@ def seconds(value: float) -> str:
     if math.isnan(value):
         return "–"
     return "under 0.01" if value < 0.005 else f"{value:.2f}"
-
-
-def title(contestant: str) -> str:
-    """Heading of a metric, its column, or its number as printed."""
-    metric, column, form = Contestant.parse(contestant)
-    about = title_of(metric) + (f", {column}" if column else "")
-    return f"{about} (printed: {form})" if form else about
 
 
 def silent(key: Key) -> str:
@@ -75,7 +120,7 @@ def _sharpest(entries: list[Entry]) -> str:
     tracks = [
         (judged.track.sensitivity.position, entry.cpu_seconds, entry, judged.track)
         for entry in entries
-        for judged in entry.on("leaky")
+        for judged in entry.on(*COPIES)
         if judged.track.sensitivity.position is not None and entry.overall.word != "misleading"
     ]
     if not tracks:

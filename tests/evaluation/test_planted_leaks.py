@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -302,3 +303,20 @@ def test_histories_need_persons_with_several_rows(persons: np.ndarray | None, la
     train = Table(tables.train.frame, SCHEMA, persons)
     found = LEAKS["histories"].plant(Context(train, None, tables.table, tables.options), 0.5, np.random.default_rng(1))
     assert isinstance(found, NotComputable) and found.lacks == lacks
+
+
+@pytest.mark.parametrize("name", ["copy", "near", "splice", "exposed", "group"])
+def test_a_larger_leak_holds_every_smaller_one(name: LeakName) -> None:
+    tables = context()
+    shares = [0.1, 0.5, 1.0]
+    found = LEAKS[name].plant_nested(tables, shares, np.random.default_rng(6))
+    assert not isinstance(found, NotComputable)
+    for smaller, larger in pairwise(found):
+        assert set(smaller.rows) < set(larger.rows)
+        frames = (each.table.frame.astype(object).take(smaller.rows) for each in (smaller, larger))
+        pd.testing.assert_frame_equal(*frames)
+    sizes = [len(each.rows) / len(found[-1].rows) for each in found]
+    assert sizes == pytest.approx(shares, abs=0.5 / len(found[-1].rows))
+    alone = LEAKS[name].plant(tables, 1.0, np.random.default_rng(6))
+    assert not isinstance(alone, NotComputable)
+    pd.testing.assert_frame_equal(alone.table.frame, found[-1].table.frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from hybrid.lab.correlations import correlations
 from hybrid.lab.league import League, league
 from hybrid.lab.page import render_lab
 from hybrid.lab.plan import LabPlan
@@ -34,4 +35,5 @@ def tried() -> tuple[LabTrials, League]:
 
 @pytest.fixture(scope="session")
 def page(tried: tuple[LabTrials, League]) -> str:
-    return render_lab(PLAN, *tried, {"too few <records>": 2})
+    related = correlations(simulated(NAMED)[1])
+    return render_lab(PLAN, *tried, {"too few <records>": 2}, related)

@@ -9,6 +9,7 @@ import pytest
 from hybrid.evaluation.trust import WORDS
 from hybrid.lab import words
 from hybrid.lab.charts import Cost, _labelled, cost_chart, curve_chart
+from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.page import render_lab
@@ -35,7 +36,7 @@ def test_a_league_without_a_metric_is_said(tried: tuple[LabTrials, League]) -> N
     trials, rows = simulated({"identical_match": METRICS["constant"]})
     found = league(trials, rows)
     assert {key[1] for key in found.silent} == {"leaky", "overfit"}
-    page = render_lab(PLAN, trials, found, {})
+    page = render_lab(PLAN, trials, found, {}, correlations(rows))
     assert "No metric is trusted or usable" in page and "Nothing was noticed by any metric" in page
 
 
@@ -68,6 +69,6 @@ def test_a_laboratory_in_which_everything_failed_still_has_a_page(tried: tuple[L
     trials, rows = simulated(NAMED)
     found = league(trials, rows.iloc[:0])
     assert found.entries == () and found.by_word() == {} and league_table(found).empty
-    page = render_lab(PLAN, trials, found, {"the table is too small": 48})
+    page = render_lab(PLAN, trials, found, {"the table is too small": 48}, correlations(rows.iloc[:0]))
     assert "48 × the table is too small" in page and "Nothing was measured" in page
     assert league_json(PLAN, found)["metrics"] == []

@@ -9,7 +9,7 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.publication.policy import Policy
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.report.charts.figures import class_size_chart
-from hybrid.report.run.sections.privacy import nearest_chart, secret_rows, subgroup_rows
+from hybrid.report.run.sections.privacy import disagreeing_rows, nearest_chart, secret_rows, subgroup_rows
 from hybrid.report.run.sections.stages import improvement_rows, stage_verdict_rows
 from hybrid.report.run.sections.utility import importance_rows
 
@@ -92,3 +92,23 @@ def test_class_sizes_of_few_records_have_no_number() -> None:
     chart = class_size_chart(np.repeat([1, 40, 57], [3, 40, 57]), None, 5, 5)
     assert ">few<" in chart
     assert ">3<" not in chart
+
+
+def test_attackers_of_a_secret_disagree_where_their_intervals_do_not_overlap() -> None:
+    def about(name: str, secret: str, value: float, half: float, stage: Subject = "synthetic") -> MetricResult:
+        return result(name, Measure(value, value - half, value + half), stage, secret)
+
+    evaluation = Evaluation(
+        (
+            about("inference_model", "income", 0.3, 0.05),
+            about("inference", "income", 0.1, 0.05),
+            about("inference_neighbours", "income", 0.28, 0.05),
+            about("inference_model", "illness", 0.1, 0.05),
+            about("inference", "illness", 0.12, 0.05),
+            about("inference_model", "age", 0.5, 0.01, "original"),
+            about("inference", "age", 0.1, 0.01),
+        )
+    )
+    (row,) = disagreeing_rows(evaluation)
+    assert row.names == ("income",)
+    assert row.numbers == ("0.300 (0.250 to 0.350)", "0.100 (0.050 to 0.150)", "inference")

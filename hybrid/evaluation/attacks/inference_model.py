@@ -29,9 +29,11 @@ SPLIT_COLUMNS = 20
 def inference_model(context: Context, column: str) -> Outcome:
     """Risk that a random forest predicts a person's secret.
 
-    It is trained on the table, and predicts from the other columns (METRICS B10). 50 fully grown trees, which remember
-    what they were shown. Right is as in ``inference``: equal categories, numbers within tolerance. R = (r_T - r_C)/(1 -
-    r_C) over the queried training and control records with a known secret.
+    It is trained on the table, and predicts from the person's own other columns (METRICS B10). The thesis (section
+    3.3.3) asks its model about the columns of the row nearest to the person instead: a model that remembers mostly
+    answers with that row's own secret, which ``inference`` reads off without a model. 50 fully grown trees, which
+    remember what they were shown. Right is as in ``inference``: equal categories, numbers within tolerance.
+    R = (r_T - r_C)/(1 - r_C) over the queried training and control records with a known secret.
     """
     encoding = context.encoding
     if column not in encoding.names or len(encoding.names) < 2:
@@ -135,8 +137,8 @@ METRICS = (
         family="privacy",
         direction="lower",
         sentence=(
-            "How much more often a model trained on the table predicts this secret right of training people than "
-            "of people never seen."
+            "How much more often a model trained on the table predicts this secret right, from a person's own other "
+            "columns, of training people than of people never seen."
         ),
         low=None,
         high=1,

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts import svg
-from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.metrics import metric_groups, number
+from hybrid.report.run.inputs import ReportInputs, title_of
+from hybrid.report.run.metrics import interval_text, metric_groups, number
 from hybrid.report.run.sections.section import Section
 from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
 
@@ -34,6 +34,11 @@ TEMPLATE = """\
 {{ exposure_table(["Secret", "Inferred for training people", "Inferred for people never seen", "Risk", "Interval"], secrets) }}
 <p class="note small">The secret is inferred from the nearest row by all other columns. Risk: the difference between the two, as a share of what could still be inferred; 0 is no leak, 1 is everything; lower is safer. The surest leak first.</p>
 {% endif %}
+{% if disagreeing %}
+<h3>Where attackers of a secret disagree</h3>
+{{ exposure_table(["Secret", "Risk by a model", "Risk by the nearest rows", "The nearest rows are those of"], disagreeing) }}
+<p class="note small">A model trained on the table is asked about a person's own other columns; the other attackers read the secret off the rows nearest to these. Listed are secrets for which their intervals do not overlap. The larger number is the risk: an attacker chooses.</p>
+{% endif %}
 {% for name, rows in subgroups.items() if rows %}
 <h3>{{ "Subgroups whose members are recognised best" if name == "membership_subgroups" else "Subgroups whose secrets are inferred best" }}</h3>
 {{ exposure_table(["Subgroup", "Training records", "AUC (.5 is guessing)" if name == "membership_subgroups" else "Risk (0 is no leak)", "Interval for all at once"], rows) }}
@@ -42,6 +47,8 @@ TEMPLATE = """\
 """
 
 
+BY_MODEL, BY_ROWS = "inference_model", ("inference", "inference_neighbours")
+"""Attack on a secret by a model, and those by the rows nearest to a person."""
 CURVES = (
     ("to_train", "synthetic-line", "synthetic rows to training records"),
     ("to_control", "second-line", "synthetic rows to people never seen"),
@@ -109,6 +116,32 @@ def secret_rows(evaluation: Evaluation) -> list[TableRow]:
     return [row for _, row in sorted(rows, key=lambda pair: -pair[0])]
 
 
+def disagreeing_rows(evaluation: Evaluation) -> list[TableRow]:
+    """Secrets that a model and the nearest rows infer differently, beyond their intervals."""
+    found: dict[tuple[str, str], Measure] = {
+        (metric.name, metric.column or ""): metric.outcome
+        for metric in evaluation.metrics
+        if metric.stage == "synthetic" and isinstance(metric.outcome, Measure)
+    }
+    rows = []
+    for (name, secret), by_model in found.items():
+        if name != BY_MODEL:
+            continue
+        for other in BY_ROWS:
+            by_rows = found.get((other, secret))
+            if by_rows is not None and _apart(by_model, by_rows):
+                told = [f"{number(each.value)} ({interval_text(each)})" for each in (by_model, by_rows)]
+                rows.append(TableRow((secret,), (*told, title_of(other).lower())))
+    return rows
+
+
+def _apart(one: Measure, other: Measure) -> bool:
+    """True if two intervals do not overlap."""
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return False
+    return one.high < other.low or other.high < one.low
+
+
 def _rate(measure: Measure, side: str) -> str:
     low, high = measure.details[f"{side}_interval"]
     return f"{number(measure.details[f'{side}_rate'])} ({number(low)} to {number(high)})"
@@ -119,6 +152,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
         "privacy": metric_groups(inputs.evaluation, "privacy", inputs.metric_texts, inputs.league),
         "nearest": nearest_chart(inputs.evaluation),
         "secrets": secret_rows(inputs.evaluation),
+        "disagreeing": disagreeing_rows(inputs.evaluation),
         "subgroups": subgroup_rows(inputs.evaluation),
     }
 

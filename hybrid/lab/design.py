@@ -1,0 +1,67 @@
+"""Plan of a laboratory, as its files and its page describe it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from hybrid.base.options import Options
+from hybrid.lab.risk import RiskModel
+
+
+class Design(Protocol):
+    """Plan of a laboratory, whether its tables are made or given."""
+
+    @property
+    def name(self) -> str:
+        """Title."""
+
+    @property
+    def scale(self) -> str | None:
+        """Name of the budget."""
+
+    @property
+    def seeds(self) -> Sequence[int]:
+        """One per repetition."""
+
+    @property
+    def null_seeds(self) -> int:
+        """Number of further trials without a leak."""
+
+    @property
+    def risk_models(self) -> Mapping[str, tuple[RiskModel, Options]]:
+        """Kinds of leak that are tried."""
+
+    def records(self, table: str) -> int | None:
+        """Records of a table with a leak; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class GivenTable:
+    """A table from elsewhere, into which leaks were planted.
+
+    Parameters
+    ----------
+    rows : mapping of str to int
+        Rows that were used of train, control (where it is given) and synthetic.
+    excesses : mapping of str to tuple
+        Excess of each metric on the table as it is, with its interval; empty without control records.
+    not_planted : mapping of str to str
+        Why kinds of leak could not be planted.
+    not_computable : mapping of str to str
+        Why metrics gave no number.
+    notes : sequence of str
+        On the files.
+    """
+
+    rows: Mapping[str, int]
+    excesses: Mapping[str, tuple[float, float, float]]
+    not_planted: Mapping[str, str] = field(default_factory=dict)
+    not_computable: Mapping[str, str] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+
+    @property
+    def has_control(self) -> bool:
+        """True if control records were given."""
+        return "control" in self.rows
