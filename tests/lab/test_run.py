@@ -89,7 +89,9 @@ def test_numbers_as_printed_are_read_against_the_trials_without_a_leak(out: Path
     plain = numbers[numbers["contestant"] == "identical_match"]
     # The printed share is of distinct rows, without a reference: where a row is made twice, either share can be the larger.
     distinct, rows = printed["value"].to_numpy(), plain["value"].to_numpy()
-    assert ((distinct > 0) == (rows > 0)).all() and abs(distinct - rows).max() < 0.1 and printed["reference"].isna().all()
+    assert (
+        ((distinct > 0) == (rows > 0)).all() and abs(distinct - rows).max() < 0.1 and printed["reference"].isna().all()
+    )
     nulls = printed[printed["risk"] == "no_leak"]
     leaky = printed[(printed["risk"] == "leaky") & (printed["position"] == 2)]
     assert leaky["excess"].to_numpy() == pytest.approx((leaky["value"] - nulls["value"].mean()).to_numpy())
