@@ -1,6 +1,7 @@
 """Numbers and schemas that a person has looked at, kept as text: what is promised does not change unnoticed.
 
-Sentences are not kept: better words change no promise. ``KEEP=1 pytest TEST`` writes the text anew after it was changed on purpose: look at the difference before you commit.
+Sentences are not kept: better words change no promise.
+``KEEP=1 pytest TEST`` writes the text anew after it was changed on purpose: look at the difference before you commit.
 """
 
 from __future__ import annotations
