@@ -87,7 +87,8 @@ def test_numbers_as_printed_are_read_against_the_trials_without_a_leak(out: Path
     numbers = pd.read_csv(out / "lab.csv")
     printed = numbers[numbers["contestant"] == "identical_match (printed IMS)"]
     plain = numbers[numbers["contestant"] == "identical_match"]
-    # The printed share is of distinct rows, without a reference: where a row is made twice, either share can be the larger.
+    # The printed share is of distinct rows, without a reference.
+    # Where a row is made twice, either share can be the larger.
     distinct, rows = printed["value"].to_numpy(), plain["value"].to_numpy()
     assert (
         ((distinct > 0) == (rows > 0)).all() and abs(distinct - rows).max() < 0.1 and printed["reference"].isna().all()
