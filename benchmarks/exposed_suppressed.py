@@ -1,6 +1,6 @@
 """Suppression of the people least like others: their share beside that of random people and of all records.
 
-    python benchmarks/exposed_suppressed.py adult bank --write docs/evidence/who-is-protected.md
+    python benchmarks/exposed_suppressed.py adult bank
 
 The arguments are scales of configs/who_is_protected.yaml. People are chosen as by the attack `membership_trained`; the
 whole pool is anonymized as the strategy says. Results are kept in benchmarks/results/who_is_protected/.
@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from made_part import write_part
 
 from hybrid.comparison import load_plan
 from hybrid.comparison.expand import Configuration, expand
@@ -78,13 +77,12 @@ def table() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scales", nargs="*", help="scales to measure; none: the kept results")
-    parser.add_argument("--write", type=Path, metavar="PAGE")
     chosen = parser.parse_args()
     if chosen.scales:
         pd.DataFrame([row for scale in chosen.scales for row in measured(scale)]).to_csv(
             KEPT, index=False, float_format="%.5g"
         )
-    write_part(chosen.write, "exposed_suppressed", table())
+    print(table())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Statistics of comparisons where the truth is known: the tables of docs/evidence/comparison.md.
+"""Statistics of comparisons where the truth is known: tables behind docs/evidence/comparison.md.
 
-python benchmarks/interval_coverage.py [--repeats 200] [--write docs/evidence/comparison.md]
+python benchmarks/interval_coverage.py [--repeats 200]
 
 Splits: tables from one population, each split anew for every seed; how often an interval holds the mean over all
 tables. Winner: configurations that are all equal; how often the interval of the best holds its true gain. Paradox:
@@ -12,11 +12,9 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from made_part import write_part
 
 from hybrid.analysis.contrasts import estimates
 from hybrid.analysis.differences import Difference
@@ -160,10 +158,7 @@ def tables(repeats: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--write", type=Path, metavar="DOCUMENT", help="replace the tables of this document")
-    arguments = parser.parse_args()
-    text = tables(arguments.repeats)
-    write_part(arguments.write, "interval_coverage", text)
+    print(tables(parser.parse_args().repeats))
 
 
 if __name__ == "__main__":

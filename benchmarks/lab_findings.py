@@ -1,11 +1,12 @@
-"""Leagues of several tables side by side: the tables of docs/evidence/privacy-metrics.md.
+"""Leagues of several tables side by side: tables behind docs/evidence/privacy-metrics.md.
 
     hybrid lab configs/lab_adult.yaml --out runs/adult
     hybrid lab configs/lab_three_tables.yaml --out runs/three
     python benchmarks/lab_findings.py runs/adult/league.json runs/three/league.json
         [--write docs/evidence/privacy-metrics.md]
 
-Each argument is a ``league.json``, or one packed by xz. The leagues that the page is made of are in tests/data/lab.
+Each argument is a ``league.json``, or one packed by xz. The leagues that the page is made of are in tests/data/lab. The
+page has three of the tables that are printed.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from typing import Any
 import numpy as np
 from lab_claims import claims
 from lab_leagues import PAPERS, RISKS, Found, dial, grid, interval, number, power, read, series, small
-from made_part import write_part
 from scipy.stats import rankdata, spearmanr
 
 from hybrid.evaluation.engine.intervals import share_interval
@@ -30,10 +30,12 @@ ALSO = ("membership", "dcr_share", "knn_share", "nndr", "nndr_share")
 """Further metrics of the smaller tables."""
 MOVED = 8
 """Metrics of the table of ranks."""
+BEGIN, END = "<!-- made by benchmarks/lab_findings.py -->", "<!-- end -->"
+ON_THE_PAGE = ("The league", "Where the order turns over", "Claims that these leagues judge")
 
 
-def tables(found: Found) -> str:
-    """All tables of the page."""
+def tables(found: Found) -> dict[str, str]:
+    """All tables, by their titles."""
     parts = (
         ("The league", _league),
         ("Where the order turns over", _order),
@@ -48,7 +50,13 @@ def tables(found: Found) -> str:
         ("Numbers as papers print them", _printed),
         ("Claims that these leagues judge", claims),
     )
-    return "\n".join(f"### {title}\n\n" + "\n".join(make(found)) + "\n" for title, make in parts)
+    return {title: f"### {title}\n\n" + "\n".join(make(found)) for title, make in parts}
+
+
+def write(page: Path, text: str) -> None:
+    """Replace the part of a page that this script makes."""
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    page.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 def _noticed(found: Found, name: str, risk: str, part: str | None, *, share: bool) -> str:
@@ -230,8 +238,10 @@ def main() -> None:
     parser.add_argument("leagues", type=Path, nargs="+", metavar="LEAGUE")
     parser.add_argument("--write", type=Path, metavar="DOCUMENT", help="replace the tables of this document")
     arguments = parser.parse_args()
-    text = tables(read(arguments.leagues))
-    write_part(arguments.write, "lab_findings", text.rstrip("\n"))
+    made = tables(read(arguments.leagues))
+    print("\n\n".join(made.values()))
+    if arguments.write is not None:
+        write(arguments.write, "\n\n".join(made[title] for title in ON_THE_PAGE))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""Chapter 5 of the thesis, compared: the tables of docs/evidence/chapter5.md from results of comparisons.
+"""Chapter 5 of the thesis, compared: tables behind docs/evidence/chapter5.md, from results of comparisons.
 
 python benchmarks/reproduction.py configs/thesis_ch5.yaml cart=runs/cart tabddpm=runs/tabddpm > tables.md
-python benchmarks/reproduction.py configs/thesis_ch5.yaml cart=runs/cart --write docs/evidence/chapter5.md
 
 Each argument is SCALE=FOLDER: a scale of the plan, and the folder that `hybrid compare --scale SCALE` filled, finished
 or not. A judgement needs two seeds or more; with one, the numbers stand without.
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from made_part import write_part
 
 from hybrid.analysis import Answers, answer, results
 from hybrid.analysis.contrasts import Estimate, complete, estimates
@@ -251,11 +249,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plan", type=Path)
     parser.add_argument("scales", nargs="+", metavar="SCALE=FOLDER")
-    parser.add_argument("--write", type=Path, metavar="DOCUMENT", help="replace the tables of this document")
     arguments = parser.parse_args()
     pairs = [scale.partition("=") for scale in arguments.scales]
-    text = tables([read(arguments.plan, scale, Path(folder)) for scale, _, folder in pairs])
-    write_part(arguments.write, "reproduction", text.rstrip("\n"))
+    print(tables([read(arguments.plan, scale, Path(folder)) for scale, _, folder in pairs]).rstrip("\n"))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Tables of docs/evidence/techniques.md, from the results of configs/techniques.yaml and of benchmarks/masking.py.
+"""Tables behind docs/evidence/techniques.md, from the results of configs/techniques.yaml and of benchmarks/masking.py.
 
-    python benchmarks/techniques.py --write docs/evidence/techniques.md
+    python benchmarks/techniques.py
     python benchmarks/techniques.py --keep adult=runs/adult/comparison.csv bank=runs/bank/comparison.csv
 
 The second call puts the columns of new comparisons into benchmarks/results/techniques/, a file per scale.
@@ -12,7 +12,6 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-from made_part import write_part
 
 KEPT = Path(__file__).parent / "results" / "techniques"
 SCALES = {
@@ -82,13 +81,11 @@ def costs() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", nargs="+", default=[], metavar="SCALE=FILE")
-    parser.add_argument("--write", type=Path, metavar="PAGE")
     chosen = parser.parse_args()
     for each in chosen.keep:
         scale, _, path = each.partition("=")
         keep(scale, Path(path))
-    text = "\n\n".join([*(tables(scale) for scale in SCALES if (KEPT / f"{scale}.csv").exists()), costs()])
-    write_part(chosen.write, "techniques", text)
+    print("\n\n".join([*(tables(scale) for scale in SCALES if (KEPT / f"{scale}.csv").exists()), costs()]))
 
 
 if __name__ == "__main__":

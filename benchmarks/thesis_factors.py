@@ -1,6 +1,6 @@
 """What the thesis held constant: privacy models, neighbours of linkability, and the order of the stages.
 
-    python benchmarks/thesis_factors.py --write docs/evidence/chapter5.md
+    python benchmarks/thesis_factors.py
 
 From benchmarks/results/: the comparison.csv of `hybrid compare` for the scales `models` and `linkability` of
 configs/thesis_ch5.yaml, and for configs/research_order.yaml; means over the seeds.
@@ -8,12 +8,10 @@ configs/thesis_ch5.yaml, and for configs/research_order.yaml; means over the see
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from made_part import write_part
 
 from hybrid.analysis import results
 from hybrid.analysis.contrasts import estimates
@@ -113,11 +111,5 @@ def orders() -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", type=Path, metavar="PAGE")
-    write_part(parser.parse_args().write, "thesis_factors", f"{models()}\n\n{linkability()}\n\n{orders()}")
-
-
 if __name__ == "__main__":
-    main()
+    print(f"{models()}\n\n{linkability()}\n\n{orders()}")

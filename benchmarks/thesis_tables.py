@@ -1,6 +1,6 @@
 """Tables A.1 to A.4 of the thesis beside ours: scales `a1-a3`, `a2-small` and `a4` of configs/thesis_ch5.yaml.
 
-    python benchmarks/thesis_tables.py --write docs/evidence/chapter5.md
+    python benchmarks/thesis_tables.py
 
 The thesis' numbers are in tests/data/thesis_ch5.yaml, ours in benchmarks/results/thesis_ch5/, where each scale has the
 comparison.csv of `hybrid compare`. Its eq. 5.3 is the change against the generator alone in per cent, R = (R_pipeline -
@@ -9,12 +9,10 @@ R_SDG) / R_SDG; as in its tables, positive is better here.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pandas as pd
 import yaml
-from made_part import write_part
 
 KEPT = Path(__file__).parent / "results" / "thesis_ch5"
 PRINTED = Path(__file__).parents[1] / "tests" / "data" / "thesis_ch5.yaml"
@@ -74,11 +72,5 @@ def change(pipeline: float, alone: float) -> float:
     return 100 * (alone - pipeline) / alone
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", type=Path, metavar="PAGE")
-    write_part(parser.parse_args().write, "thesis_tables", tables())
-
-
 if __name__ == "__main__":
-    main()
+    print(tables())

@@ -1,6 +1,6 @@
-"""Tables of docs/evidence/who-is-protected.md, from the results of configs/who_is_protected.yaml.
+"""Tables behind docs/evidence/who-is-protected.md, from the results of configs/who_is_protected.yaml.
 
-    python benchmarks/who_is_protected.py --write docs/evidence/who-is-protected.md
+    python benchmarks/who_is_protected.py
     python benchmarks/who_is_protected.py --keep adult=runs/adult/comparison.csv bank=runs/bank/comparison.csv
     python benchmarks/who_is_protected.py --keep-groups runs/missing
 
@@ -15,7 +15,6 @@ import json
 from pathlib import Path
 
 import pandas as pd
-from made_part import write_part
 
 from hybrid.comparison import load_plan
 
@@ -112,7 +111,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", nargs="+", default=[], metavar="SCALE=FILE")
     parser.add_argument("--keep-groups", type=Path, metavar="FOLDER")
-    parser.add_argument("--write", type=Path, metavar="PAGE")
     chosen = parser.parse_args()
     for each in chosen.keep:
         scale, _, path = each.partition("=")
@@ -123,8 +121,7 @@ def main() -> None:
     order = list(plan.factors["strategy"])
     missing = list(plan.scales["missing"].factors["strategy"])
     text = "\n\n".join(table(scale, missing if scale == "missing" else order) for scale in SCALES)
-    text = f"{text}\n\n{shortfalls(missing)}"
-    write_part(chosen.write, "who_is_protected", text)
+    print(f"{text}\n\n{shortfalls(missing)}")
 
 
 if __name__ == "__main__":

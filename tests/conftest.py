@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -31,6 +32,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="EXTRAS",
         help="extras, separated by commas, without which tests may be skipped even where CI is set",
     )
+
+
+def pytest_configure() -> None:
+    """Let programs that tests start be interrupted, also where SIGINT is ignored: under nohup, in the background.
+
+    A program inherits an ignored signal, but not a handler. The tests themselves still ignore it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

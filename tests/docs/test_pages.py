@@ -64,6 +64,11 @@ def test_links_of_the_files_at_the_top_lead_to_files(name: str) -> None:
     assert [link for link in links if not (ROOT / link.partition("#")[0]).exists()] == []
 
 
+def test_pages_of_evidence_alone_are_not_in_the_search() -> None:
+    excluded = {page for page, text in EVERYTHING.items() if text.startswith("---\nsearch:\n  exclude: true\n---\n")}
+    assert excluded == {page for page in EVERYTHING if page.startswith("evidence/")}
+
+
 def test_every_page_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = set(re.findall(r"^ +- ([\w/-]+\.md)$", text, re.MULTILINE))
