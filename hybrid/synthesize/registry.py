@@ -47,6 +47,8 @@ REGISTRY: dict[str, Generator] = {
 """Every generator by name. A new one is one file and one entry here."""
 ENGINES: dict[tuple[str, str], Generator] = {("tabddpm", "synthcity"): SynthcityDdpm()}
 """Who does the work of a generator whose option ``engine`` is not its own."""
+INSIDE = {"sdv": ("copulas", "ctgan", "rdt"), "synthcity": ("torch",)}
+"""Distributions that do the work of a required package, and whose versions decide a model as well."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,9 @@ def is_here(generator: Generator) -> bool:
 
 
 def distributions(generator: Generator) -> list[str]:
-    """Distribution names of the packages that a generator requires, sorted."""
-    return sorted({name for package in generator.requires for name in _distributions_of(package)})
+    """Distribution names of the packages that a generator requires, and of those that work inside of them; sorted."""
+    inside = (name for package in generator.requires for name in INSIDE.get(package, ()))
+    return sorted({*inside, *(name for package in generator.requires for name in _distributions_of(package))})
 
 
 @cache
