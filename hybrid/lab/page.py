@@ -7,18 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
 
 from hybrid.evaluation import REGISTRY
 from hybrid.lab import words
-from hybrid.lab.charts import Cost, cost_chart, curve_chart, dial_value, sparkline
 from hybrid.lab.contestants import Contestant
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measures import Share
 from hybrid.lab.plan import LabPlan
 from hybrid.lab.risk import REGISTRY as RISK_MODELS
+from hybrid.lab.tracks import Track
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import RULES
 from hybrid.lab.words import title
+from hybrid.report.charts.figures import Cost, cost_chart, curve_chart, sparkline
 from hybrid.report.run.render import environment
 
 ACCESS = {"no_box": "the table alone", "black_box": "the table and repeated training", "white_box": "the model"}
@@ -113,7 +115,7 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
         "sentence": metric.sentence,
         "word": entry.overall.word,
         "reasons": entry.overall.reasons,
-        "spark": "" if copied is None else sparkline(copied),
+        "spark": "" if copied is None else sparkline(copied.curve.means, _levels(copied)),
         "by_risk": [_noticed(entry.on(risk), n) for risk in risks],
         "alarms": _alarms(entry.false_alarms),
         "tau": None if copied is None or math.isnan(copied.least_tau) else copied.least_tau,
@@ -129,6 +131,16 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
     }
 
 
+def _chart(track: Track, entry: Entry) -> Markup:
+    position, curve = track.sensitivity.position, track.curve
+    noticed = None if position is None or track.series.scale == "none" else position + 1
+    return curve_chart(curve.excess, curve.means, entry.null_band, _levels(track), track.series.dial, noticed)
+
+
+def _levels(track: Track) -> list[str]:
+    return [words.dial_value(track, at) for at in range(len(track.series.levels))]
+
+
 def _noticed(judged: Sequence[Judged], n: int | None) -> dict[str, str]:
     """From where on a leak is noticed; of several series the worst."""
     tracks = [each.track for each in judged if each.verdict is not None]
@@ -138,7 +150,7 @@ def _noticed(judged: Sequence[Judged], n: int | None) -> dict[str, str]:
     track = max(tracks, key=lambda t: -1 if t.sensitivity.position is None else t.sensitivity.position)
     if any(t.sensitivity.position is None for t in tracks):
         return {"from": "not noticed", "people": ""}
-    shown = dial_value(track, position + 1)
+    shown = words.dial_value(track, position + 1)
     if track.series.scale == "share":
         share = track.series.levels[position + 1].value
         return {"from": shown, "people": "" if n is None else f"{round(share * n):,} of {n:,} records"}
@@ -160,7 +172,7 @@ def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
             {
                 "title": title(entry.contestant),
                 "word": "" if judged.verdict is None else judged.verdict.word,
-                "chart": curve_chart(judged.track, entry),
+                "chart": _chart(judged.track, entry),
             }
             for entry in entries
             for judged in entry.on(risk)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hybrid.lab.charts import dial_value
 from hybrid.lab.contestants import Contestant
 from hybrid.lab.league import Entry, League
 from hybrid.lab.risk import REGISTRY as RISK_MODELS
-from hybrid.lab.tracks import Key
+from hybrid.lab.tracks import Key, Track
 from hybrid.lab.transfer import Transfer
 from hybrid.report.run.inputs import title_of
 from hybrid.report.run.metrics import number
@@ -124,3 +123,13 @@ def _where(place: tuple[str, str]) -> str:
 
 def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{'; '.join(names[:-1])}; and {names[-1]}"
+
+
+def dial_value(track: Track, position: int) -> str:
+    """Value of a level as it is written on an axis."""
+    value = track.series.levels[position].value
+    if track.series.scale == "share":
+        return f"{100 * value:g} %"
+    if position == 0 and track.series.scale == "order":
+        return "none"
+    return f"{value:g}"
