@@ -14,14 +14,11 @@ from hybrid.base.options import Options
 from hybrid.synthesize.generators.aim import Aim
 from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
-from hybrid.synthesize.generators.copula import Copula
-from hybrid.synthesize.generators.ctgan import Ctgan
 from hybrid.synthesize.generators.mst import Mst
 from hybrid.synthesize.generators.realtabformer import Realtabformer
-from hybrid.synthesize.generators.synthcity_ddpm import SynthcityDdpm
-from hybrid.synthesize.generators.synthcity_networks import Adsgan, Dpgan, Pategan, Rtvae
+from hybrid.synthesize.generators.sdv import Copula, Ctgan, Tvae
+from hybrid.synthesize.generators.synthcity import Adsgan, Dpgan, Pategan, Rtvae, SynthcityDdpm
 from hybrid.synthesize.generators.tabddpm import Tabddpm
-from hybrid.synthesize.generators.tvae import Tvae
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.protocol import Generator, SequenceGenerator
 
