@@ -64,7 +64,7 @@ class SdvModel:
 
 
 class Sdv:
-    """What all generators of sdv share."""
+    """Base of all generators of sdv."""
 
     extra: ClassVar[str | None] = "ctgan"
     environment: ClassVar[str | None] = "sdv"

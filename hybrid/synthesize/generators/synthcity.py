@@ -91,7 +91,7 @@ class SynthcityModel:
 
 
 class Synthcity:
-    """What all generators of synthcity share."""
+    """Base of all generators of synthcity."""
 
     licence: ClassVar[str] = "Apache-2.0 (synthcity)"
     requires: ClassVar[tuple[str, ...]] = ("synthcity",)
