@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import struct
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -24,6 +23,11 @@ from pydantic import BaseModel
 from hybrid.base.arrays import Array
 from hybrid.base.regular_file import open_regular
 
+LIBRARIES = (
+    *("PyYAML", "joblib", "numba", "numpy", "pandas", "pyarrow"),
+    *("pydantic", "ruamel.yaml", "scikit-learn", "scipy"),
+)
+"""Distributions whose versions can change any result, beside those that a stage or a generator names."""
 ABSENT_UNLESS_SET = {"absent_unless_set": True}
 """Metadata of a dataclass field that counts only where it is not None."""
 
@@ -56,24 +60,19 @@ def fingerprint(*parts: Any) -> str:
 
 
 @cache
-def code_version(*modules: str) -> str:
-    """SHA-256 of the source files of modules and packages.
+def code_version() -> str:
+    """SHA-256 of the names and contents of all ``.py`` files of the package.
 
-    Parameters
-    ----------
-    modules : str
-        Import names, such as ``"hybrid.anonymize"``; none: the whole package ``hybrid``.
+    An editable install and two commits of one version differ in it, as the version of the package does not.
 
     Returns
     -------
     str
-        64 hexadecimal digits; the names and contents of all ``.py`` files count.
+        64 hexadecimal digits.
     """
-    sink = hashlib.sha256()
-    for module in sorted(modules or ("hybrid",)):
-        for name, path in _sources(module):
-            _feed(sink, (module, name, path.read_bytes()))
-    return sink.hexdigest()
+    package = Path(__file__).parents[1]
+    sources = sorted(package.rglob("*.py"))
+    return fingerprint([(path.relative_to(package).as_posix(), path.read_bytes()) for path in sources])
 
 
 def library_versions(*distributions: str) -> dict[str, str]:
@@ -105,18 +104,6 @@ def file_stamp(path: Path) -> tuple[str, int, int] | None:
         return None
     known = path.stat()
     return str(path), known.st_mtime_ns, known.st_size
-
-
-def _sources(module: str) -> Iterator[tuple[str, Path]]:
-    spec = importlib.util.find_spec(module)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"no source for module {module!r}")
-    if spec.submodule_search_locations is None:
-        yield Path(spec.origin).name, Path(spec.origin)
-        return
-    for location in spec.submodule_search_locations:
-        for path in sorted(Path(location).rglob("*.py")):
-            yield path.relative_to(location).as_posix(), path
 
 
 class _Sink(Protocol):

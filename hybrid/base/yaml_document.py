@@ -1,6 +1,8 @@
 """Text of a YAML file whose values are changed in place.
 
 Comments, order and layout of everything else stay as they are: only the characters of the changed value are replaced.
+ruamel.yaml says where those are, but does not write the text: of the 76 configurations of this project and of its pages
+its round trip lays 12 out anew (aligned columns, lists over several lines), and a change of one role is one line.
 """
 
 from __future__ import annotations

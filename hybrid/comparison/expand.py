@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
+from hybrid.base.yaml_document import flow
 from hybrid.comparison.plan import ComparePlan, Constraint, Subset
 from hybrid.comparison.research import research_problem, without_research_order
 from hybrid.pipeline.config import RunConfig, configured
@@ -138,7 +138,7 @@ def shown(value: Any) -> Any:
     """
     if isinstance(value, str | int | float | bool) or value is None:
         return value
-    return yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000).strip()
+    return flow(value)
 
 
 def combinations(plan: ComparePlan) -> Iterator[Combination]:

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-import yaml
 
 from hybrid.base.arrays import Mask, Numbers
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
+from hybrid.base.yaml_document import flow
 from hybrid.table import Column, Kind, Schema, Table
 
 NUMBERS = (Kind.INTEGER, Kind.DECIMAL)
@@ -48,9 +48,7 @@ class Constraint(Options, ABC):
     @property
     def text(self) -> str:
         """The constraint as YAML writes it, on one line."""
-        style: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "allow_unicode": True, "width": 10**6}
-        text: str = yaml.safe_dump(self.model_dump(mode="json"), **style)
-        return text.strip()
+        return flow(self.model_dump(mode="json"))
 
     @property
     @abstractmethod

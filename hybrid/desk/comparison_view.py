@@ -10,8 +10,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from hybrid.analysis import results
-from hybrid.desk.charts import Dot, scatter_chart
 from hybrid.desk.desk import command
+from hybrid.report.charts.figures import Dot, scatter_chart
 
 RUNS = "comparison.csv"
 """Name of the table of all runs."""

@@ -11,6 +11,7 @@ import pandas as pd
 import yaml
 
 from hybrid.base.errors import ConfigError
+from hybrid.base.yaml_document import flow
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.file_text import text_of_rows, text_of_spec
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
@@ -114,7 +115,7 @@ def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") ->
 
 def _described(spec: HierarchySpec) -> Written:
     text = text_of_spec(spec)
-    options = (f"{key}={_flow(value)}" for key, value in yaml.safe_load(text).items())
+    options = (f"{key}={flow(value)}" for key, value in yaml.safe_load(text).items())
     return Written(text, YAML, tuple(options))
 
 
@@ -142,7 +143,3 @@ def _number(text: str) -> int:
     if not re.fullmatch(r"\d{1,4}", text):
         raise ConfigError("the form names no level", hint="open the page again")
     return int(text)
-
-
-def _flow(value: Any) -> str:
-    return str(yaml.safe_dump(value, default_flow_style=True, width=10**6)).removesuffix("\n").removesuffix("\n...")

@@ -8,8 +8,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hybrid.desk.charts import Dot, scatter_chart
 from hybrid.evaluation.trust import COPIES, SCHEMA, WORDS
+from hybrid.report.charts.figures import Dot, scatter_chart
 from hybrid.report.run.inputs import title_of
 
 

@@ -13,7 +13,6 @@ from starlette.routing import Route
 
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
-from hybrid.desk.charts import Line, line_chart
 from hybrid.desk.desk import Desk, command, form
 from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TRADE_OFF
@@ -21,6 +20,7 @@ from hybrid.desk.tables import AnyDraft
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
 from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.config import RunConfig
+from hybrid.report.charts.figures import Line, line_chart
 
 FOLDER = "trade-offs"
 """Folder of points in the private zone, one file for each configuration that was searched."""

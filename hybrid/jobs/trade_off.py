@@ -10,16 +10,15 @@ from typing import Any, Literal
 from hybrid.anonymize.search.rule_costs import RuleCosts, rule_costs
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.base.errors import ConfigError, Problem
-from hybrid.base.hashing import file_stamp, fingerprint
+from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
 from hybrid.base.progress import Progress, silent
-from hybrid.base.source_code import Roots, code_behind
 from hybrid.linked.config import LinkedConfig
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.level_costs import LevelWords
 from hybrid.pipeline.level_findings import trial_seed
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.stages import PROTECT, READ, SAMPLE, TRADEOFF
+from hybrid.pipeline.stages import libraries
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.store import Store
 
@@ -27,11 +26,6 @@ KS = (2, 3, 5, 10, 20, 50)
 """Class sizes that are compared, beside the configured one."""
 LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Suppression limits that are compared, beside the configured one: shares of the records, 0..1."""
-_CODE = (
-    *(stage.roots for stage in (READ, PROTECT, SAMPLE, TRADEOFF)),
-    Roots(("hybrid.anonymize.search.rule_costs", "hybrid.hierarchy.level_words")),
-)
-"""Code that decides the points, the costs of rules, and the words."""
 WHY = {
     "private": Problem(
         "a differentially private table has no trade-off between k and suppression: noise protects, and no record is "
@@ -182,9 +176,9 @@ def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] |
 def basis(config: RunConfig | LinkedConfig) -> str:
     """Fingerprint of all that a trade-off depends on.
 
-    Of what is searched (:func:`searched`), and of the code of the search.
+    Of what is searched (:func:`searched`), and of the code.
     """
-    return fingerprint(searched(config), [code_behind(one) for one in _CODE])
+    return fingerprint(searched(config), code_version(), library_versions(*libraries()))
 
 
 def searched(config: RunConfig | LinkedConfig) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hybrid.lab.charts import dial_value
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.risk import KNOWN, PLANTED
-from hybrid.lab.tracks import Track
+from hybrid.lab.tracks import Track, dial_value
 from hybrid.lab.verdicts import is_alarmist
 
 MOST_NAMED = 3

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 from jinja2 import ChoiceLoader, Environment, PackageLoader
+from markupsafe import Markup
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
 from hybrid.lab import words
 from hybrid.lab.advice import Advice, Believing, believing
-from hybrid.lab.charts import Cost, correlation_chart, cost_chart, curve_chart, dial_value, sparkline
 from hybrid.lab.contestants import Contestant, title
 from hybrid.lab.correlations import agreements, matrix_of
 from hybrid.lab.design import Design, GivenTable
@@ -21,8 +21,10 @@ from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.measurements import NULL
 from hybrid.lab.measures import Share
 from hybrid.lab.risk import KNOWN as RISK_MODELS
+from hybrid.lab.tracks import Track, dial_value
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import RULES
+from hybrid.report.charts.figures import Cost, cost_chart, curve_chart, heat_map, sparkline
 from hybrid.report.run.render import environment
 
 MOST_SHOWN = 24
@@ -169,7 +171,7 @@ def _agreement(related: pd.DataFrame, table: str, found: League) -> list[dict[st
             "median": each.median,
             "least": [title(name) for name in each.least[:2]],
             "correlation": each.least[2],
-            "chart": correlation_chart(matrix_of(here, each.risk, names)),
+            "chart": _correlations(matrix_of(here, each.risk, names)),
         }
         for each in agreements(here)
     ]
@@ -184,7 +186,7 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
         "sentence": metric.sentence,
         "word": entry.overall.word,
         "reasons": entry.overall.reasons,
-        "spark": "" if copied is None else sparkline(copied),
+        "spark": "" if copied is None else sparkline(copied.curve.means, _levels(copied)),
         "by_risk": [_noticed(entry.on(risk), n) for risk in risks],
         "alarms": _alarms(entry.false_alarms),
         "tau": None if copied is None or math.isnan(copied.least_tau) else copied.least_tau,
@@ -198,6 +200,16 @@ def _row(entry: Entry, risks: Sequence[str], n: int | None) -> dict[str, Any]:
         "knows": metric.knows,
         "relative": None if entry.relative is None else (title(entry.relative[0]), entry.relative[1]),
     }
+
+
+def _chart(track: Track, entry: Entry) -> Markup:
+    position, curve = track.sensitivity.position, track.curve
+    noticed = None if position is None or track.series.scale == "none" else position + 1
+    return curve_chart(curve.excess, curve.means, entry.null_band, _levels(track), track.series.dial, noticed)
+
+
+def _levels(track: Track) -> list[str]:
+    return [dial_value(track, at) for at in range(len(track.series.levels))]
 
 
 def _noticed(judged: Sequence[Judged], n: int | None) -> dict[str, str]:
@@ -231,7 +243,7 @@ def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
             {
                 "title": title(entry.contestant),
                 "word": "" if judged.verdict is None else judged.verdict.word,
-                "chart": curve_chart(judged.track, entry),
+                "chart": _chart(judged.track, entry),
             }
             for entry in entries
             for judged in entry.on(risk)
@@ -241,3 +253,9 @@ def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
         model = RISK_MODELS[risk]
         groups.append({"title": model.title, "sentence": model.sentence, "series": name, "dial": dial, "cards": cards})
     return groups
+
+
+def _correlations(matrix: pd.DataFrame) -> Markup:
+    values = matrix.to_numpy()
+    description = "Rank correlations of the metrics, in hundredths"
+    return Markup(heat_map([title(one) for one in matrix.index], values, values, description, signed=True))

@@ -155,3 +155,13 @@ def _curve(rows: pd.DataFrame, series: Series, seeds: Sequence[int]) -> Curve:
         for name in ("excess", "excess_low", "excess_high")
     )
     return Curve(*parts)
+
+
+def dial_value(track: Track, position: int) -> str:
+    """Value of a level as it is written on an axis."""
+    value = track.series.levels[position].value
+    if track.series.scale == "share":
+        return f"{100 * value:g} %"
+    if position == 0 and track.series.scale == "order":
+        return "none"
+    return f"{value:g}"

@@ -8,12 +8,11 @@ from typing import Any
 
 from hybrid.evaluation.trust import COPIES
 from hybrid.lab.advice import MOST_NAMED, believing
-from hybrid.lab.charts import dial_value
 from hybrid.lab.contestants import title
 from hybrid.lab.design import GivenTable
 from hybrid.lab.league import Entry, League
 from hybrid.lab.risk import KNOWN as RISK_MODELS
-from hybrid.lab.tracks import Key
+from hybrid.lab.tracks import Key, dial_value
 from hybrid.lab.transfer import Transfer
 from hybrid.report.run.metrics import number
 

@@ -12,7 +12,6 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.base.source_code import Roots, code_behind
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
@@ -42,8 +41,6 @@ from hybrid.table.split import Parts
 
 BETWEEN = ": "
 """Text between the name of a table and that of its stage."""
-_REPEATED = Roots((__name__,))
-"""Code behind the repetition of the making of all tables."""
 _OF_VIEWS = (READ, PROTECT, SYNTHESIZE, EVALUATE, POWER)
 """Stages of a table below the person table."""
 
@@ -109,7 +106,7 @@ class LinkedRun:
         where = self._given_seed, self._store, self._told(name), inputs
         found = LinkedTable(given.config, *where, judge_power=self.judge_power)
         found.decided = self._whole is not None
-        found.behind = fingerprint(self.sources, config.links, config.person.protection, code_behind(_REPEATED))
+        found.behind = fingerprint(self.sources, config.links, config.person.protection)
         found.attack = self._attacked
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)

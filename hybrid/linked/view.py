@@ -19,7 +19,6 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.base.source_code import Roots, code_behind
 from hybrid.evaluation.context import FitAndSample
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.kept_model import KeptModel
@@ -251,7 +250,7 @@ class View(LinkedTable):
         inputs = GivenInputs(config, joined, progress, link.people)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
         self.link = link
-        self.behind = fingerprint(link.people.behind, link.people.keys, link.name, code_behind(Roots((__name__,))))
+        self.behind = fingerprint(link.people.behind, link.people.keys, link.name)
         self.own = tuple(name for name in joined.without_identifiers().schema.names if name not in link.static.values())
 
     @cached_property

@@ -1,14 +1,15 @@
 """Keys of stage results.
 
-Everything a result depends on, known before anything is computed.
+Everything a result depends on, known before anything is computed. The code counts as a whole: a list of the modules
+behind each stage would one day lack one, and records that were trained on would stand in a new control set.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from hybrid.base.hashing import fingerprint
-from hybrid.base.source_code import Roots, code_behind
+from hybrid.base.hashing import LIBRARIES, code_version, fingerprint, library_versions
+from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.leak import RemovalOptions, leak_of, removal_of
@@ -19,7 +20,6 @@ from hybrid.pipeline.stages import (
     BASELINE,
     EVALUATE,
     FILTER,
-    NETWORKS,
     POWER,
     PROTECT,
     READ,
@@ -34,14 +34,6 @@ from hybrid.pipeline.stages import (
 from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import model_version
-
-SAMPLED = Roots(
-    (
-        "hybrid.anonymize.warehouse.draw_rows",
-        "hybrid.anonymize.warehouse.label_sample",
-    )
-)
-"""Code that decides which rows of a warehouse's table come out."""
 
 
 def stage_keys(
@@ -74,8 +66,9 @@ def stage_keys(
     dict of str to str
         protect, anonymize, tradeoff, sample, transition, synthesize, filter, baseline, and evaluate-original,
         -anonymized, -synthetic, -baseline, and power, as far as they exist. Equal keys are equal results: a key
-        covers the options, the keys of the stages before, the source code behind the stage and the versions of the
-        libraries it imports. An option that changes nothing, such as ``beta`` without sampling, does not count.
+        covers the options, the keys of the stages before, the version and the source code of the package and the
+        versions of the libraries that can change a result. An option that changes nothing, such as ``beta`` without
+        sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
     rules = held_rules(config)
@@ -85,7 +78,7 @@ def stage_keys(
     if config.draws_persons:
         whose.append(("persons are drawn", config.data.order))
     if is_pushed_down(config):
-        whose += [config.data.place.sample_size, anonymize, code_behind(SAMPLED)]
+        whose += [config.data.place.sample_size, anonymize]
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]
     keys: dict[str, str] = {}
@@ -123,15 +116,13 @@ def stage_keys(
     if not config.evaluate.original:
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
-    asked_for = {metric.name for metric in metrics_of(config.evaluate)}
-    switched = [code for name, code in NETWORKS.items() if name in asked_for or getattr(config.evaluate, name, None)]
     halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
     judged_by = kept if removal is not None and removal.measured == "kept" else parts
     attacked = {"model"} if config.evaluate.retrain is not None else {"model", "trainings"}
     left_out = any(attacked & set(metric.needs) for metric in metrics_of(config.evaluate))
     untried = ["only compared"] if only_compared and left_out else []
-    judging = (judged_by, seed, *rules, *condition, *halved, *map(code_behind, switched))
+    judging = (judged_by, seed, *rules, *condition, *halved)
     keys |= {
         evaluation_of(subject): _key(EVALUATE, options, table, *judging, *(untried if subject == "synthetic" else []))
         for subject, table in judged.items()
@@ -142,16 +133,16 @@ def stage_keys(
 
 
 def _key(stage: Stage, *depends_on: Any) -> str:
-    return fingerprint(stage.name, code_behind(stage.roots), depends_on)
+    versions = library_versions(PACKAGE, *LIBRARIES, *stage.libraries)
+    return fingerprint(stage.name, code_version(), versions, depends_on)
 
 
 def _removed(removal: RemovalOptions, parts: str, seed: int) -> str:
     """Fingerprint of the training records that a removal leaves."""
-    code = code_behind(Roots(("hybrid.pipeline.removal",)))
-    return fingerprint("removal", code, removal.model_dump(exclude={"measured"}), parts, seed)
+    return fingerprint("removal", removal.model_dump(exclude={"measured"}), parts, seed)
 
 
 def _generator(options: SynthesizeOptions) -> tuple[Any, ...]:
-    """The generator's options, and the code and libraries behind what it learns."""
+    """The generator's options, and the libraries behind what it learns."""
     options = options.model_copy(update={"filter": None})
     return (options,) if options.is_off else (options, model_version(options.engine))

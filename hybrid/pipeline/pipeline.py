@@ -15,11 +15,10 @@ from typing import Any, Self, get_args
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
-from hybrid.base.hashing import fingerprint
+from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.base.source_code import code_behind
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Context, FitAndSample, Share
@@ -43,7 +42,7 @@ from hybrid.pipeline.power import judged_table, measure_power_of
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
 from hybrid.pipeline.promise import promise
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, named, subject_of
+from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, named, subject_of
 from hybrid.pipeline.tables import Tables
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.gate import confidence_of_each, judge
@@ -453,7 +452,7 @@ class Pipeline(Tables):
     @cached_property
     def _share(self) -> Share:
         """Results that the evaluations of several tables share, each computed once."""
-        code, once = code_behind(EVALUATE.roots), remembering({})
+        code, once = (code_version(), library_versions(*libraries())), remembering({})
 
         def share(key: str, compute: Callable[[], Any]) -> Any:
             kept = fingerprint(key, code)

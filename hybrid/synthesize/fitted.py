@@ -12,12 +12,11 @@ from typing import Any
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
-from hybrid.base.hashing import fingerprint, library_versions
+from hybrid.base.hashing import LIBRARIES, code_version, fingerprint, library_versions
 from hybrid.base.manifest import PACKAGE
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.base.source_code import Roots, code_behind, libraries_behind
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
@@ -195,28 +194,15 @@ def versions_of(generator: Generator) -> dict[str, str]:
 
     Here or in its managed environment.
     """
-    here = library_versions(*sorted({*libraries_behind(model_roots(generator)), *distributions(generator)}))
+    here = library_versions(*sorted({*LIBRARIES, *distributions(generator)}))
     if is_here(generator) or generator.environment is None:
         return here
     return {**here, **environments.inspect(generator.environment).versions}
 
 
-def model_roots(generator: Generator) -> Roots:
-    """The code that decides what a model of this generator is.
-
-    Its own module and what all generators share.
-    """
-    module = type(generator).__module__
-    return Roots(
-        modules=(__name__, "hybrid.synthesize.sequences", module),
-        counted=("hybrid.synthesize.reuse",),
-        cuts=(("hybrid.synthesize.registry", "hybrid.synthesize.generators"),),
-    )
-
-
 def model_version(generator: Generator) -> str:
     """Fingerprint of the code and versions that decide a model."""
-    return fingerprint(generator.name, code_behind(model_roots(generator)), versions_of(generator))
+    return fingerprint(generator.name, code_version(), versions_of(generator))
 
 
 class Curve:

@@ -14,14 +14,11 @@ from hybrid.base.options import Options
 from hybrid.synthesize.generators.aim import Aim
 from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
-from hybrid.synthesize.generators.copula import Copula
-from hybrid.synthesize.generators.ctgan import Ctgan
 from hybrid.synthesize.generators.mst import Mst
 from hybrid.synthesize.generators.realtabformer import Realtabformer
-from hybrid.synthesize.generators.synthcity_ddpm import SynthcityDdpm
-from hybrid.synthesize.generators.synthcity_networks import Adsgan, Dpgan, Pategan, Rtvae
+from hybrid.synthesize.generators.sdv import Copula, Ctgan, Tvae
+from hybrid.synthesize.generators.synthcity import Adsgan, Dpgan, Pategan, Rtvae, SynthcityDdpm
 from hybrid.synthesize.generators.tabddpm import Tabddpm
-from hybrid.synthesize.generators.tvae import Tvae
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.protocol import Generator, SequenceGenerator
 
@@ -47,6 +44,8 @@ REGISTRY: dict[str, Generator] = {
 """Every generator by name. A new one is one file and one entry here."""
 ENGINES: dict[tuple[str, str], Generator] = {("tabddpm", "synthcity"): SynthcityDdpm()}
 """Who does the work of a generator whose option ``engine`` is not its own."""
+INSIDE = {"sdv": ("copulas", "ctgan", "rdt"), "synthcity": ("torch",)}
+"""Distributions that do the work of a required package, and whose versions decide a model as well."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +136,9 @@ def is_here(generator: Generator) -> bool:
 
 
 def distributions(generator: Generator) -> list[str]:
-    """Distribution names of the packages that a generator requires, sorted."""
-    return sorted({name for package in generator.requires for name in _distributions_of(package)})
+    """Distribution names of the packages that a generator requires, and of those that work inside of them; sorted."""
+    inside = (name for package in generator.requires for name in INSIDE.get(package, ()))
+    return sorted({*inside, *(name for package in generator.requires for name in _distributions_of(package))})
 
 
 @cache

@@ -37,9 +37,9 @@ def fit_or_reuse(
 
     As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
-    The key of a model covers the table's content, the generator's options, the seed, the code behind the generator
-    and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits of its
-    process and the level among the snapshots of one training do not count.
+    The key of a model covers the table's content, the generator's options, the seed, the code of this
+    package and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits
+    of its process and the level among the snapshots of one training do not count.
 
     Parameters
     ----------

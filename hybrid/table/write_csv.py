@@ -1,4 +1,8 @@
-"""CSV writer that reproduces the source's layout byte for byte."""
+"""CSV writer that reproduces the source's layout byte for byte.
+
+Arrow joins the fields, but its own writer does not write the file: it quotes every text or none, writes UTF-8 alone,
+and knows no decimal comma, so that a table would come back in another layout than it came in.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.base.hashing import code_version, file_sha256, fingerprint, library_versions
+from hybrid.base.hashing import file_sha256, fingerprint, library_versions
 from hybrid.base.options import Options
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -163,14 +163,6 @@ def test_another_process_gives_the_same_fingerprint() -> None:
     here = fingerprint({"a": 2.5, "b": {"x", "y", "z"}}, np.arange(3), pd.Series(["a", None], dtype="category"))
     there = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert there.stdout.strip() == here
-
-
-def test_code_version_sees_packages_and_modules() -> None:
-    versions = {code_version("hybrid.publication"), code_version("hybrid.table"), code_version("hybrid.base.errors")}
-    assert len(versions) == 3
-    assert code_version("hybrid.table", "hybrid.base.errors") == code_version("hybrid.base.errors", "hybrid.table")
-    with pytest.raises(ModuleNotFoundError):
-        code_version("hybrid.no_such_room")
 
 
 def test_library_versions_leaves_out_what_is_not_there() -> None:

@@ -14,12 +14,12 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.demo import write_linked_demo
-from hybrid.desk.charts import HEIGHT, LEFT, WIDTH, Dot, Line, line_chart, scatter_chart
 from hybrid.jobs.trade_off import TradeOff, basis, no_curve, trade_off_of
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.level_costs import LevelWords
+from hybrid.report.charts.figures import Dot, Line, line_chart, scatter_chart
 from tests.desk.open_desk import OpenDesk, Visitor, opened
 
 Own = tuple[Visitor, OpenDesk, Path]
@@ -61,8 +61,8 @@ def test_points_stand_on_their_axes(log: bool) -> None:
     dots = [Dot("a", 1.0, 5.0), Dot("b", 10.0 if log else 2.0, 6.0), Dot("c", 100.0 if log else 3.0, 9.0)]
     places = re.findall(r'<circle cx="([\d.-]+)" cy="([\d.-]+)"', scatter_chart(dots, "privacy", "use", log=log))
     (ax, ay), (bx, by), (cx, cy) = [(float(x), float(y)) for x, y in places]
-    assert bx - ax == pytest.approx(cx - bx, abs=0.2) and LEFT < ax < bx < cx < WIDTH
-    assert (by - cy) == pytest.approx(3 * (ay - by), abs=0.4) and 0 < cy < by < ay < HEIGHT
+    assert bx - ax == pytest.approx(cx - bx, abs=0.2) and 56 < ax < bx < cx < 640
+    assert (by - cy) == pytest.approx(3 * (ay - by), abs=0.4) and 0 < cy < by < ay < 280
 
 
 def test_a_point_is_looked_at_and_taken_into_the_file(own: Own, monkeypatch: pytest.MonkeyPatch) -> None:

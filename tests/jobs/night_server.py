@@ -30,8 +30,7 @@ import hybrid.jobs.linked
 import hybrid.jobs.release
 import hybrid.jobs.run
 import hybrid.publication.publish
-from hybrid.linked.config import LinkedConfig, load_any
-from hybrid.pipeline.cache_keys import stage_keys
+from hybrid.base.hashing import code_version
 from hybrid.pipeline.pipeline import Pipeline
 
 
@@ -128,12 +127,6 @@ def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source:
     Pipeline._stage = struck  # type: ignore[method-assign]
 
 
-def read_sources(config: Path) -> None:
-    """Read what the keys of results tell of the source code: it is the same every night."""
-    loaded = load_any(config)
-    stage_keys(loaded.person if isinstance(loaded, LinkedConfig) else loaded, 0, 0, "", "", None)
-
-
 def night(request: dict[str, Any]) -> dict[str, Any]:
     printed, end = os.pipe()
     child = os.fork()
@@ -166,8 +159,6 @@ def run(arguments: list[str]) -> NoReturn:
 
 if __name__ == "__main__":
     assert hybrid.cli.run and hybrid.publication.publish and hybrid.jobs.run and scipy.stats and sklearn.tree
-    for number, line in enumerate(sys.stdin):
-        asked = json.loads(line)
-        if not number:
-            read_sources(Path(asked["folder"], "config.yaml"))
-        print(json.dumps(night(asked)), flush=True)
+    code_version()  # the same every night
+    for line in sys.stdin:
+        print(json.dumps(night(json.loads(line))), flush=True)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.lab.charts import correlation_chart
 from hybrid.lab.correlations import LEAST_TRIALS, agreements, correlations, matrix_of
+from hybrid.lab.page import _correlations
 
 
 def rows(numbers: dict[str, list[float]], risk: str = "leaky", series: str = "") -> pd.DataFrame:
@@ -61,7 +61,7 @@ def test_agreement_and_picture() -> None:
     matrix = matrix_of(found, "leaky", ["four", "one", "two", "missing", "three"])
     assert list(matrix.index) == ["four", "one", "two", "three"]
     assert matrix.loc["four", "one"] == matrix.loc["one", "four"] == pytest.approx(0.885714, abs=1e-6)
-    picture = str(correlation_chart(matrix))
-    assert picture.count("<rect") == 6 and picture.count('class="negative"') == 3 and ">89<" in picture
+    picture = str(_correlations(matrix))
+    assert picture.count("<rect") == 12 and picture.count("heat-cell negative") == 6 and ">89<" in picture
     matrix.loc["one", "four"] = np.nan
-    assert str(correlation_chart(matrix)).count("<rect") == 5
+    assert str(_correlations(matrix)).count("<rect") == 11

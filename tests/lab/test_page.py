@@ -8,12 +8,12 @@ import pytest
 
 from hybrid.evaluation.trust import WORDS
 from hybrid.lab import words
-from hybrid.lab.charts import Cost, _labelled, cost_chart, curve_chart
 from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
-from hybrid.lab.page import render_lab
+from hybrid.lab.page import _chart, render_lab
 from hybrid.lab.trials import LabTrials
+from hybrid.report.charts.figures import Cost, _labelled, cost_chart
 from tests.lab.conftest import NAMED, PLAN
 from tests.lab.simulated import METRICS, simulated
 
@@ -43,7 +43,7 @@ def test_a_league_without_a_metric_is_said(tried: tuple[LabTrials, League]) -> N
 def test_a_curve_by_hand(tried: tuple[LabTrials, League]) -> None:
     entry = next(each for each in tried[1].entries if each.contestant == "identical_match")
     track = entry.on("leaky")[0].track
-    picture = str(curve_chart(track, entry))
+    picture = str(_chart(track, entry))
     assert "noticed from 5 % on" in picture and picture.count('class="seed-line"') == 5
     # Six levels between 34 and 242: 5 % is the third, at 34 + 2 * 41.6.
     assert 'x1="117.2"' in picture

@@ -9,7 +9,7 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.publication.policy import Policy
 from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.report.charts.figures import class_size_chart
-from hybrid.report.run.sections.privacy import disagreeing_rows, nearest_chart, secret_rows, subgroup_rows
+from hybrid.report.run.sections.privacy import disagreeing_rows, nearest_record, secret_rows, subgroup_rows
 from hybrid.report.run.sections.stages import improvement_rows, stage_verdict_rows
 from hybrid.report.run.sections.utility import importance_rows
 
@@ -20,9 +20,9 @@ def result(name: str, measure: Measure, stage: Subject = "synthetic", column: st
 
 def test_nearest_records_are_drawn_and_nothing_without_them() -> None:
     curves = {"quantiles": [0.1, 0.9], "to_train": [0.0, 1.0], "to_control": [0.5, 2.0], "control_to_train": [0.4, 1.9]}
-    chart = nearest_chart(Evaluation((result("dcr_share", Measure(0.5, details={"curves": curves})),)))
+    chart = nearest_record(Evaluation((result("dcr_share", Measure(0.5, details={"curves": curves})),)))
     assert chart.count("<path") == 3
-    assert not nearest_chart(Evaluation(()))
+    assert not nearest_record(Evaluation(()))
 
 
 def test_secrets_and_subgroups_with_the_surest_leak_first() -> None:

@@ -21,7 +21,7 @@ from hybrid.base.progress import silent
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.synthesize import REGISTRY, SynthesizeOptions, fit
-from hybrid.synthesize.generators import synthcity_networks as module
+from hybrid.synthesize.generators import synthcity as module
 from hybrid.synthesize.protocol import Encoded, Feature
 from hybrid.synthesize.registry import Capabilities
 from tests.synthesize.synthesize_tables import people
@@ -82,7 +82,7 @@ def asked(monkeypatch) -> dict[str, Any]:
         plugin = ModuleType(path)
         setattr(plugin, kind, Plugin)
         monkeypatch.setitem(sys.modules, f"synthcity.plugins.{path}", plugin)
-    monkeypatch.setattr(module, "device_for", lambda gpu: "cpu")
+    monkeypatch.setattr(module, "_device_for", lambda gpu: "cpu")
     seen["untouched"] = lambda: (
         parts["gan"].tqdm is parts["vae"].tqdm is tqdm and parts["tabular_encoder"].find_cat_cols is found
     )

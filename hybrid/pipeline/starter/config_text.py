@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.yaml_document import flow
 from hybrid.constraints.constraint import listed
 from hybrid.constraints.discover import Suggestion
 from hybrid.constraints.kinds.combinations import Combinations
@@ -37,7 +36,7 @@ def head_lines(name: str) -> Iterator[str]:
     yield "# Guessed by `hybrid init`. Decide every line marked review, then run `hybrid check` on this file."
     yield "# `hybrid check --show` prints every option there is, with its default."
     yield "version: 1"
-    yield f"name: {scalar(re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-._') or 'run')}"
+    yield f"name: {flow(re.sub(r'[^A-Za-z0-9._-]+', '-', name).strip('-._') or 'run')}"
     yield "# seed: 7                 makes every draw repeatable; leave it out for a real release"
     yield ""
 
@@ -113,12 +112,12 @@ def constraints_note(suggestions: Sequence[Suggestion]) -> Iterator[str]:
 def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:
     """Lines about the reading of a table, not indented."""
     if is_csv:
-        yield f"separator: {scalar(options.separator)}            # review"
+        yield f"separator: {flow(options.separator)}            # review"
         if options.decimal != ".":
-            yield f"decimal: {scalar(options.decimal)}              # review"
+            yield f"decimal: {flow(options.decimal)}              # review"
         if options.encoding != "utf-8":
             yield f"encoding: {options.encoding}          # review"
-    yield f'missing: {scalar(list(options.missing))}   # review: texts that mean "missing"'
+    yield f'missing: {flow(list(options.missing))}   # review: texts that mean "missing"'
 
 
 def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) -> Iterator[str]:
@@ -138,10 +137,4 @@ def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) 
         if column.name in hierarchies:
             what["hierarchy"] = hierarchies[column.name]
         yield f"# review: {guessed.role.reason}"
-        yield f"{scalar(column.name)}: {scalar(what)}"
-
-
-def scalar(value: Any) -> str:
-    """A value in YAML's flow style, on one line."""
-    text: str = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6)
-    return text.removesuffix("\n").removesuffix("\n...")
+        yield f"{flow(column.name)}: {flow(what)}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hybrid.base.atomic import write_text
+from hybrid.base.yaml_document import flow
 from hybrid.constraints.discover import Suggestion
 from hybrid.evaluation.options import COMPARED_ROWS
 from hybrid.hierarchy.spec import HierarchySpec
@@ -23,7 +24,6 @@ from hybrid.pipeline.starter.config_text import (
     reading_lines,
     refuse_existing,
     roles_lines,
-    scalar,
     split_lines,
 )
 from hybrid.pipeline.starter.questions import AskedTable, questions, secrets_of, targets_of
@@ -140,7 +140,7 @@ class GuessedConfig:
         yield ""
         yield from publish_lines()
         yield "#   columns:"
-        yield f"#     {scalar(self.columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
+        yield f"#     {flow(self.columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
 
     def _evaluate_lines(self) -> Iterator[str]:
         named = {"targets": targets_of(self.columns), "secrets": secrets_of(self.table, self.columns)}
@@ -152,24 +152,24 @@ class GuessedConfig:
         if not few:
             yield "evaluate: {original: false, baseline: false}"
         if perhaps := {key: names for key, names in named.items() if names}:
-            yield f"# evaluate: {scalar(perhaps)}   # once you have decided" if few else f"#   {scalar(perhaps)}"
+            yield f"# evaluate: {flow(perhaps)}   # once you have decided" if few else f"#   {flow(perhaps)}"
 
     def _data_lines(self, folder: Path) -> Iterator[str]:
         options = self.options
         yield "data:"
         if self.data is None:
             yield "  # A table in memory: every run is given it, as in hybrid.run(config, data=frame)."
-        yield f"  path: {scalar(DATA_FRAME if self.data is None else os.path.relpath(self.data, folder))}"
+        yield f"  path: {flow(DATA_FRAME if self.data is None else os.path.relpath(self.data, folder))}"
         is_csv = self.data is not None and self.data.suffix.lower() not in PARQUET_SUFFIXES
         yield from (f"  {line}" for line in reading_lines(options, is_csv=is_csv))
         yield "  unlisted: error           # a new column must be given a role before anything runs"
         if self.person is not None:
             yield "  # review: this identifier repeats; k, control and attacks count persons; none: each row is one"
-            yield f"  person: {scalar(self.person)}"
+            yield f"  person: {flow(self.person)}"
         order = self.order
         if order is not None:
             until = ", once it is decided" if self._is_undecided(order) else ""
-            yield f"  order: {scalar(order)}   # review: the rows of a person are ordered by it{until}"
+            yield f"  order: {flow(order)}   # review: the rows of a person are ordered by it{until}"
         yield "  columns:"
         written = {name: path.relative_to(folder).as_posix() for name, path in self._paths(folder).items()}
         yield from (f"    {line}" for line in column_lines(self.columns, written))
@@ -181,7 +181,7 @@ class GuessedConfig:
         yield "anonymize:"
         yield f"  k: {K}                      # every combination of labels is shared by at least {K} people"
         for rule in self.rules:
-            text = f"models: [{scalar(rule.model)}]"
+            text = f"models: [{flow(rule.model)}]"
             if rule.against:
                 yield f"  # review: not proposed, since {rule.against}:"
             yield f"  # {text}" if rule.against else f"  {text}   # review"

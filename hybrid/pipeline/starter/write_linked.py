@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.atomic import write_text
+from hybrid.base.yaml_document import flow
 from hybrid.pipeline.starter.columns import hierarchy_paths, write_hierarchies
 from hybrid.pipeline.starter.config_text import (
     column_lines,
@@ -17,7 +18,6 @@ from hybrid.pipeline.starter.config_text import (
     reading_lines,
     refuse_existing,
     roles_lines,
-    scalar,
     split_lines,
 )
 from hybrid.pipeline.starter.linked import GuessedLinks, GuessedTable, reference_words
@@ -97,7 +97,7 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
 def _table_lines(one: GuessedTable, folder: Path) -> Iterator[str]:
     yield from _source_lines(one.found, folder)
     if one.key is not None:
-        yield f"key: {scalar(one.key)}   # review: different in every row, never missing"
+        yield f"key: {flow(one.key)}   # review: different in every row, never missing"
     if one.parent is not None:
         yield f"# review: {reference_words(one.parent)}"
         if not one.parent.whole:
@@ -106,11 +106,11 @@ def _table_lines(one: GuessedTable, folder: Path) -> Iterator[str]:
         if (pairs := one.parent.through) is not None:
             through = {"table": pairs.table, "column": pairs.column, "owner": pairs.owner}
             parent["through"] = through | ({} if pairs.prefer is None else {"prefer": pairs.prefer})
-        yield f"parent: {scalar(parent)}"
+        yield f"parent: {flow(parent)}"
     if one.order is not None:
-        yield f"order: {scalar(one.order)}   # review: the rows of one parent are ordered by it"
+        yield f"order: {flow(one.order)}   # review: the rows of one parent are ordered by it"
     if one.lookups:
-        yield f"references: {scalar(one.lookups)}   # review: columns with keys of public tables"
+        yield f"references: {flow(one.lookups)}   # review: columns with keys of public tables"
     yield "unlisted: error   # a new column must be given a role before anything runs"
     if one.columns:
         yield "columns:"
@@ -124,14 +124,14 @@ def _public_lines(guessed: GuessedLinks, name: str, folder: Path) -> Iterator[st
     yield f"# review: {len(found.table):,} rows that others refer to, no column of persons: it is released as it is."
     yield "# If it is not public, remove it here and under references."
     yield from _source_lines(found, folder)
-    yield f"key: {scalar(guessed.keys[name])}"
+    yield f"key: {flow(guessed.keys[name])}"
     yield "public: true"
 
 
 def _source_lines(found: FoundTable, folder: Path) -> Iterator[str]:
     if isinstance(found.place, Path):
-        yield f"path: {scalar(os.path.relpath(found.place, folder))}"
+        yield f"path: {flow(os.path.relpath(found.place, folder))}"
         yield from reading_lines(found.options, is_csv=found.place.suffix.lower() not in PARQUET_SUFFIXES)
     else:
-        yield f"sql: {scalar(found.place.model_dump(exclude_none=True))}"
+        yield f"sql: {flow(found.place.model_dump(exclude_none=True))}"
         yield from reading_lines(found.options, is_csv=False)

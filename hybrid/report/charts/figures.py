@@ -1,4 +1,4 @@
-"""Charts of the report, as inline SVG.
+"""All charts, of reports, the laboratory and the desk, as inline SVG.
 
 Everywhere: what is real is a filled bar, what is synthetic a line or a diamond, a reference a hollow diamond; no
 figure needs colour to be read. Sizes are in CSS pixels at natural size.
@@ -6,11 +6,12 @@ figure needs colour to be read. Sizes are in CSS pixels at natural size.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from markupsafe import Markup
@@ -19,7 +20,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
 from hybrid.report.charts.side_by_side import ColumnView
-from hybrid.report.run.inputs import Loss, TradeOff
+from hybrid.report.run.inputs import Loss, Track, TradeOff
 from hybrid.table.cells import OTHER
 
 WIDTH = 360.0
@@ -72,7 +73,7 @@ def _bars(view: ColumnView) -> Markup:
             parts.append(svg.diamond(x[1], y, 4.2, "synthetic", title))
     height = first + step * len(rows) + 2
     parts.append(svg.line(left, first, left, height, "axis"))
-    return Markup(svg.figure(WIDTH, height, parts, f"{view.name}: shares of categories, real and synthetic"))
+    return svg.figure(WIDTH, height, parts, f"{view.name}: shares of categories, real and synthetic")
 
 
 def _histogram(view: ColumnView) -> Markup:
@@ -95,7 +96,7 @@ def _histogram(view: ColumnView) -> Markup:
         steps += f"V{level:.1f}H{starts[at + 1]:.1f}"
     parts += [svg.path(steps + f"V{height:.1f}", "synthetic-line"), svg.line(left, height, right, height, "axis")]
     parts += _ticks(cells.edges, left, unit, height)
-    return Markup(svg.figure(WIDTH, height + 18, parts, f"{view.name}: distribution, real and synthetic"))
+    return svg.figure(WIDTH, height + 18, parts, f"{view.name}: distribution, real and synthetic")
 
 
 def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str]:
@@ -145,7 +146,7 @@ def class_size_chart(before: Array | None, after: Array | None, k: int, least: i
         svg.line(first * unit, 0, first * unit, height + 4, "limit"),
         svg.text(first * unit + 5, 10, f"k = {k}", "tick"),
     ]
-    return Markup(svg.figure(width, height + 20, parts, "Share of records by people in their class, before and after"))
+    return svg.figure(width, height + 20, parts, "Share of records by people in their class, before and after")
 
 
 def _records_by_size(sizes: Array) -> Array:
@@ -158,48 +159,36 @@ def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
     """Information loss against the suppression limit; the chosen point is filled."""
     width, height, left = 420.0, 170.0, 40.0
     ordered = sorted(points, key=lambda point: point.limit)
-    x_of = {
-        point.limit: left + 14 + at * (width - left - 40) / max(len(ordered) - 1, 1) for at, point in enumerate(ordered)
-    }
+    across = _linear(0, max(len(ordered) - 1, 1), left + 14, width - 26)
+    places = [across(at) for at in range(len(ordered))]
     top = max([point.loss for point in ordered] + [0.1]) * 1.15
-
-    def y(loss: float) -> float:
-        return height - loss / top * (height - 14)
-
+    y = _linear(0, top, height, 14)
     step = next((step for step in (0.02, 0.05, 0.1, 0.2) if top / step < 6), 0.25)
     parts = [svg.line(left, height, width, height, "axis")]
-    for share in np.arange(0, top, step):
-        parts += [
-            svg.line(left, y(share), width, y(share), "grid"),
-            svg.text(left - 6, y(share) + 4, f"{100 * share:.0f} %", "tick", text_anchor="end"),
-        ]
-    parts.append(svg.path("M" + "L".join(f"{x_of[p.limit]:.1f} {y(p.loss):.1f}" for p in ordered), "synthetic-line"))
-    for point in ordered:
-        x = x_of[point.limit]
+    parts += svg.grid(left, width, [(y(share), f"{100 * share:.0f} %") for share in np.arange(0, top, step)])
+    parts.append(svg.curve(zip(places, [y(point.loss) for point in ordered], strict=True), "synthetic-line"))
+    for x, point in zip(places, ordered, strict=True):
         title = f"limit {percent(point.limit)}: loss {percent(point.loss)}, {percent(point.suppressed)} suppressed"
         parts.append(svg.circle(x, y(point.loss), 4.5, "synthetic" if point.chosen else "hollow", title))
         parts.append(svg.text(x, y(point.loss) - 9, f"{100 * point.loss:.0f}", "tick", text_anchor="middle"))
-        parts.append(svg.text(x, height + 15, f"{100 * point.limit:g} %", "tick", text_anchor="middle"))
-    return Markup(svg.figure(width, height + 20, parts, "Information loss against the suppression limit"))
+    parts += svg.below(height + 15, [(x, f"{100 * point.limit:g} %") for x, point in zip(places, ordered, strict=True)])
+    return svg.figure(width, height + 20, parts, "Information loss against the suppression limit")
 
 
 def loss_chart(losses: Sequence[Loss]) -> Markup:
     """The generator's losses over its steps or epochs, one line each."""
     width, height, left = 480.0, 170.0, 50.0
-    points = np.array([point for loss in losses for point in loss.points], dtype=float)
-    to_x, x_ticks = _scale(points[:, 0], left, width - 10)
-    to_y, y_ticks = _scale(points[:, 1], height, 14)
+    known = np.array([point for loss in losses for point in loss.points], dtype=float)
+    to_x, x_ticks = _scale(known[:, 0], left, width - 10)
+    to_y, y_ticks = _scale(known[:, 1], height, 14)
     parts = [svg.line(left, height, width, height, "axis")]
-    parts += [svg.text(to_x(at), height + 15, f"{at:g}", "tick", text_anchor="middle") for at in x_ticks]
-    for tick in y_ticks:
-        parts.append(svg.line(left, to_y(tick), width, to_y(tick), "grid"))
-        parts.append(svg.text(left - 6, to_y(tick) + 4, f"{tick:.3g}", "tick", text_anchor="end"))
+    parts += svg.below(height + 15, [(to_x(at), f"{at:g}") for at in x_ticks])
+    parts += svg.grid(left, width, [(to_y(tick), f"{tick:.3g}") for tick in y_ticks])
     for at, loss in enumerate(losses):
-        steps = "M" + "L".join(f"{to_x(done):.1f} {to_y(value):.1f}" for done, value in loss.points)
-        last = loss.points[-1][1]
+        points = [(to_x(done), to_y(value)) for done, value in loss.points]
         style = "synthetic-line" if at == 0 else "second-line"
-        parts.append(svg.path(steps, style, f"{loss.name}: {last:.4g} at the end"))
-    return Markup(svg.figure(width, height + 20, parts, "Loss while training"))
+        parts.append(svg.curve(points, style, f"{loss.name}: {loss.points[-1][1]:.4g} at the end"))
+    return svg.figure(width, height + 20, parts, "Loss while training")
 
 
 @dataclass(frozen=True)
@@ -223,10 +212,8 @@ def frontier_chart(points: Sequence[FrontierPoint], allowed: float, across: str,
     to_x, x_ticks = _scale(np.array([*ends, allowed]), left, width - 10)
     to_y, y_ticks = _scale(np.array([one.useful for one in points]), height, 24)
     parts = [svg.line(left, height, width, height, "axis")]
-    parts += [svg.text(to_x(at), height + 15, f"{at:.2f}", "tick", text_anchor="middle") for at in x_ticks]
-    for tick in y_ticks:
-        parts.append(svg.line(left, to_y(tick), width, to_y(tick), "grid"))
-        parts.append(svg.text(left - 6, to_y(tick) + 4, f"{tick:.2f}", "tick", text_anchor="end"))
+    parts += svg.below(height + 15, [(to_x(at), f"{at:.2f}") for at in x_ticks])
+    parts += svg.grid(left, width, [(to_y(tick), f"{tick:.2f}") for tick in y_ticks])
     parts.append(svg.line(to_x(allowed), 18, to_x(allowed), height, "limit"))
     parts.append(svg.text(to_x(allowed) - 5, 24, "allowed", "tick", text_anchor="end"))
     for one in sorted(points, key=lambda one: (one.decided, one.chosen)):
@@ -238,7 +225,7 @@ def frontier_chart(points: Sequence[FrontierPoint], allowed: float, across: str,
         parts.append(svg.circle(x, y, 5 if one.decided else 3, "synthetic" if one.chosen else "hollow", title))
     parts.append(svg.text(0, 10, upwards, "tick"))
     parts.append(svg.text((left + width) / 2, height + 32, across, "tick", text_anchor="middle"))
-    return Markup(svg.figure(width, height + 38, parts, f"{upwards} against {across}"))
+    return svg.figure(width, height + 38, parts, f"{upwards} against {across}")
 
 
 INTERVAL_WIDTH = 150.0
@@ -266,7 +253,7 @@ def interval_chart(
     if reference is not None:
         parts.append(svg.diamond(x(reference), 10, 6, "hollow", f"reference {reference:.4g}"))
     parts.append(svg.circle(x(value), 10, 3.6, "synthetic", f"{value:.4g}"))
-    return Markup(svg.figure(INTERVAL_WIDTH, 20, parts, "value, interval and reference", class_="interval"))
+    return svg.figure(INTERVAL_WIDTH, 20, parts, "value, interval and reference", class_="interval")
 
 
 STAGES: tuple[Subject, ...] = get_args(Subject)
@@ -289,7 +276,7 @@ def stage_chart(
         parts.append(svg.circle(x, y, 6, "synthetic" if stage == "synthetic" else "hollow", f"{stage}: {value:.4g}"))
         inside = "mark inverse" if stage == "synthetic" else "mark"
         parts.append(svg.text(x, y + 3, stage[0].upper(), inside, text_anchor="middle"))
-    return Markup(svg.figure(240, 5 + 13 * max(len(values), 1), parts, "the metric at each stage", class_="stages"))
+    return svg.figure(240, 5 + 13 * max(len(values), 1), parts, "the metric at each stage", class_="stages")
 
 
 def heat_map(names: Sequence[str], below: Array, above: Array, description: str, *, signed: bool = False) -> Markup:
@@ -313,7 +300,7 @@ def heat_map(names: Sequence[str], below: Array, above: Array, description: str,
                 value = float((below if j < i else above)[i, j])
                 parts += _heat_cell(left + j * cell, top + i * cell, cell, value, strongest, f"{name} × {other}")
     width, height = left + n * cell + 40, top + n * cell + 2
-    return Markup(svg.figure(width, height, parts, description, class_="figure heat"))
+    return svg.figure(width, height, parts, description, class_="figure heat")
 
 
 def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, pair: str) -> list[str]:
@@ -338,6 +325,279 @@ def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, 
     return [square, text]
 
 
+def history_chart(track: Track) -> Markup:
+    """One metric by release, with intervals; the diamond is this run."""
+    width, height, left = 360.0, 96.0, 46.0
+    ends = [end for night in track.nights for end in (night.value, night.low, night.high) if end is not None]
+    low, high = min(ends), max(ends)
+    across = _linear(0, max(len(track.nights) - 1, 1), left, width - 10)
+    y = _linear(low, low + ((high - low) or 1.0), height - 22, 14)
+    parts = [
+        svg.text(left - 8, y(value) + 4, f"{value:.3g}", "tick", text_anchor="end")
+        for value in dict.fromkeys((low, high))
+    ]
+    parts.append(svg.curve([(across(at), y(night.value)) for at, night in enumerate(track.nights)], "synthetic-line"))
+    for at, night in enumerate(track.nights):
+        x, interval = across(at), ""
+        if night.low is not None and night.high is not None:
+            parts.append(svg.line(x, y(night.low), x, y(night.high), "axis"))
+            interval = f" (interval {night.low:.3g} to {night.high:.3g})"
+        mark, size = (svg.diamond, 5) if night is track.nights[-1] else (svg.circle, 3)
+        parts.append(mark(x, y(night.value), size, "synthetic", f"{night.day}: {night.value:.3g}{interval}"))
+    parts.append(svg.text(left, height - 4, track.nights[0].day, "tick", text_anchor="start"))
+    parts.append(svg.text(across(len(track.nights) - 1), height - 4, "this run", "tick", text_anchor="end"))
+    return svg.figure(width, height, parts, f"{track.title} from release to release")
+
+
+CURVES = (
+    ("to_train", "synthetic-line", "synthetic rows to training records"),
+    ("to_control", "second-line", "synthetic rows to people never seen"),
+    ("control_to_train", "axis-line", "people never seen to training records"),
+)
+
+
+def nearest_chart(curves: Mapping[str, Sequence[float]]) -> Markup:
+    """Quantiles of nearest-record distances, to train and to control, by the names of :data:`CURVES`."""
+    width, height, left, bottom = 520.0, 230.0, 44.0, 190.0
+    top = max(max(curves[name]) for name, *_ in CURVES) or 1.0
+    x, y = _linear(0, 1, left, width - 10), _linear(0, top, bottom, 14)
+    parts = [svg.line(left, bottom, width - 10, bottom, "axis")]
+    parts += svg.grid(left, width - 10, [(y(tick), f"{tick:.2g}") for tick in np.linspace(0, top, 5)])
+    parts += svg.below(bottom + 16, [(x(share), f"{100 * share:.0f} %") for share in (0.01, 0.25, 0.5, 0.75, 0.99)])
+    for name, class_, words in CURVES:
+        parts.append(svg.curve(zip(map(x, curves["quantiles"]), map(y, curves[name]), strict=True), class_, words))
+    parts.append(svg.text((left + width) / 2, height - 4, "share of rows", text_anchor="middle"))
+    return svg.figure(width, height, parts, "Distance to the nearest record, in train and in control")
+
+
+CURVE_LEFT, CURVE_RIGHT = 34.0, 242.0
+"""Places of the first and the last level."""
+LEAST_APART = 42.0
+"""Least distance between two labels of an axis."""
+
+
+def curve_chart(
+    excess: Array, means: Array, band: tuple[float, float], levels: Sequence[str], dial: str, noticed: int | None
+) -> Markup:
+    """Excess of a metric over the levels of a leak.
+
+    One thin line per repetition, the mean thick, the band of tables without a leak behind.
+
+    Parameters
+    ----------
+    excess, means : numpy.ndarray, shapes (n_levels, n_seeds) and (n_levels,)
+        NaN where nothing was measured.
+    band : tuple of (float, float)
+        Of tables without a leak.
+    levels : sequence of str
+        Texts of the levels; ``dial`` says of what.
+    noticed : int or None
+        First level whose leak is noticed.
+    """
+    width, height, left, right = 250.0, 120.0, CURVE_LEFT, CURVE_RIGHT
+    values = np.concatenate([excess.ravel(), band, [0.0]])
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    high = high if high > low else low + 1
+    last = len(levels) - 1
+    x, y = _linear(0, max(last, 1), left, right), _linear(low, high, height - 22, 8)
+    upper, lower = y(band[1]), y(band[0])
+    parts = [svg.rect(left, upper, right - left, lower - upper, "null-band", "without a leak")]
+    parts.append(svg.line(left, y(0), right, y(0), "axis"))
+    for heights, class_ in (*((seed, "seed-line") for seed in excess.T), (means, "synthetic-line")):
+        points = [(x(at), y(value)) for at, value in enumerate(heights.tolist()) if not math.isnan(value)]
+        parts += [svg.curve(points, class_)] if len(points) > 1 else []
+    if noticed is not None:
+        at, shown = x(noticed), f"noticed from {levels[noticed]} on"
+        parts.append(svg.line(at, 8, at, height - 22, "limit"))
+        parts.append(svg.circle(at, y(float(means[noticed])), 4, "synthetic", shown))
+    for level in _labelled(last + 1):
+        anchor = "start" if level == 0 else "end" if level == last else "middle"
+        parts.append(svg.text(x(level), height - 6, levels[level], "tick", text_anchor=anchor))
+    for value in (high, 0.0):
+        shown = f"{value:.2f}".rstrip("0").rstrip(".")
+        parts.append(svg.text(left - 4, y(value) + 4, shown, "tick", text_anchor="end"))
+    return svg.figure(width, height, parts, f"Excess over {dial}: {_in_words(means, levels)}")
+
+
+def _labelled(n_levels: int) -> list[int]:
+    """Levels whose values are written below the axis, without overlap."""
+    apart = math.ceil(LEAST_APART * max(n_levels - 1, 1) / (CURVE_RIGHT - CURVE_LEFT))
+    last = n_levels - 1
+    return [*range(0, max(last - apart, 0) + 1, apart), last] if last else [0]
+
+
+def sparkline(means: Array, levels: Sequence[str]) -> Markup:
+    """The mean curve without axes."""
+    known = means[~np.isnan(means)]
+    if len(known) < 2:
+        return Markup()
+    x = _linear(0, len(means) - 1, 2, 78)
+    y = _linear(min(float(known.min()), 0.0), max(float(known.max()), 1e-9), 20, 3)
+    points = [(x(at), y(value)) for at, value in enumerate(means.tolist()) if not math.isnan(value)]
+    return svg.figure(80, 22, [svg.curve(points, "synthetic-line")], _in_words(means, levels), class_="spark")
+
+
+def _in_words(means: Array, levels: Sequence[str]) -> str:
+    shown = zip(levels, means.tolist(), strict=True)
+    return "; ".join(f"{level}: {mean:.3f}" for level, mean in shown if not math.isnan(mean))
+
+
+class Cost(NamedTuple):
+    """A metric in the chart of costs."""
+
+    title: str
+    seconds: float
+    power: float
+    """Share of the trials with a leak that noticed it, 0..1."""
+    trusted: bool
+
+
+def cost_chart(costs: Sequence[Cost]) -> Markup:
+    """Share of leaks noticed against processor seconds; trusted metrics are filled.
+
+    Names stand beside the metrics that no other one beats in both.
+    """
+    width, height, left, right, bottom = 640.0, 300.0, 46.0, 540.0, 264.0
+    logarithms = [math.log10(max(each.seconds, 1e-3)) for each in costs]
+    low = math.floor(min(logarithms))
+    high = max(math.ceil(max(logarithms) + 1e-9), low + 1)
+    x, y = _linear(low, high, left, right - 10), _linear(0, 1, bottom, 12)
+    parts = [svg.line(left, bottom, right, bottom, "axis")]
+    parts += svg.grid(left, right, [(y(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)])
+    parts += svg.below(height - 18, [(x(power), f"{10.0**power:g} s") for power in range(low, high + 1)])
+    parts.append(svg.text(left, height - 3, "processor seconds per table", "tick"))
+    most = -1.0
+    for at, each in sorted(zip(logarithms, costs, strict=True), key=lambda pair: (pair[1].seconds, -pair[1].power)):
+        title = f"{each.title}: {each.power:.0%} noticed, {each.seconds:.2f} s"
+        parts.append(svg.circle(x(at), y(each.power), 4.5, "synthetic" if each.trusted else "hollow", title))
+        if each.power > most:
+            most = each.power
+            parts.append(svg.text(x(at) + 8, y(each.power) + 4, each.title, "tick"))
+    return svg.figure(width, height, parts, "Share of leaks noticed against processor seconds, per metric")
+
+
+DESK_WIDTH, DESK_HEIGHT = 640.0, 280.0
+"""Size of a chart of the desk; below, where its axes begin and end."""
+DESK_LEFT, DESK_RIGHT, DESK_BOTTOM = 56.0, 570.0, 252.0
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of :func:`line_chart`.
+
+    Parameters
+    ----------
+    name : str
+        Stands at its end.
+    values : tuple of (float or None)
+        One for each position of the axis; None: there is none.
+    chosen : bool
+        Drawn thick.
+    """
+
+    name: str
+    values: tuple[float | None, ...]
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One point of a scatter chart."""
+
+    name: str
+    x: float
+    y: float
+    filled: bool = False
+    named: bool = False
+    """Whether its name stands beside it; else it is its title only."""
+
+
+def line_chart(lines: Sequence[Line], positions: Sequence[str], at: int, unit: str) -> Markup:
+    """Lines over common positions.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        Values of 0 or more.
+    positions : sequence of str
+        Labels of the axis.
+    at : int
+        Position that is marked on the chosen line.
+    unit : str
+        "%": values are shares, 0..1.
+    """
+    known = [value for one in lines for value in one.values if value is not None]
+    top = max([*known, 1e-9]) * 1.1
+    x = _linear(0, max(len(positions) - 1, 1), DESK_LEFT + 14, DESK_RIGHT)
+    y = _linear(0, top, DESK_BOTTOM, 16)
+    parts = [svg.line(DESK_LEFT, y(0), DESK_RIGHT, y(0), "axis")]
+    shown = [(value, f"{100 * value:.0f} %" if unit == "%" else f"{value:.3g}") for value in top * np.arange(5) / 5]
+    parts += svg.grid(DESK_LEFT, DESK_RIGHT, [(y(value), words) for value, words in shown])
+    parts += svg.below(DESK_HEIGHT - 8, [(x(place), label) for place, label in enumerate(positions)])
+    free = DESK_HEIGHT
+    for one in sorted(lines, key=lambda one: -(one.values[-1] or 0)):
+        points = [(x(place), y(value)) for place, value in enumerate(one.values) if value is not None]
+        if not points:
+            continue
+        parts.append(svg.curve(points, "line chosen" if one.chosen else "line"))
+        parts += [svg.circle(place, height, 3.2, "hollow") for place, height in points]
+        free = points[-1][1] if free == DESK_HEIGHT else max(points[-1][1], free + 13)
+        parts.append(svg.text(points[-1][0] + 8, free + 4, one.name, "tick"))
+        marked = one.values[at]
+        if one.chosen and marked is not None:
+            parts.append(svg.circle(x(at), y(marked), 6, "filled"))
+    return _desk_figure(parts, "; ".join(_described(one, positions, unit) for one in lines))
+
+
+def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool = False) -> Markup:
+    """Points over two axes that span them.
+
+    Parameters
+    ----------
+    dots : sequence of Dot
+        One or more; with ``log`` x is above 0.
+    across, upwards : str
+        Titles of the axes.
+    log : bool
+        Whether the axis across is logarithmic.
+    """
+    places = [math.log10(one.x) if log else one.x for one in dots]
+    (low_x, high_x), (low_y, high_y) = _span(places), _span([one.y for one in dots])
+    right, bottom = DESK_RIGHT - 60, DESK_BOTTOM - 12
+    x, y = _linear(low_x, high_x, DESK_LEFT, right), _linear(low_y, high_y, bottom, 16)
+    parts = [svg.line(DESK_LEFT, bottom, right, bottom, "axis"), svg.line(DESK_LEFT, bottom, DESK_LEFT, 16, "axis")]
+    parts += svg.grid(DESK_LEFT, right, [(y(value), f"{value:.2g}") for value in np.linspace(low_y, high_y, 5)])
+    across_ticks = np.linspace(low_x, high_x, 5)
+    parts += svg.below(bottom + 15, [(x(at), f"{10**at if log else at:.2g}") for at in across_ticks])
+    parts += svg.below(DESK_HEIGHT - 4, [((DESK_LEFT + right) / 2, across)])
+    parts.append(svg.text(2, 10, upwards, "tick"))
+    for place, one in zip(places, dots, strict=True):
+        parts.append(svg.circle(x(place), y(one.y), 5, "filled" if one.filled else "hollow", one.name))
+        if one.named:
+            parts.append(svg.text(x(place) + 8, y(one.y) + 4, one.name, "tick", longest=24))
+    told = "; ".join(f"{one.name}: {one.x:.3g}, {one.y:.3g}" for one in dots)
+    return _desk_figure(parts, f"{across}, {upwards}. {told}")
+
+
+def _span(values: Sequence[float]) -> tuple[float, float]:
+    """Least and greatest value with a margin."""
+    low, high = min(values), max(values)
+    room = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
+    return low - room, high + room
+
+
+def _desk_figure(parts: Sequence[str], description: str) -> Markup:
+    return svg.figure(DESK_WIDTH, DESK_HEIGHT, parts, description, class_="chart", styled=False)
+
+
+def _described(one: Line, positions: Sequence[str], unit: str) -> str:
+    shown = [
+        f"{label}: {'–' if value is None else f'{100 * value:.1f} %' if unit == '%' else f'{value:.4g}'}"
+        for label, value in zip(positions, one.values, strict=True)
+    ]
+    return f"{one.name}: {', '.join(shown)}"
+
+
 def _scale(values: Array, start: float, end: float) -> tuple[Callable[[float], float], Array]:
     """Scale from values to pixels with margins, and its round ticks."""
     values = values[np.isfinite(values)]
@@ -347,8 +607,13 @@ def _scale(values: Array, start: float, end: float) -> tuple[Callable[[float], f
     power = 10.0 ** np.floor(np.log10((high - low) / 5))
     step = next(factor * power for factor in (1, 2, 5, 10) if (high - low) / (factor * power) <= 6)
     ticks = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0
+    return _linear(low, high, start, end), ticks
+
+
+def _linear(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    """Scale from values to pixels: ``low`` at ``start``, ``high`` at ``end``."""
 
     def place(value: float) -> float:
         return float(start + (value - low) / (high - low) * (end - start))
 
-    return place, ticks
+    return place

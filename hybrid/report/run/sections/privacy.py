@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
 from hybrid.evaluation.measure import Evaluation, Measure
-from hybrid.report.charts import svg
+from hybrid.report.charts.figures import nearest_chart
 from hybrid.report.run.inputs import ReportInputs, title_of
 from hybrid.report.run.metrics import interval_text, metric_groups, number
 from hybrid.report.run.sections.section import Section
@@ -49,41 +48,13 @@ TEMPLATE = """\
 
 BY_MODEL, BY_ROWS = "inference_model", ("inference", "inference_neighbours")
 """Attack on a secret by a model, and those by the rows nearest to a person."""
-CURVES = (
-    ("to_train", "synthetic-line", "synthetic rows to training records"),
-    ("to_control", "second-line", "synthetic rows to people never seen"),
-    ("control_to_train", "axis-line", "people never seen to training records"),
-)
 
 
-def nearest_chart(evaluation: Evaluation) -> Markup:
-    """Quantile chart of nearest-record distances, to train and to control.
-
-    Empty if not measured.
-    """
+def nearest_record(evaluation: Evaluation) -> Markup:
+    """Chart of the distances to the nearest record; empty if not measured."""
     measure = synthetic_measure(evaluation, "dcr_share")
-    curves: Mapping[str, Sequence[float]] = {} if measure is None else measure.details.get("curves", {})
-    if not curves:
-        return Markup()
-    width, height, left, bottom = 520.0, 230.0, 44.0, 190.0
-    top = max(max(curves[name]) for name, *_ in CURVES) or 1.0
-    x = [left + share * (width - left - 10) for share in curves["quantiles"]]
-
-    def y(distance: float) -> float:
-        return bottom - distance / top * (bottom - 14)
-
-    parts = [svg.line(left, bottom, width - 10, bottom, "axis")]
-    for tick in np.linspace(0, top, 5):
-        parts.append(svg.line(left, y(tick), width - 10, y(tick), "grid"))
-        parts.append(svg.text(left - 6, y(tick) + 4, f"{tick:.2g}", "tick", text_anchor="end"))
-    for share in (0.01, 0.25, 0.5, 0.75, 0.99):
-        at = left + share * (width - left - 10)
-        parts.append(svg.text(at, bottom + 16, f"{100 * share:.0f} %", "tick", text_anchor="middle"))
-    for name, class_, words in CURVES:
-        points = "L".join(f"{a:.1f} {y(d):.1f}" for a, d in zip(x, curves[name], strict=True))
-        parts.append(svg.path(f"M{points}", class_, words))
-    parts.append(svg.text((left + width) / 2, height - 4, "share of rows", text_anchor="middle"))
-    return Markup(svg.figure(width, height, parts, "Distance to the nearest record, in train and in control"))
+    curves = None if measure is None else measure.details.get("curves")
+    return nearest_chart(curves) if curves else Markup()
 
 
 def subgroup_rows(evaluation: Evaluation) -> dict[str, list[TableRow]]:
@@ -150,7 +121,7 @@ def _rate(measure: Measure, side: str) -> str:
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
         "privacy": metric_groups(inputs.evaluation, "privacy", inputs.metric_texts, inputs.league),
-        "nearest": nearest_chart(inputs.evaluation),
+        "nearest": nearest_record(inputs.evaluation),
         "secrets": secret_rows(inputs.evaluation),
         "disagreeing": disagreeing_rows(inputs.evaluation),
         "subgroups": subgroup_rows(inputs.evaluation),
