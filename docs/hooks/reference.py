@@ -26,7 +26,7 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation.registry import MODULES
 from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig
-from hybrid.publication.policy import Policy
+from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
 from hybrid.synthesize.registry import Capabilities
 
@@ -162,7 +162,8 @@ def policies() -> str:
         "# Policies\n",
         "`policy: NAME` in a configuration takes one of these; a path takes a file of your own. Beyond *review* people "
         "decide, beyond *block* nothing is released; *not computable* says what follows where the number does not "
-        "exist. The limits are templates: copy a policy, name an owner, set your own.\n",
+        "exist. The limits are templates: name an owner and set your own in a policy that "
+        "[extends](../guides/releases.md#the-gate-and-its-policy) one of them.\n",
     ]
     for name, policy in shipped_policies().items():
         people = "person accepts" if policy.approvals == 1 else "people accept"
@@ -247,15 +248,9 @@ def _entries(prefix: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, str,
 
 
 def shipped_policies() -> dict[str, Policy]:
-    """The policies inside the package by the name a configuration uses, the default first."""
-    folder = files("hybrid.publication").joinpath("policies")
-    texts = {
-        file.name.removesuffix(".yaml"): file.read_text(encoding="utf-8")
-        for file in folder.iterdir()
-        if file.name.endswith(".yaml")
-    }
-    ordered = sorted(texts, key=lambda name: (name != "default", name))
-    return {name: Policy.model_validate(yaml.safe_load(texts[name])) for name in ordered}
+    """The policies inside the package by the name a configuration uses, the default first, with all their rules."""
+    paths = packaged_policies()
+    return {name: load_policy(paths[name]) for name in sorted(paths, key=lambda name: (name != "default", name))}
 
 
 def config_keys(model: type[BaseModel] = RunConfig, prefix: str = "") -> Iterator[str]:
