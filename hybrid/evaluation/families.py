@@ -21,7 +21,7 @@ _OF_RISK: dict[Risk, Mapping[str, Any]] = {
 
 
 class Own(TypedDict, total=False):
-    """What an entry may say for itself."""
+    """Keys of an entry that may differ from those of its family."""
 
     name: str
     direction: Direction
