@@ -168,7 +168,6 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "metrics that train again": _retrained_alone,
     "no anonymize": lambda c: c.anonymize is None,
     "no data.person": lambda c: c.data.person is None,
-    "no generator": lambda c: c.synthesize.is_off,
     "no generator, or a known leak": lambda c: c.synthesize.is_off or leak_of(c.risk) is not None,
     "no generator beside risk.model: outliers": lambda c: removal_of(c.risk) is not None and c.synthesize.is_off,
     "no split.release beside a known leak": lambda c: leak_of(c.risk) is not None and not c.split.release,

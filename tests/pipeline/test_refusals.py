@@ -38,7 +38,11 @@ def test_each_place_that_has_a_feature_is_told_once() -> None:
 
 
 def test_words_of_a_configuration_fill_the_sentence() -> None:
-    content = PLAIN | {"privacy": {"mode": "dp"}, "synthesize": {"generator": "cart"}, "seed": 1}
+    content = PLAIN | {
+        "privacy": {"mode": "dp", "epsilon": 1, "delta": 1e-6},
+        "synthesize": {"generator": "cart"},
+        "seed": 1,
+    }
     with pytest.raises(ConfigError) as caught:
         parse_config(content)
     told = [problem.message for problem in caught.value.problems]
