@@ -14,7 +14,6 @@ from hybrid.base.errors import Problem
 from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.leak import leak_of, removal_of
-from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
 from hybrid.table.options import EACH_ROW
@@ -155,7 +154,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "data.max_rows": lambda c: c.data.max_rows is not None,
     "data.order": lambda c: c.data.order is not None,
     "data.person without data.max_rows": lambda c: bool(c.data.person_columns) and c.data.max_rows is None,
-    "data.sql.push_down": is_pushed_down,
+    "data.sql.push_down": lambda c: c.is_pushed_down,
     "evaluate.retrain": lambda c: c.evaluate.retrain is not None,
     "evaluate.retrain.ordinal": lambda c: c.evaluate.retrain is not None and bool(c.evaluate.retrain.ordinal),
     "evaluate.retrain.stages": lambda c: c.evaluate.retrain is not None and c.evaluate.retrain.stages != ("synthetic",),

@@ -31,7 +31,6 @@ WIRING = (
     "hybrid.pipeline.tables",
     "hybrid.pipeline.transition_section",
     "hybrid.pipeline.warehouse_inputs",
-    "hybrid.pipeline.warehouse_problems",
 )
 """Modules that pass results from stage to stage: they count for every stage, and their imports are not followed."""
 
