@@ -26,7 +26,8 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation.registry import MODULES
 from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig
-from hybrid.publication.policy import Policy
+from hybrid.pipeline.refusals import REFUSALS
+from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
 from hybrid.synthesize.registry import Capabilities
 
@@ -48,6 +49,7 @@ def pages() -> dict[str, str]:
     """Every generated page: path below ``docs/`` to Markdown."""
     return {
         "reference/configuration.md": configuration(),
+        "reference/refusals.md": refusals(),
         "reference/plan.md": plan(),
         "reference/lab.md": lab(),
         "reference/commands.md": commands(),
@@ -67,6 +69,36 @@ def configuration() -> str:
         "for one run. Unknown keys are errors. Paths are relative to the configuration file.\n\n"
     )
     return start + "\n".join(_sections("", RunConfig))
+
+
+def refusals() -> str:
+    """What does not go together in a configuration: features by modes, then a sentence for each pair."""
+    modes = list(REFUSALS)
+    features = sorted({feature for refused in REFUSALS.values() for feature in refused})
+    parts = [
+        "# What does not go together\n",
+        "A configuration that asks for both is refused before anything is read, with all problems at once. Across: "
+        "what a configuration is or does, by number; down: what it then cannot have.\n",
+        "\n".join(f"{at}. [`{mode}`](#{_anchor(mode)})" for at, mode in enumerate(modes, 1)) + "\n",
+        f"| | {' | '.join(str(at) for at in range(1, len(modes) + 1))} |",
+        f"|---|{'---|' * len(modes)}",
+        *(f"| {name} | {' | '.join('no' if name in REFUSALS[mode] else '' for mode in modes)} |" for name in features),
+        "",
+    ]
+    for mode, refused in REFUSALS.items():
+        parts += [f"## `{mode}` {{#{_anchor(mode)}}}\n", "| not with | says | mend |", "|---|---|---|"]
+        parts += [f"| {name} | {_filled(sentence)} | {_filled(mend)} |" for name, (sentence, mend) in refused.items()]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _anchor(mode: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", mode.lower()).strip("-")
+
+
+def _filled(sentence: str) -> str:
+    """A sentence with an ellipsis in the place of each word that a configuration fills in."""
+    return _cell(re.sub(r"\{\d\}", "…", sentence).replace("{{", "{").replace("}}", "}"))
 
 
 def plan() -> str:
@@ -162,7 +194,8 @@ def policies() -> str:
         "# Policies\n",
         "`policy: NAME` in a configuration takes one of these; a path takes a file of your own. Beyond *review* people "
         "decide, beyond *block* nothing is released; *not computable* says what follows where the number does not "
-        "exist. The limits are templates: copy a policy, name an owner, set your own.\n",
+        "exist. The limits are templates: name an owner and set your own in a policy that "
+        "[extends](../guides/releases.md#the-gate-and-its-policy) one of them.\n",
     ]
     for name, policy in shipped_policies().items():
         people = "person accepts" if policy.approvals == 1 else "people accept"
@@ -247,15 +280,9 @@ def _entries(prefix: str, schema: Mapping[str, Any]) -> Iterator[tuple[str, str,
 
 
 def shipped_policies() -> dict[str, Policy]:
-    """The policies inside the package by the name a configuration uses, the default first."""
-    folder = files("hybrid.publication").joinpath("policies")
-    texts = {
-        file.name.removesuffix(".yaml"): file.read_text(encoding="utf-8")
-        for file in folder.iterdir()
-        if file.name.endswith(".yaml")
-    }
-    ordered = sorted(texts, key=lambda name: (name != "default", name))
-    return {name: Policy.model_validate(yaml.safe_load(texts[name])) for name in ordered}
+    """The policies inside the package by the name a configuration uses, the default first, with all their rules."""
+    paths = packaged_policies()
+    return {name: load_policy(paths[name]) for name in sorted(paths, key=lambda name: (name != "default", name))}
 
 
 def config_keys(model: type[BaseModel] = RunConfig, prefix: str = "") -> Iterator[str]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
@@ -71,6 +71,26 @@ class Source:
     def with_changes(self, keys: Iterable[str]) -> Source:
         """Source with overridden dotted keys, which have no line."""
         return replace(self, changed=(*self.changed, *(tuple(key.split(".")) for key in keys)))
+
+
+Origins: TypeAlias = dict[tuple[str, ...], tuple[Source, tuple[str, ...]]]
+"""For paths of merged options: the source of the value there, and its path in it."""
+
+
+@dataclass(frozen=True)
+class Merged(Source):
+    """Origin of options that were merged from several files."""
+
+    origins: Origins = field(default_factory=dict, repr=False)
+
+    def at(self, path: Sequence[object]) -> str:
+        """File and line of a key, in the file that it comes from."""
+        keys = tuple(map(str, path))
+        for n in range(len(keys), 0, -1):
+            if keys[:n] in self.origins:
+                source, own = self.origins[keys[:n]]
+                return source.at((*own, *keys[n:]))
+        return super().at(path)
 
 
 class YamlMapping(dict[str, Any]):

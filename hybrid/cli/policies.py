@@ -1,7 +1,8 @@
-"""Commands about the packaged policies: policies, policies show."""
+"""Commands about policies: policies, policies show."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -22,18 +23,25 @@ def policies(context: typer.Context) -> None:
         policy = load_policy(path)
         console.line("ok", f"{name}  version {policy.version}, owner: {policy.owner}")
         console.out.print(f"        {policy.description}")
-    console.out.print("\nuse one by its name (policy: hospital), or copy it: hybrid policies show NAME > policy.yaml")
+    console.out.print(
+        "\nuse one by its name (policy: hospital), or write a file of your own that extends it (extends: hospital)"
+    )
 
 
-def show(name: Annotated[str, typer.Argument(metavar="NAME", help="One of the listed policies.")]) -> None:
-    """Print the file of a packaged policy, to copy and change."""
-    from hybrid.base.errors import ConfigError
-    from hybrid.publication.policy import packaged_policies
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="One of the listed policies, or the path of a policy file.")
+    ],
+) -> None:
+    """Print a policy with all of its rules, those of the policies that it extends included."""
+    import yaml
 
-    found = packaged_policies()
-    if name not in found:
-        raise ConfigError(f"{name!r} is not a packaged policy", hint=f"use one of {', '.join(found)}")
-    typer.echo(found[name].read_text(encoding="utf-8"), nl=False)
+    from hybrid.publication.policy import load_policy, packaged_policy, read_policy
+
+    path = packaged_policy(name) or Path(name)
+    load_policy(path)
+    text = yaml.safe_dump(dict(read_policy(path)), sort_keys=False, allow_unicode=True, width=120)
+    typer.echo(text, nl=False)
 
 
 _APP.callback(invoke_without_command=True)(policies)

@@ -92,12 +92,11 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     from hybrid.jobs.run import new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
-    from hybrid.pipeline.warehouse_problems import is_pushed_down
 
     loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
-    pushed_down, labels = is_pushed_down(loaded), str(folder / "anonymized.parquet")
+    pushed_down, labels = loaded.is_pushed_down, str(folder / "anonymized.parquet")
     reason = None if pushed_down else why_not_streamed(loaded)
     with console.progress() as progress:
         if pushed_down:

@@ -16,8 +16,8 @@ from hybrid.base.rng import fresh_seed
 from hybrid.jobs.anonymize_file import explanation_of
 from hybrid.jobs.run import staged
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.refusals import LABELS, PUSHED, refused
 from hybrid.pipeline.warehouse_inputs import opened_task
-from hybrid.pipeline.warehouse_problems import problems_of_labels
 from hybrid.publication.finished_run import ANONYMIZATION
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = sil
     HybridError
         As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`. Then there is no folder.
     """
-    problems = list(problems_of_labels(config))
+    problems = list(refused(config, PUSHED, LABELS))
     if problems:
         raise ConfigError(problems)
     created, recorder = datetime.now(UTC), Recorder()

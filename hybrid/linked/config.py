@@ -11,13 +11,11 @@ import yaml
 
 from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, HybridError, Problem
-from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.linked.options import LinkOptions, TableOptions
 from hybrid.linked.structure import below, key_columns, structure_problems
 from hybrid.pipeline.config import IN_MEMORY, NightlyOptions, RunConfig, configured
 from hybrid.pipeline.overrides import overridden
-from hybrid.synthesize.registry import sequence_generators
+from hybrid.pipeline.refusals import LINKED, refusal, refused
 from hybrid.table import Kind, Role, Table
 from hybrid.table.load import load_table
 from hybrid.table.options import DataOptions
@@ -181,7 +179,9 @@ def linked_config(content: Mapping[str, Any], source: Source, path: Path) -> Lin
             problems += [in_table(name, problem) for problem in error.problems]
             continue
         if name == links.person and not config.synthesize.learns_sequences:
-            raise ConfigError(_located([_single_rows(config)], source))
+            raise ConfigError(
+                _located([refusal(LINKED, "generators of single rows", config.synthesize.generator)], source)
+            )
         (public if links.tables[name].public else views)[name] = config
     if problems:
         raise ConfigError({problem.message: problem for problem in problems}.values())
@@ -246,76 +246,29 @@ def _person_column(links: LinkOptions, name: str) -> str:
 def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
     """Sections that have another place beside ``tables``."""
     if "data" in content:
-        yield Problem("data and tables exclude each other", "describe every table under tables")
+        yield refusal(LINKED, "data beside tables")
     if content.get("constraints"):
-        yield Problem("constraints: of which table?", "write them under tables.NAME.constraints")
+        yield refusal(LINKED, "constraints beside tables")
     synthesize = content.get("synthesize")
     own = synthesize if isinstance(synthesize, Mapping) else {}
     single = {key: content.get(key) for key in ("risk", "stages")}
     single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "where", "part_rows")}
-    for key in (key for key, value in single.items() if value is not None):
-        yield Problem(f"{key} is for single tables", f"leave {key} out")
-
-
-def _single_rows(config: RunConfig) -> Problem:
-    return Problem(
-        f"synthesize.generator: {config.synthesize.generator} does not draw rows of a parent",
-        f"use {' or '.join(sequence_generators())}",
-    )
+    yield from (refusal(LINKED, key) for key, value in single.items() if value is not None)
 
 
 def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
     """Options of single tables that linked tables do not have."""
     person, links = config.person, config.links
-    if person.transition is not None and person.transition.order == "post":
-        yield Problem(
-            "transition.order: post is for single tables: rows are drawn given the values of their parents",
-            "use order: pre",
-        )
-    if person.sample.order == "pre":
-        yield Problem("sample.order: pre is for single tables", "leave it out: persons are sampled after it")
-    if person.synthesize.filter is not None:
-        yield Problem("synthesize.filter is for single tables", "leave it out")
-    if person.synthesize.where is not None:
-        yield Problem("synthesize.where is for single tables", "draw without a condition, and select rows afterwards")
-    if person.synthesize.part_rows is not None:
-        yield Problem("synthesize.part_rows is for single tables", "leave it out")
-    yield from _retraining(person.evaluate)
-    if person.split.key is not None or person.split.rows is not None:
-        yield Problem("split.key and split.rows are for single tables: persons are split", "leave them out")
-    if person.output.identifiers == "drop":
-        yield Problem("output.identifiers: drop would cut the links between the tables", "use surrogate")
+    yield from refused(person, LINKED)
     for name, view in config.views.items():
         for column in links.tables[name].references:
             if view.protection is not None and view.protection.choice(column) == "other":
-                yield Problem(
-                    f"tables.{name}.references.{column}: protect would replace rare values by the category `other`, "
-                    "which is no key",
-                    f"set protect.columns.{column}: sample",
-                )
+                yield refusal(LINKED, "references protected by the category other", name, column)
         for column, about in links.tables[name].columns.items():
             if name != links.person and about.role in (Role.QUASI_IDENTIFIER, Role.WEIGHT):
-                yield Problem(
-                    f"tables.{name}.columns.{column}: the role {about.role} is supported in the person table alone",
-                    "give it the role sensitive or insensitive, or move what is constant within persons to "
-                    f"{links.person}",
-                )
+                yield refusal(LINKED, "roles outside of the person table", name, column, about.role, links.person)
     if person.anonymize is not None:
         yield from _models(config)
-
-
-def _retraining(options: EvaluateOptions) -> Iterator[Problem]:
-    """Attacks that train again, but that on people with all of their rows."""
-    alone = [one.name for one in metrics_of(options) if "retraining" in one.needs]
-    named = [name for name in alone if name in (*(options.metrics or ()), *options.also)]
-    if named:
-        yield Problem(f"evaluate: {', '.join(named)}: for single tables", "leave it out; membership_trained is tried")
-    if options.retrain is None:
-        return
-    if options.retrain.stages != ("synthetic",):
-        yield Problem("evaluate.retrain.stages: linked tables have one stage that is repeated", "use [synthetic]")
-    if options.retrain.ordinal:
-        yield Problem("evaluate.retrain.ordinal is for single tables", "leave it out")
 
 
 def _models(config: LinkedConfig) -> Iterator[Problem]:
@@ -325,10 +278,7 @@ def _models(config: LinkedConfig) -> Iterator[Problem]:
     for model in config.person.anonymize.models if config.person.anonymize else ():
         attribute = getattr(model, "attribute", None)
         if attribute in others:
-            yield Problem(
-                f"anonymize.models: {attribute!r} is not a column of {config.links.person}",
-                "privacy models are about columns of the person table",
-            )
+            yield refusal(LINKED, "anonymize.models of other tables", repr(attribute), config.links.person)
 
 
 def _located(problems: list[Problem], source: Source) -> list[Problem]:

@@ -31,7 +31,6 @@ from hybrid.pipeline.stages import (
     Stage,
     evaluation_of,
 )
-from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import model_version
 
@@ -77,7 +76,7 @@ def stage_keys(
         whose.append({"household": config.data.household_columns})
     if config.draws_persons:
         whose.append(("persons are drawn", config.data.order))
-    if is_pushed_down(config):
+    if config.is_pushed_down:
         whose += [config.data.place.sample_size, anonymize]
     tables: dict[Stage, str] = {READ: _key(READ, data, config.split, split_seed, *whose)}
     parts = people = tables[READ]

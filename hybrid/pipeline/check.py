@@ -33,7 +33,6 @@ from hybrid.pipeline.small_sample import small_sample
 from hybrid.pipeline.starter.evidence import repeats
 from hybrid.pipeline.technique_findings import technique_findings
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
-from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.protect import text_problems
 from hybrid.publication.approvers import unproven_problem
 from hybrid.publication.policy import Policy, load_policy
@@ -77,7 +76,7 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
     seed = fresh_seed() if config.seed is None else config.seed
-    there = WarehouseInputs(config, Recorder(), silent, lambda: seed) if is_pushed_down(config) else None
+    there = WarehouseInputs(config, Recorder(), silent, lambda: seed) if config.is_pushed_down else None
     read = config.load_all_columns if there is None else lambda: there.table
     whole = _attempt(findings, read) if table is None else table
     findings += _attempt(findings, lambda: list(_policy(load_policy(config.policy_path)))) or []

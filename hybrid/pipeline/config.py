@@ -42,7 +42,6 @@ from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import TransitionOptions, default_transition
-from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.privacy.options import PrivacyOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.description.options import PublishOptions
@@ -58,6 +57,7 @@ from hybrid.table.persons import with_order, with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.sources import SOURCES
+from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.weights import refuse_unusable_weights
 
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
@@ -269,7 +269,7 @@ class RunConfig(Options):
         """
         options = self.anonymize
         searched = options is not None and options.engine == "exact" and options.recoding == "global"
-        return searched and not is_pushed_down(self) and options is not None and options.generalizes
+        return searched and not self.is_pushed_down and options is not None and options.generalizes
 
     @property
     def unlabelled(self) -> frozenset[str]:
@@ -363,6 +363,12 @@ class RunConfig(Options):
         known = {name: column for name, column in self.data.columns.items() if column.role is Role.QUASI_IDENTIFIER}
         columns = self.data.model_copy(update={"columns": known, "unlisted": "insensitive"})
         return read_table(self.path(self.anonymize.population), columns)
+
+    @property
+    def is_pushed_down(self) -> bool:
+        """True if the rows stay in the warehouse."""
+        place = self.data.place
+        return self.frame is None and isinstance(place, SqlOptions) and place.push_down
 
     @property
     def policy_path(self) -> Path:

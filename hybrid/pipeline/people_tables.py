@@ -31,7 +31,6 @@ from hybrid.pipeline.protection import protected, static_columns, training_hiera
 from hybrid.pipeline.removal import without_unusual
 from hybrid.pipeline.stages import PROTECT
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
-from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
 from hybrid.publication.draw import Draw
@@ -95,7 +94,7 @@ class PeopleTables:
     def _inputs(self) -> Inputs:
         """Tables of the configuration, or the sample of one in a warehouse."""
         about = self.config, self.recorder, self.progress
-        return WarehouseInputs(*about, lambda: self.split_seed) if is_pushed_down(self.config) else Inputs(*about)
+        return WarehouseInputs(*about, lambda: self.split_seed) if self.config.is_pushed_down else Inputs(*about)
 
     @cached_property
     def seed(self) -> int:
@@ -334,7 +333,7 @@ class PeopleTables:
             return self.origin.split_seed
         if self._given_seed is not None:
             return self.seed
-        if self.ledger_dir is not None and not is_pushed_down(self.config):
+        if self.ledger_dir is not None and not self.config.is_pushed_down:
             tuned = kept_split(self.ledger_dir, self.config, self.inputs.table)
             if tuned is not None:
                 return tuned

@@ -22,8 +22,8 @@ from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.refusals import PUSHED, SAMPLED, refused
 from hybrid.pipeline.stages import READ
-from hybrid.pipeline.warehouse_problems import problems_of_run
 from hybrid.table import Column, ColumnFormat, Schema, Table
 from hybrid.table.read_file import typed_table
 from hybrid.table.warehouse import ENGINE_SHARE, opened
@@ -84,7 +84,7 @@ class WarehouseInputs(Inputs):
     @cached_property
     def _found(self) -> tuple[WholeTable, pa.Table]:
         config = self.config
-        problems = list(problems_of_run(config))
+        problems = list(refused(config, PUSHED, SAMPLED))
         if problems:
             raise ConfigError(problems)
         with self.recorder.stage(READ.name), opened_task(config, self.population) as task:

@@ -6,16 +6,17 @@ beyond ``block`` nothing is released.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, model_validator
 
-from hybrid.base.config_files import read_yaml, validated
+from hybrid.base.config_files import Merged, Origins, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options, composed_options
 from hybrid.evaluation.planted_leaks import LeakName
@@ -218,7 +219,7 @@ def packaged_policy(name: str) -> Path | None:
 
 
 def load_policy(path: Path | None = None) -> Policy:
-    """Read a policy.
+    """Read a policy, with the rules of those that it extends.
 
     Parameters
     ----------
@@ -228,11 +229,119 @@ def load_policy(path: Path | None = None) -> Policy:
     Raises
     ------
     ConfigError
-        The file is missing or not YAML, or holds unknown keys or limits that contradict each other; all problems
-        at once. Its league is missing or none.
+        The file, or one that it extends, is missing or not YAML, or holds unknown keys or limits that contradict each
+        other; all problems at once. Policies extend each other in a circle. Its league is missing or none.
     """
     path = packaged_policies()["default"] if path is None else path
-    policy = validated(Policy, read_yaml(path))
+    policy = validated(Policy, read_policy(path))
     if isinstance(policy.league, str):
         return policy.with_league(load_trust(path.parent / policy.league))
     return policy
+
+
+def read_policy(path: Path) -> YamlMapping:
+    """Content of a policy file, in which ``extends`` was resolved.
+
+    A file with ``extends: NAME`` (a packaged policy) or ``extends: PATH`` (from its own folder) states differences
+    only: rules are merged by their names and mappings by their keys, null removes a rule or a section, and every other
+    value replaces that of the parent. The keys of :data:`OWN_KEYS` are never inherited.
+
+    Raises
+    ------
+    ConfigError
+        A file is missing or not YAML, a name is unknown, policies extend each other, a rule that is removed or changed
+        does not exist; with file and line.
+    """
+    return _resolved(path, ())
+
+
+OWN_KEYS = ("name", "version", "owner", "description")
+"""What a policy states for itself: whoever changes limits answers for them, under a name of their own."""
+_SECTIONS = {kind.section for kind in KINDS.values()}
+
+
+def _resolved(path: Path, children: tuple[Path, ...]) -> YamlMapping:
+    content = read_yaml(path)
+    if "extends" not in content:
+        return content
+    source, named = content.source, content["extends"]
+    where = f"{source.at(('extends',))}: extends"
+    if not isinstance(named, str):
+        raise ConfigError(f"{where}: a name or a path was expected", hint="write extends: default")
+    try:
+        parent_path = packaged_policy(named) or path.parent / named
+    except ConfigError as unknown:
+        raise ConfigError(f"{where}: {named!r} is not a packaged policy", hint=unknown.problems[0].hint) from None
+    children = (*children, path.resolve())
+    if parent_path.resolve() in children:
+        raise ConfigError(f"{where}: {named!r} extends this policy itself", hint="remove one of the two extends")
+    if not parent_path.is_file():
+        raise ConfigError(f"{where}: the file {named!r} does not exist", hint="write a path from this file's folder")
+    parent = _resolved(parent_path, children)
+    validated(Policy, parent)
+    if isinstance(parent.get("league"), str):
+        parent["league"] = str(parent_path.parent / parent["league"])
+    return _merged(parent, content)
+
+
+def _merged(parent: YamlMapping, content: YamlMapping) -> YamlMapping:
+    """A parent's content with the differences that a file states; each value knows the file that it comes from."""
+    inherited = {key: value for key, value in parent.items() if key not in OWN_KEYS}
+    merged = {key: content[key] for key in OWN_KEYS if key in content} | inherited
+    origins: Origins = {(key,): (parent.source, (key,)) for key in inherited}
+    for key, value in content.items():
+        if key == "extends":
+            continue
+        if key in _SECTIONS and value is not None:
+            merged[key] = _merged_rules(key, parent, content, origins)
+            continue
+        if isinstance(value, dict) and isinstance(merged.get(key), dict):
+            origins |= {(key, str(name)): (content.source, (key, str(name))) for name in value}
+            value = merged[key] | value
+        else:
+            origins[key,] = content.source, (key,)
+        merged[key] = () if key in _SECTIONS else value
+    return YamlMapping(merged, Merged(content.source.name, content.source.lines, origins=origins))
+
+
+def _merged_rules(section: str, parent: YamlMapping, content: YamlMapping, origins: Origins) -> list[Any]:
+    """Rules of a section: those of the parent by name, changed, removed, and new ones after them."""
+    rules = {}
+    for place, rule in enumerate(parent.get(section, ())):
+        rules[rule["name"]] = rule, _origins(parent, (section, str(place)), rule)
+    for name, key, change in _changes(section, content):
+        own = section, key
+        where = f"{content.source.at(own)}: {section}"
+        if name not in rules and (change is None or "reason" not in change):
+            close = difflib.get_close_matches(name, rules, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else "a new rule needs all its keys, a reason among them"
+            raise ConfigError(f"{where}: the policy that this one extends has no rule {name!r}", hint=hint)
+        if change is None:
+            del rules[name]
+        elif name in rules:
+            rule, known = rules[name]
+            rules[name] = rule | change, known | _origins(content, own, change)
+        else:
+            rules[name] = {"name": name} | change, _origins(content, own, change)
+    for place, (_, known) in enumerate(rules.values()):
+        origins |= {(section, str(place), *path): origin for path, origin in known.items()}
+    return [rule for rule, _ in rules.values()]
+
+
+def _origins(content: YamlMapping, path: tuple[str, ...], keys: Iterable[str]) -> Origins:
+    return {tail: (content.source, (*path, *tail)) for tail in ((), *((key,) for key in keys))}
+
+
+def _changes(section: str, content: YamlMapping) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
+    """Name, key and content of each rule of a section, a list or a mapping by name; None: it is removed."""
+    rules, seen = content[section], set()
+    items = rules.items() if isinstance(rules, dict) else enumerate(rules if isinstance(rules, list) else [rules])
+    for key, change in items:
+        name = str(key) if isinstance(rules, dict) else change.get("name") if isinstance(change, dict) else None
+        where = f"{content.source.at((section, str(key)))}: {section}"
+        if not isinstance(name, str) or not isinstance(change, dict | None):
+            raise ConfigError(f"{where}: a rule was expected", hint="write the rule's name: {review: ..., block: ...}")
+        if name in seen:
+            raise ConfigError(f"{where}: the rule {name!r} is given twice", hint="remove one of the two")
+        seen.add(name)
+        yield name, str(key), change

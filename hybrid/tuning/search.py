@@ -26,7 +26,6 @@ from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.kept_split import keep_split
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.warehouse_problems import is_pushed_down
 from hybrid.publication.policy import Policy
 from hybrid.report.charts.page import Figure
 from hybrid.store import StorePlace
@@ -296,7 +295,7 @@ def _refused(config: AnyConfig) -> RunConfig:
             "settings under privacy.mode dp are not tuned: every trial would spend privacy budget of the same people",
             hint="try settings on public or made-up records with hybrid compare",
         )
-    if is_pushed_down(config):
+    if config.is_pushed_down:
         raise ConfigError("rows that stay in a warehouse are not tuned", hint="tune a file with a sample of them")
     if config.synthesize.is_off or leak_of(config.risk) is not None:
         raise ConfigError(

@@ -15,7 +15,7 @@ import yaml
 
 import hybrid.cli
 from hybrid.cli import MODULES, app
-from hybrid.publication.policy import packaged_policies
+from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from tests.cli.cli_jobs import Run
 
 GROUPS = ("Data", "Run", "Releases", "Nights", "Compare", "Look")
@@ -86,6 +86,7 @@ def test_policies_are_listed_and_printed(capsys: pytest.CaptureFixture[str], hyb
     shown = capsys.readouterr().out
     assert all(name in shown for name in packaged_policies())
     assert hybrid("policies", "show", "hospital") == 0
-    assert yaml.safe_load(capsys.readouterr().out)["name"] == "hospital"
+    printed = Policy.model_validate(yaml.safe_load(capsys.readouterr().out))
+    assert printed.sha256 == load_policy(packaged_policies()["hospital"]).sha256, "all rules, those of default included"
     assert hybrid("policies", "show", "none") == 2
     assert "bank, default, hospital, statistics_office" in capsys.readouterr().err

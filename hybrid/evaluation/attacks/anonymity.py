@@ -7,8 +7,8 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
+from hybrid.evaluation.families import attained
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 
 
@@ -125,53 +125,27 @@ def t_reached(context: Context, column: str) -> Measure:
 
 
 METRICS = (
-    Metric(
-        name="k_reached",
-        family="privacy",
-        direction="higher",
-        sentence="The fewest records that share one combination of quasi-identifiers in this table.",
-        low=1,
-        high=None,
-        no_leak=None,
-        copy=None,
-        compute=k_reached,
-        needs=("quasi_identifiers",),
-        pillar="property",
+    attained(
+        k_reached,
+        "The fewest records that share one combination of quasi-identifiers in this table.",
         risk="linkability",
         unit="records",
     ),
-    Metric(
-        name="l_reached",
-        family="privacy",
-        direction="higher",
-        sentence="The fewest different sensitive values among records with the same quasi-identifiers.",
-        low=1,
-        high=None,
-        no_leak=None,
-        copy=None,
-        compute=l_reached,
-        needs=("quasi_identifiers",),
+    attained(
+        l_reached,
+        "The fewest different sensitive values among records with the same quasi-identifiers.",
         per="sensitive",
-        pillar="property",
         risk="inference",
         unit="values",
     ),
-    Metric(
-        name="t_reached",
-        family="privacy",
+    attained(
+        t_reached,
+        "The largest difference between the sensitive values of one group with equal quasi-identifiers and of "
+        "all records.",
         direction="lower",
-        sentence=(
-            "The largest difference between the sensitive values of one group with equal quasi-identifiers and of"
-            " all records."
-        ),
         low=0,
         high=1,
-        no_leak=None,
-        copy=None,
-        compute=t_reached,
-        needs=("quasi_identifiers",),
         per="sensitive",
-        pillar="property",
         unit="distance",
     ),
 )

@@ -20,8 +20,8 @@ from hybrid.evaluation.engine.intervals import (
     share_interval,
 )
 from hybrid.evaluation.engine.space import Space, gower
+from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 HIT_SHARE = 1 / 30
 """Numbers within this share of the range hit (SynthEval)."""
@@ -179,45 +179,19 @@ def hitting_rate(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="gtcap",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often rows with a person's quasi-identifiers show the secret of training people than "
-            "of people never seen."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=gtcap,
-        needs=("control",),
+    attack(
+        gtcap,
+        "inference",
+        "How much more often rows with a person's quasi-identifiers show the secret of training people than of "
+        "people never seen.",
         per="secret",
-        pillar="attack",
-        risk="inference",
         mechanism="uniqueness",
-        access="no_box",
         knows="quasi-identifiers",
-        unit="risk",
         printed=("TCAP",),
     ),
-    Metric(
-        name="hitting_rate",
-        family="privacy",
-        direction="lower",
-        sentence="The share of training people of whom the table has a near copy.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=hitting_rate,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
+    indicator(
+        hitting_rate,
+        "The share of training people of whom the table has a near copy.",
         unit="share of people",
         printed=("HitR",),
     ),

@@ -9,12 +9,13 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
 from hybrid.evaluation.attacks.counting_queries import forest_of
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged, membership_metric
+from hybrid.evaluation.attacks.membership_of_people import attackable, judged
 from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.attacks.shadows import Trained, bootstraps, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.engine.threads import one_model
+from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 
 NEAR = 50
@@ -122,8 +123,9 @@ def _worse(context: Context, learned: Trained, tested: Trained, scores: list[Sco
 
 
 METRICS = (
-    membership_metric(
+    attack_with_trainings(
         bagging_membership,
+        "membership",
         "How well an attacker who trains the generator on random samples of own people finds out whether a "
         "conspicuous person was in the training data.",
         by_default=False,

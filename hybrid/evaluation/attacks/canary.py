@@ -13,8 +13,8 @@ from hybrid.evaluation.engine.encoding import Encoded, encode
 from hybrid.evaluation.engine.intervals import quantile, wilson
 from hybrid.evaluation.engine.neighbours import Secrets, infer
 from hybrid.evaluation.engine.space import gower
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 
 BINS = 10
@@ -159,25 +159,13 @@ def _measured(context: Context, found: Array, domain: int, rows: int) -> Measure
 
 
 METRICS = (
-    Metric(
-        name="canary",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often than by chance a secret planted in one training record can be read from the table."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=canary,
+    attack(
+        canary,
+        "inference",
+        "How much more often than by chance a secret planted in one training record can be read from the table.",
         needs=("retraining",),
         per="declared_secret",
-        pillar="attack",
-        risk="inference",
         mechanism="canary",
         access="black_box",
-        knows="all columns but the secret",
-        unit="risk",
     ),
 )

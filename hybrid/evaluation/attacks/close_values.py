@@ -12,8 +12,8 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.farthest import farthest
 from hybrid.evaluation.engine.principal_plane import in_plane
 from hybrid.evaluation.engine.space import TIE
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 CLOSE, DISTANT = 0.2, 0.8
 """Shares of the range of distances within which a row is close, and beyond which it is distant (PrivEval)."""
@@ -77,22 +77,11 @@ def _mean_in_plane(context: Context) -> float:
 
 
 METRICS = (
-    Metric(
-        name="close_value",
-        family="privacy",
-        direction="lower",
-        sentence="How much more often training people than people never seen have a row very close to them.",
+    indicator(
+        close_value,
+        "How much more often training people than people never seen have a row very close to them.",
         low=None,
-        high=1,
         no_leak=0.0,
-        copy=1.0,
-        compute=close_value,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
         unit="risk",
         by_default=False,
         printed=("CVP", "DVP'", "NSND", "DCR'", "MDCR'"),

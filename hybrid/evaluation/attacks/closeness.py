@@ -15,8 +15,8 @@ from hybrid.evaluation.engine.intervals import (
     votes_interval,
 )
 from hybrid.evaluation.engine.space import TIE
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome, excesses
-from hybrid.evaluation.metric import Metric
 from hybrid.table.persons import person_groups
 
 QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
@@ -299,105 +299,40 @@ def _printed(mine: Array, other: Array, alpha: float, rows_per_record: float) ->
 
 
 METRICS = (
-    Metric(
-        name="dcr_share",
-        family="privacy",
-        direction="lower",
-        sentence="The share of rows that lie closer to a training record than to any person never seen; .5 is chance.",
-        low=0,
-        high=1,
+    indicator(
+        dcr_share,
+        "The share of rows that lie closer to a training record than to any person never seen; .5 is chance.",
         no_leak=0.5,
-        copy=1.0,
-        compute=dcr_share,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
         headline=True,
         leakage=True,
         decides=4,
     ),
-    Metric(
-        name="dcr_score",
-        family="privacy",
-        direction="lower",
-        sentence="The share of rows that lie closer to a training record than real people lie to each other.",
+    indicator(
+        dcr_score,
+        "The share of rows that lie closer to a training record than real people lie to each other.",
         low=None,
-        high=1,
         no_leak=0.0,
-        copy=1.0,
-        compute=dcr_score,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
         printed=("PS",),
     ),
-    Metric(
-        name="knn_share",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "The share of rows whose k-th nearest record (5 by default) is closer among training records than among "
-            "people never seen; .5 is chance."
-        ),
-        low=0,
-        high=1,
+    indicator(
+        knn_share,
+        "The share of rows whose k-th nearest record (5 by default) is closer among training records than among "
+        "people never seen; .5 is chance.",
         no_leak=0.5,
         copy=None,
-        compute=knn_share,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
         printed=("PS",),
     ),
-    Metric(
-        name="nndr_share",
-        family="privacy",
-        direction="lower",
-        sentence="The share of rows that point at one person, beyond chance at a training person.",
+    indicator(
+        nndr_share,
+        "The share of rows that point at one person, beyond chance at a training person.",
         low=None,
-        high=1,
         no_leak=0.0,
-        copy=1.0,
-        compute=nndr_share,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
     ),
-    Metric(
-        name="nndr",
-        family="privacy",
+    indicator(
+        nndr,
+        "How much closer a row lies to its nearest training record than to the second; near 0 it points at one person.",
         direction="higher",
-        sentence=(
-            "How much closer a row lies to its nearest training record than to the second; near 0 it points at "
-            "one person."
-        ),
-        low=0,
-        high=1,
-        no_leak=None,
         copy=0.0,
-        compute=nndr,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
         unit="distance",
         printed_safe=("NNDR",),
     ),

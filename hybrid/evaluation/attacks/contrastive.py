@@ -21,8 +21,9 @@ from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.attacks.outlier_predicates import difference, one_column, several_columns
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.encoder.embed import Embedding, chosen, nearest_groups, trained, without_training
+from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Knows, Metric, Pillar, Risk, Unit
+from hybrid.evaluation.metric import Need
 
 TORCH_HINT = "pip install 'hybrid-release[tabddpm]', which brings it, or evaluate.encoder.engine: untrained"
 InSpace = Callable[[Context, Embedding], Outcome]
@@ -138,96 +139,74 @@ def _of_column(context: Context, column: str) -> Outcome:
     return in_space(context, partial(inferred, secret=column))
 
 
-def _metric(
-    name: str,
-    sentence: str,
-    measure: InSpace | None,
-    no_leak: float = 0.0,
-    pillar: Pillar = "attack",
-    risk: Risk = "propensity",
-    knows: Knows = "nothing",
-    unit: Unit = "risk",
-    copy: float | None = 1.0,
-) -> Metric:
-    """Entry of a metric; without ``measure`` that of each secret."""
-    shared = no_leak == 0.5
-    return Metric(
-        name=name,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=0 if shared else None,
-        high=1,
-        no_leak=no_leak,
-        copy=copy,
-        compute=_of_column if measure is None else partial(in_space, measure=measure),
-        needs=("control", "encoder"),
-        per="declared_secret" if measure is None else None,
-        pillar=pillar,
-        risk=risk,
-        mechanism="embedding",
-        access="no_box",
-        knows=knows,
-        unit=unit,
-    )
-
-
+_NEEDS: tuple[Need, ...] = ("control", "encoder")
 METRICS = (
-    _metric(
-        "cl_singling_out",
-        "How much more often several values of an outlying row describe exactly one training person than one person "
-        "never seen.",
-        several_columns,
-        risk="singling out",
+    attack(
+        partial(in_space, measure=several_columns),
+        "singling out",
+        "How much more often several values of an outlying row describe exactly one training person than one "
+        "person never seen.",
+        name="cl_singling_out",
+        copy=1.0,
+        needs=_NEEDS,
+        mechanism="embedding",
     ),
-    _metric(
-        "cl_singling_out_univariate",
-        "How much more often one rare value of an outlying row describes exactly one training person than one person "
-        "never seen.",
-        one_column,
-        risk="singling out",
+    attack(
+        partial(in_space, measure=one_column),
+        "singling out",
+        "How much more often one rare value of an outlying row describes exactly one training person than one "
+        "person never seen.",
+        name="cl_singling_out_univariate",
+        copy=1.0,
+        needs=_NEEDS,
+        mechanism="embedding",
     ),
-    _metric(
-        "cl_linkability",
+    attack(
+        partial(in_space, measure=linked),
+        "linkability",
         "How much more often the table links two partial records of one training person than of one person never "
         "seen, by the points of an encoder.",
-        linked,
-        risk="linkability",
-        knows="two halves of the columns",
+        name="cl_linkability",
+        copy=1.0,
+        needs=_NEEDS,
+        mechanism="embedding",
     ),
-    _metric(
-        "cl_inference",
-        "How much more often this secret is guessed right of training people than of people never seen, by the points "
-        "of an encoder.",
-        None,
-        risk="inference",
-        knows="all columns but the secret",
-        copy=None,
+    attack(
+        _of_column,
+        "inference",
+        "How much more often this secret is guessed right of training people than of people never seen, by the "
+        "points of an encoder.",
+        name="cl_inference",
+        needs=_NEEDS,
+        mechanism="embedding",
+        per="declared_secret",
     ),
-    _metric(
-        "cl_dcr_share",
-        "The share of rows that lie closer to a training record than to any person never seen among the points of an "
-        "encoder; .5 is chance.",
-        _in_its_space(dcr_share),
+    indicator(
+        partial(in_space, measure=_in_its_space(dcr_share)),
+        "The share of rows that lie closer to a training record than to any person never seen among the points "
+        "of an encoder; .5 is chance.",
+        name="cl_dcr_share",
         no_leak=0.5,
-        pillar="indicator",
-        unit="share of rows",
+        needs=_NEEDS,
+        mechanism="embedding",
     ),
-    _metric(
-        "cl_dcr_score",
-        "The share of rows that lie closer to a training record than real people lie to each other among the points "
-        "of an encoder.",
-        _in_its_space(dcr_score),
-        pillar="indicator",
-        unit="share of rows",
+    indicator(
+        partial(in_space, measure=_in_its_space(dcr_score)),
+        "The share of rows that lie closer to a training record than real people lie to each other among the "
+        "points of an encoder.",
+        name="cl_dcr_score",
+        low=None,
+        no_leak=0.0,
+        needs=_NEEDS,
+        mechanism="embedding",
     ),
-    _metric(
-        "cl_membership",
+    attack(
+        partial(in_space, measure=_in_its_space(membership)),
+        "membership",
         "How well an attacker can find out from the points of an encoder who was in the training data; .5 is guessing.",
-        _in_its_space(membership),
-        no_leak=0.5,
-        risk="membership",
-        knows="a reference sample",
-        unit="AUC",
+        name="cl_membership",
+        copy=1.0,
+        needs=_NEEDS,
+        mechanism="embedding",
     ),
 )

@@ -12,8 +12,8 @@ from hybrid.evaluation.attacks.accusation import accused, highest
 from hybrid.evaluation.attacks.membership import folds
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.threads import in_chunks
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Column, Kind
 from hybrid.table.text import encode_texts
 
@@ -174,22 +174,10 @@ def copied_digits(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="copied_digits",
-        family="privacy",
-        direction="lower",
-        sentence="How many training people, beyond chance, have numbers whose digits one row of the table repeats.",
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=copied_digits,
-        needs=("control",),
-        pillar="attack",
-        risk="singling out",
-        mechanism="distance",
-        access="no_box",
+    attack(
+        copied_digits,
+        "singling out",
+        "How many training people, beyond chance, have numbers whose digits one row of the table repeats.",
         knows="a reference sample",
-        unit="risk",
     ),
 )

@@ -8,8 +8,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.engine.intervals import clustered_error, exact_share_interval, quantile, share_interval
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 Keys = dict[Role, Array]
 
@@ -166,78 +166,33 @@ def _values_found(context: Context, name: str) -> tuple[float, float | None, int
 
 
 METRICS = (
-    Metric(
-        name="copied_identifiers",
-        family="privacy",
-        direction="lower",
-        sentence="The share of names, record numbers or free texts in the table that belong to a training person.",
-        low=0,
-        high=1,
-        no_leak=None,
+    indicator(
+        copied_identifiers,
+        "The share of names, record numbers or free texts in the table that belong to a training person.",
         copy=None,
-        compute=copied_identifiers,
-        pillar="indicator",
-        risk="propensity",
+        needs=(),
         mechanism="exact",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
     ),
-    Metric(
-        name="identical_match",
-        family="privacy",
-        direction="lower",
-        sentence="The share of rows that repeat a training record in every column.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=identical_match,
-        pillar="indicator",
-        risk="propensity",
+    indicator(
+        identical_match,
+        "The share of rows that repeat a training record in every column.",
+        needs=(),
         mechanism="exact",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
         headline=True,
         leakage=True,
         decides=2,
         printed=("IMS", "CRP"),
     ),
-    Metric(
-        name="identical_match_quasi",
-        family="privacy",
-        direction="lower",
-        sentence="The share of rows whose quasi-identifiers are those of a training person.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=identical_match_quasi,
+    indicator(
+        identical_match_quasi,
+        "The share of rows whose quasi-identifiers are those of a training person.",
         needs=("quasi_identifiers",),
-        pillar="indicator",
-        risk="propensity",
         mechanism="exact",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
     ),
-    Metric(
-        name="identical_match_secrets",
-        family="privacy",
-        direction="lower",
-        sentence="The share of rows whose quasi-identifiers and secrets together are those of a training person.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=identical_match_secrets,
+    indicator(
+        identical_match_secrets,
+        "The share of rows whose quasi-identifiers and secrets together are those of a training person.",
         needs=("quasi_identifiers",),
-        pillar="indicator",
-        risk="propensity",
         mechanism="exact",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
     ),
 )

@@ -11,10 +11,11 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged, membership_metric
+from hybrid.evaluation.attacks.membership_of_people import attackable, judged
 from hybrid.evaluation.attacks.shadows import shadows, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
+from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, Outcome
 from hybrid.table import Table
 
@@ -138,8 +139,9 @@ def forest_of(seed: int) -> Any:
 
 
 METRICS = (
-    membership_metric(
+    attack_with_trainings(
         counting_queries,
+        "membership",
         "How well an attacker who can train the generator finds out whether a conspicuous person was in the "
         "training data.",
     ),

@@ -12,8 +12,8 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval, clustered_error, quantile
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 BINS = 10
 """Parts of a column of numbers, each with as many people."""
@@ -114,25 +114,14 @@ def _without_small(cells: Cells, least: int) -> Cells:
 
 
 METRICS = (
-    Metric(
-        name="distribution_uniqueness",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How far the table's frequencies are those of exactly these training people instead of the population's; "
-            "0 not at all, 1 all the way."
-        ),
+    indicator(
+        distribution_uniqueness,
+        "How far the table's frequencies are those of exactly these training people instead of the population's; "
+        "0 not at all, 1 all the way.",
         low=None,
         high=None,
         no_leak=0.0,
-        copy=1.0,
-        compute=distribution_uniqueness,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
         mechanism="uniqueness",
-        access="no_box",
-        knows="nothing",
         unit="risk",
         by_default=False,
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, Group, queried, qu
 from hybrid.evaluation.attacks.vulnerability import OUTLIERS, Ranking, most_exposed, rankings, vulnerability
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import auc, auc_intervals, simultaneous
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 LISTED = 20
 """Subgroups listed in details."""
@@ -298,54 +298,33 @@ def _low(measure: Measure) -> float:
     return measure.value if measure.low is None else measure.low
 
 
-def _metric(
-    compute: Any, sentence: str, risk: Literal["membership", "inference"], printed: tuple[str, ...] = ()
-) -> Metric:
-    membership = risk == "membership"
-    return Metric(
-        name=compute.__name__,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=0 if membership else None,
-        high=1,
-        no_leak=0.5 if membership else 0.0,
-        copy=1.0,
-        compute=compute,
-        needs=("control",),
-        pillar="attack",
-        risk=risk,
-        mechanism="distance",
-        access="no_box",
-        knows="a reference sample" if membership else "all columns but the secret",
-        unit="AUC" if membership else "risk",
-        printed=printed,
-    )
-
-
 METRICS = (
-    _metric(
+    attack(
         membership_exposed,
+        "membership",
         "How well an attacker can find out who was in the training data, among the people least like any other.",
-        "membership",
-        ("AUC",),
+        copy=1.0,
+        printed=("AUC",),
     ),
-    _metric(
+    attack(
         membership_subgroups,
-        "How well an attacker can find out who was in the training data, in the subgroup most at risk.",
         "membership",
+        "How well an attacker can find out who was in the training data, in the subgroup most at risk.",
+        copy=1.0,
     ),
-    _metric(
+    attack(
         inference_exposed,
+        "inference",
         "How much more often the most exposed secret is guessed right of training people who are least like any "
         "other than of people never seen.",
-        "inference",
-        ("risk",),
+        copy=1.0,
+        printed=("risk",),
     ),
-    _metric(
+    attack(
         inference_subgroups,
+        "inference",
         "How much more often a secret is guessed right of training people than of people never seen, in the "
         "subgroup most at risk.",
-        "inference",
+        copy=1.0,
     ),
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation import families
 from hybrid.evaluation.attacks.outcome import Attack, attacked, attacked_people, worst
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer
 from hybrid.evaluation.engine.space import gower
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 
 def secrets_of(context: Context, table: Encoded, columns: Array, tolerance: float | None = None) -> Secrets:
@@ -187,96 +187,42 @@ def inference_worst(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="inference",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often this secret is guessed right of training people than of people never seen, from "
-            "all other columns."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
+    families.attack(
+        inference,
+        "inference",
+        "How much more often this secret is guessed right of training people than of people never seen, from all "
+        "other columns.",
         copy=1.0,
-        compute=inference,
-        needs=("control",),
         per="secret",
-        pillar="attack",
-        risk="inference",
-        mechanism="distance",
-        access="no_box",
-        knows="all columns but the secret",
-        unit="risk",
         headline=True,
         leakage=True,
         decides=5,
         printed=("risk",),
     ),
-    Metric(
-        name="inference_quasi",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often this secret is guessed right of training people than of people never seen, from "
-            "the quasi-identifiers."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=inference_quasi,
+    families.attack(
+        inference_quasi,
+        "inference",
+        "How much more often this secret is guessed right of training people than of people never seen, from the "
+        "quasi-identifiers.",
         needs=("control", "quasi_identifiers"),
         per="secret",
-        pillar="attack",
-        risk="inference",
-        mechanism="distance",
-        access="no_box",
         knows="quasi-identifiers",
-        unit="risk",
     ),
-    Metric(
-        name="inference_rest",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often this column is guessed right of training people than of people never seen, from the "
-            "columns that are no quasi-identifiers."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=inference_rest,
+    families.attack(
+        inference_rest,
+        "inference",
+        "How much more often this column is guessed right of training people than of people never seen, from the "
+        "columns that are no quasi-identifiers.",
         needs=("control", "quasi_identifiers"),
-        by_default=False,
         per="secret",
-        pillar="attack",
-        risk="inference",
-        mechanism="distance",
-        access="no_box",
         knows="columns that are no quasi-identifiers",
-        unit="risk",
+        by_default=False,
     ),
-    Metric(
-        name="inference_worst",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often the most exposed secret is guessed right of training people than of people never seen."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
+    families.attack(
+        inference_worst,
+        "inference",
+        "How much more often the most exposed secret is guessed right of training people than of people never seen.",
         copy=1.0,
-        compute=inference_worst,
-        needs=("control",),
-        pillar="attack",
-        risk="inference",
-        mechanism="distance",
-        access="no_box",
-        knows="all columns but the secret",
-        unit="risk",
         printed=("risk",),
     ),
 )

@@ -12,8 +12,8 @@ from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.threads import one_model
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility.models import features
 
 _PEOPLE: tuple[Role, ...] = ("train", "control")
@@ -132,27 +132,13 @@ def _guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, s
 
 
 METRICS = (
-    Metric(
-        name="inference_model",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often a model trained on the table predicts this secret right, from a person's own other "
-            "columns, of training people than of people never seen."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=inference_model,
-        needs=("control",),
+    attack(
+        inference_model,
+        "inference",
+        "How much more often a model trained on the table predicts this secret right, from a person's own other "
+        "columns, of training people than of people never seen.",
         per="declared_secret",
-        pillar="attack",
-        risk="inference",
         mechanism="learned model",
-        access="no_box",
-        knows="all columns but the secret",
-        unit="risk",
         printed=("risk",),
     ),
 )

@@ -11,8 +11,8 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import gower
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 
 def inference_neighbours(context: Context, column: str) -> Outcome:
@@ -88,27 +88,12 @@ def most_frequent(codes: Array, truth: Array) -> Array:
 
 
 METRICS = (
-    Metric(
-        name="inference_neighbours",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often several rows like a person tell this secret of training people than of people never "
-            "seen, from all other columns."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=inference_neighbours,
-        needs=("control",),
+    attack(
+        inference_neighbours,
+        "inference",
+        "How much more often several rows like a person tell this secret of training people than of people never "
+        "seen, from all other columns.",
         per="declared_secret",
-        pillar="attack",
-        risk="inference",
-        mechanism="distance",
-        access="no_box",
-        knows="all columns but the secret",
-        unit="risk",
         by_default=False,
     ),
 )

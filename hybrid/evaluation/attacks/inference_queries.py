@@ -16,8 +16,8 @@ from hybrid.evaluation.attacks.outcome import attacked
 from hybrid.evaluation.attacks.shadows import Trained, shadows, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
+from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 
 MOST_VALUES = 20
@@ -142,27 +142,12 @@ def _guesses(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
 
 
 METRICS = (
-    Metric(
-        name="inference_queries",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often an attacker who can train the generator guesses this secret of a conspicuous person "
-            "right if the person was in the training data."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=inference_queries,
-        needs=("control", "retraining"),
+    attack_with_trainings(
+        inference_queries,
+        "inference",
+        "How much more often an attacker who can train the generator guesses this secret of a conspicuous person "
+        "right if the person was in the training data.",
         per="declared_secret",
-        pillar="attack",
-        risk="inference",
-        mechanism="shadow",
-        access="black_box",
-        knows="own people and the generator",
-        unit="risk",
         by_default=False,
     ),
 )

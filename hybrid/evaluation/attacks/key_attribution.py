@@ -18,8 +18,8 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import row_keys
 from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer
 from hybrid.evaluation.engine.space import Columns, euclidean
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Mechanism, Metric
 
 BINS = 20
 """Parts of about as many training records each, in which two numbers are one value."""
@@ -198,47 +198,39 @@ def _attack(context: Context, column: str, attacked: Attacked) -> Outcome:
     return made.measure(**details, **({"paper": paper} if paper else {}))
 
 
-def _metric(compute: Callable[[Context, str], Outcome], sentence: str, mechanism: Mechanism) -> Metric:
-    return Metric(
-        name=compute.__name__,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=compute,
+METRICS = (
+    attack(
+        zcap,
+        "inference",
+        "How much more often rows with exactly a person's quasi-identifiers show the secret of training people "
+        "than of people never seen.",
         needs=("control", "quasi_identifiers"),
         per="secret",
-        pillar="attack",
-        risk="inference",
-        mechanism=mechanism,
-        access="no_box",
+        mechanism="uniqueness",
         knows="quasi-identifiers",
-        unit="risk",
         by_default=False,
-        printed=(compute.__name__.upper(),),
-    )
-
-
-METRICS = (
-    _metric(
-        zcap,
-        "How much more often rows with exactly a person's quasi-identifiers show the secret of training people than of "
-        "people never seen.",
-        "uniqueness",
+        printed=("ZCAP",),
     ),
-    _metric(
+    attack(
         gcap,
-        "How much more often the rows that differ least from a person's quasi-identifiers show the secret of training "
-        "people than of people never seen.",
-        "distance",
+        "inference",
+        "How much more often the rows that differ least from a person's quasi-identifiers show the secret of "
+        "training people than of people never seen.",
+        needs=("control", "quasi_identifiers"),
+        per="secret",
+        knows="quasi-identifiers",
+        by_default=False,
+        printed=("GCAP",),
     ),
-    _metric(
+    attack(
         air,
-        "How much more often the row nearest to a person's quasi-identifiers tells the secret of training people than "
-        "of people never seen.",
-        "distance",
+        "inference",
+        "How much more often the row nearest to a person's quasi-identifiers tells the secret of training people "
+        "than of people never seen.",
+        needs=("control", "quasi_identifiers"),
+        per="secret",
+        knows="quasi-identifiers",
+        by_default=False,
+        printed=("AIR",),
     ),
 )

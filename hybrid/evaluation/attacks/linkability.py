@@ -9,8 +9,8 @@ from hybrid.evaluation.attacks.outcome import attacked, attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.neighbours import linked, nearest
 from hybrid.evaluation.engine.space import Columns, Space, gower
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 
 def halves(context: Context) -> tuple[list[str], list[str]]:
@@ -72,26 +72,11 @@ def _printed(train: Array, control: Array, confidence: float) -> dict[str, objec
 
 
 METRICS = (
-    Metric(
-        name="linkability",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often the table links two partial records of one training person than of one person "
-            "never seen."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
+    attack(
+        linkability,
+        "linkability",
+        "How much more often the table links two partial records of one training person than of one person never seen.",
         copy=1.0,
-        compute=linkability,
-        needs=("control",),
-        pillar="attack",
-        risk="linkability",
-        mechanism="distance",
-        access="no_box",
-        knows="two halves of the columns",
-        unit="risk",
         headline=True,
         leakage=True,
         printed=("risk",),

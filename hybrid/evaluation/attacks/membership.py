@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc, auc_interval
 from hybrid.evaluation.engine.threads import in_chunks
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Mechanism, Metric
 from hybrid.table.persons import person_groups
 
 MAX_POINTS = 10_000
@@ -210,49 +210,19 @@ def log_density(queries: Array, points: Array) -> Array:
     return result
 
 
-def _metric(
-    compute: Callable[[Context], Measure],
-    sentence: str,
-    copy: float | None,
-    mechanism: Mechanism,
-    headline: bool = False,
-    printed: tuple[str, ...] = (),
-) -> Metric:
-    return Metric(
-        name=compute.__name__,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=copy,
-        compute=compute,
-        needs=("control",),
-        pillar="attack",
-        risk="membership",
-        mechanism=mechanism,
-        access="no_box",
-        knows="a reference sample",
-        unit="AUC",
-        headline=headline,
-        printed=printed,
-    )
-
-
 METRICS = (
-    _metric(
+    attack(
         membership,
+        "membership",
         "How well an attacker can find out from the table who was in the training data; .5 is guessing.",
-        1.0,
-        "distance",
+        copy=1.0,
         headline=True,
     ),
-    _metric(
+    attack(
         membership_density,
+        "membership",
         "How well an attacker who compares densities (DOMIAS) can find out who was in the training data.",
-        None,
-        "density",
+        mechanism="density",
         printed=("AUC",),
     ),
 )

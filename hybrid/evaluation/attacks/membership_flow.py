@@ -11,8 +11,8 @@ from hybrid.evaluation.attacks.membership import MAX_ATTACKED, folds, ordinal, s
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.flow import fitted_log_densities
 from hybrid.evaluation.engine.intervals import auc_interval
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 MAX_POINTS = 5_000
 """Records that a density is learned from."""
@@ -55,23 +55,11 @@ def membership_flow(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="membership_flow",
-        family="privacy",
-        direction="lower",
-        sentence="How well an attacker who compares neural densities (DOMIAS) finds out who was in the training data.",
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=membership_flow,
-        needs=("control",),
-        pillar="attack",
-        risk="membership",
+    attack(
+        membership_flow,
+        "membership",
+        "How well an attacker who compares neural densities (DOMIAS) finds out who was in the training data.",
         mechanism="density",
-        access="no_box",
-        knows="a reference sample",
-        unit="AUC",
         by_default=False,
     ),
 )

@@ -12,8 +12,8 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_thread
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility.models import boosting, features, filled
 
 ITERATIONS = 50
@@ -81,26 +81,12 @@ def _recall(context: Context, rng: np.random.Generator) -> float:
 
 
 METRICS = (
-    Metric(
-        name="mir",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How well a model that learned to tell the table from a reference sample finds out who was in the training "
-            "data; .5 is guessing."
-        ),
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=mir,
-        needs=("control",),
-        pillar="attack",
-        risk="membership",
+    attack(
+        mir,
+        "membership",
+        "How well a model that learned to tell the table from a reference sample finds out who was in the "
+        "training data; .5 is guessing.",
         mechanism="learned model",
-        access="no_box",
-        knows="a reference sample",
-        unit="AUC",
         by_default=False,
         printed=("MIR",),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from hybrid.evaluation.attacks.shadows import Trained
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc_interval, exact_share_interval
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 MIN_SIDE = 3
 """Trainings with, and without, a record that it takes to learn or to judge an attack on it."""
@@ -87,34 +86,3 @@ def _epsilon(said: Array, member: Array, delta: float) -> float:
     low = exact_share_interval(int(said[member].sum()), inside, 0.95)[0]
     high = exact_share_interval(int(said[~member].sum()), outside, 0.95)[1]
     return math.log((low - delta) / high) if low > delta else 0.0
-
-
-def membership_metric(compute: Callable[[Context], Outcome], sentence: str, *, by_default: bool = True) -> Metric:
-    """Metric of an attack with training on the membership of single people.
-
-    Parameters
-    ----------
-    compute : callable
-        The attack; its name is the metric's.
-    sentence, by_default
-        As in :class:`hybrid.evaluation.metric.Metric`.
-    """
-    return Metric(
-        name=compute.__name__,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=compute,
-        needs=("control", "retraining"),
-        pillar="attack",
-        risk="membership",
-        mechanism="shadow",
-        access="black_box",
-        knows="own people and the generator",
-        unit="AUC",
-        by_default=by_default,
-    )

@@ -12,7 +12,6 @@ here at Sidak's level instead of Pocock's, which is 4 % narrower at three looks)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -26,8 +25,8 @@ from hybrid.evaluation.attacks.pooled_scores import Interval, auc_of, found_at, 
 from hybrid.evaluation.attacks.retraining import options_of, retrained
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
+from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
 
@@ -191,36 +190,20 @@ def membership_trained_random(context: Context) -> Outcome:
     return _success(context, "random")
 
 
-def _metric(compute: Callable[[Context], Outcome], sentence: str) -> Metric:
-    return Metric(
-        name=compute.__name__,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=compute,
-        needs=("trainings",),
-        pillar="attack",
-        risk="membership",
-        mechanism="shadow",
-        access="black_box",
-        knows="own people and the generator",
-        unit="AUC",
-        printed=tuple(f"TPR at {alarms:g} FPR" for alarms in FALSE_ALARMS),
-    )
-
-
 METRICS = (
-    _metric(
+    attack_with_trainings(
         membership_trained,
-        "How well an attacker who can repeat the whole process finds out which of the people least like others were in "
-        "the data.",
+        "membership",
+        "How well an attacker who can repeat the whole process finds out which of the people least like others "
+        "were in the data.",
+        needs=("trainings",),
+        printed=("TPR at 0.01 FPR", "TPR at 0.001 FPR"),
     ),
-    _metric(
+    attack_with_trainings(
         membership_trained_random,
+        "membership",
         "How well the same attacker finds out which of some random people were in the data.",
+        needs=("trainings",),
+        printed=("TPR at 0.01 FPR", "TPR at 0.001 FPR"),
     ),
 )

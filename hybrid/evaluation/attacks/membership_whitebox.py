@@ -9,9 +9,9 @@ from hybrid.evaluation.attacks.accusation import FALSE_ALARMS
 from hybrid.evaluation.attacks.membership import folds
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import auc_interval
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
 
@@ -74,25 +74,13 @@ def _records(context: Context, part: Part, rows: Array) -> Table:
 
 
 METRICS = (
-    Metric(
-        name="membership_whitebox",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How well an attacker who holds the trained model itself finds out who was in the training data; .5 is "
-            "guessing."
-        ),
-        low=0,
-        high=1,
-        no_leak=0.5,
-        copy=None,
-        compute=membership_whitebox,
+    attack(
+        membership_whitebox,
+        "membership",
+        "How well an attacker who holds the trained model itself finds out who was in the training data; .5 is guessing.",
         needs=("control", "model"),
-        pillar="attack",
-        risk="membership",
         mechanism="learned model",
         access="white_box",
         knows="a reference sample",
-        unit="AUC",
     ),
 )

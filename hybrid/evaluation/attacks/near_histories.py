@@ -13,8 +13,8 @@ from hybrid.evaluation.attacks.persons import NO_HISTORY, NONE_UNSEEN
 from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.encoding import Encoded, row_keys
 from hybrid.evaluation.engine.threads import in_chunks
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.rows_of_persons import order_of_rows
 from hybrid.table.persons import person_groups
 
@@ -172,22 +172,11 @@ def near_histories(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="near_histories",
-        family="privacy",
-        direction="lower",
-        sentence="How many training persons, beyond chance, have a history that one in the table follows closely.",
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=near_histories,
+    attack(
+        near_histories,
+        "singling out",
+        "How many training persons, beyond chance, have a history that one in the table follows closely.",
         needs=("control", "persons"),
-        pillar="attack",
-        risk="singling out",
-        mechanism="distance",
-        access="no_box",
         knows="a reference sample",
-        unit="risk",
     ),
 )

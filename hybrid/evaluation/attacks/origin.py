@@ -8,8 +8,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import independent_attempts, share_interval
 from hybrid.evaluation.engine.neighbours import Secrets, infer
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Metric
 
 
 def hidden_rate(context: Context) -> Measure:
@@ -50,22 +50,10 @@ def _told(context: Context, asked: Array, origin: Array) -> Array:
 
 
 METRICS = (
-    Metric(
-        name="hidden_rate",
-        family="privacy",
-        direction="lower",
-        sentence="The share of training people whose nearest row is the one that was made from them.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=hidden_rate,
+    indicator(
+        hidden_rate,
+        "The share of training people whose nearest row is the one that was made from them.",
         needs=("origin",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
         unit="share of people",
         by_default=False,
         printed=("HiddR",),

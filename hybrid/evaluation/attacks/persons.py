@@ -7,7 +7,6 @@ and control persons need not be equal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -20,8 +19,8 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import TIE, gower
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Knows, Mechanism, Metric, Risk, Unit
 from hybrid.table.persons import person_groups
 
 MOST_ALIKE = 1_000
@@ -215,75 +214,54 @@ def membership_persons(context: Context) -> Outcome:
     return Measure(value, low, high, 0.5, len(best[0]), details).above(0.5)
 
 
-def _metric(
-    compute: Callable[[Context], Outcome],
-    sentence: str,
-    risk: Risk,
-    mechanism: Mechanism,
-    *,
-    knows: Knows = "nothing",
-    unit: Unit = "risk",
-    copy: float | None = 1.0,
-    high: float = 1,
-) -> Metric:
-    return Metric(
-        name=compute.__name__,
-        family="privacy",
-        direction="lower",
-        sentence=sentence,
-        low=None if unit == "risk" else 0,
-        high=high,
-        no_leak=0.0 if unit == "risk" else 0.5,
-        copy=copy,
-        compute=compute,
-        needs=("control", "persons"),
-        pillar="attack",
-        risk=risk,
-        mechanism=mechanism,
-        access="no_box",
-        knows=knows,
-        unit=unit,
-    )
-
-
 METRICS = (
-    _metric(
+    attack(
         persons_copied,
+        "singling out",
         "How many training persons, beyond chance, have a row that the table repeats in every column.",
-        "singling out",
-        "exact",
+        copy=1.0,
+        needs=("control", "persons"),
+        mechanism="exact",
     ),
-    _metric(
+    attack(
         persons_near,
-        "How many training persons, beyond chance, have a row that the table comes very near to.",
         "singling out",
-        "distance",
+        "How many training persons, beyond chance, have a row that the table comes very near to.",
+        copy=1.0,
+        needs=("control", "persons"),
         knows="a reference sample",
     ),
-    _metric(
+    attack(
         copied_sequences,
+        "linkability",
         "How many training persons, beyond chance, have two different rows that the table repeats.",
-        "linkability",
-        "exact",
+        copy=1.0,
+        needs=("control", "persons"),
+        mechanism="exact",
+        knows="nothing",
     ),
-    _metric(
+    attack(
         copied_histories,
+        "linkability",
         "How many training persons, beyond chance, have two different rows that one person of the table repeats.",
-        "linkability",
-        "exact",
+        copy=1.0,
+        needs=("control", "persons"),
+        mechanism="exact",
+        knows="nothing",
     ),
-    _metric(
+    attack(
         joined_rows,
-        "How many training persons, beyond chance, have two rows that the table joins: both lie nearest to one person.",
         "linkability",
-        "distance",
+        "How many training persons, beyond chance, have two rows that the table joins: both lie nearest to one person.",
+        copy=1.0,
+        needs=("control", "persons"),
+        knows="nothing",
     ),
-    _metric(
+    attack(
         membership_persons,
-        "How well an attacker who knows all rows of a person can find out who was in the data; .5 is guessing.",
         "membership",
-        "distance",
-        knows="a reference sample",
-        unit="AUC",
+        "How well an attacker who knows all rows of a person can find out who was in the data; .5 is guessing.",
+        copy=1.0,
+        needs=("control", "persons"),
     ),
 )

@@ -12,8 +12,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import ranks_of
 from hybrid.evaluation.engine.intervals import clustered_error, quantile, share_interval, simultaneous
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome, excesses
-from hybrid.evaluation.metric import Metric
 from hybrid.table.holders import holders
 
 
@@ -128,22 +128,13 @@ def _held(context: Context, role: Role, ranks: Array, rows: Array | EllipsisType
 
 
 METRICS = (
-    Metric(
-        name="rare_values",
-        family="privacy",
-        direction="lower",
-        sentence="The share of cells, beyond chance, whose value only a few training people hold, in the worst column.",
+    indicator(
+        rare_values,
+        "The share of cells, beyond chance, whose value only a few training people hold, in the worst column.",
         low=None,
         high=None,
         no_leak=0.0,
         copy=None,
-        compute=rare_values,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
         mechanism="exact",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
     ),
 )

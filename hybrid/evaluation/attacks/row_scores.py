@@ -14,8 +14,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import clustered_error, quantile
 from hybrid.evaluation.engine.neighbours import within
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import PrivacyScoreOptions
 
 Score = Literal["distance", "ratio", "alpha"]
@@ -128,22 +128,9 @@ def _radii(
 
 
 METRICS = (
-    Metric(
-        name="privacy_score",
-        family="privacy",
-        direction="lower",
-        sentence="The share of rows around which training records are denser than the table's own rows.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=1.0,
-        compute=privacy_score,
+    indicator(
+        privacy_score,
+        "The share of rows around which training records are denser than the table's own rows.",
         needs=("control", "privacy_score"),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
     ),
 )

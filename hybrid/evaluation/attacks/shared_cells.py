@@ -11,8 +11,8 @@ from hybrid.evaluation.attacks.accusation import accused, highest
 from hybrid.evaluation.attacks.membership import Fold, folds
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.threads import in_chunks
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Outcome
-from hybrid.evaluation.metric import Metric
 
 PARTS = 20
 """Parts of about as many reference records each, in which numbers and dates agree."""
@@ -140,25 +140,12 @@ def shared_cells(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="shared_cells",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How many training people, beyond chance, share more rare values with one row of the table than with any "
-            "other person."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
-        copy=None,
-        compute=shared_cells,
-        needs=("control",),
-        pillar="attack",
-        risk="singling out",
+    attack(
+        shared_cells,
+        "singling out",
+        "How many training people, beyond chance, share more rare values with one row of the table than with any "
+        "other person.",
         mechanism="uniqueness",
-        access="no_box",
         knows="a reference sample",
-        unit="risk",
     ),
 )

@@ -16,8 +16,8 @@ from hybrid.evaluation.attacks.outcome import Attack, attacked, worst
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import clustered_error
 from hybrid.evaluation.engine.predicates import Index, Predicates
+from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 MOST = 120
 """Records that fulfil a predicate are counted up to this: of more, hardly ever exactly one is drawn."""
@@ -251,49 +251,23 @@ def singling_out(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="singling_out_univariate",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often one rare value in the table describes exactly one training person than one "
-            "person never seen."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
+    attack(
+        singling_out_univariate,
+        "singling out",
+        "How much more often one rare value in the table describes exactly one training person than one person "
+        "never seen.",
         copy=1.0,
-        compute=singling_out_univariate,
-        needs=("control",),
-        pillar="attack",
-        risk="singling out",
         mechanism="uniqueness",
-        access="no_box",
-        knows="nothing",
-        unit="risk",
         leakage=True,
         printed=("risk",),
     ),
-    Metric(
-        name="singling_out",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "How much more often a combination of values in the table describes exactly one training person than "
-            "one never seen."
-        ),
-        low=None,
-        high=1,
-        no_leak=0.0,
+    attack(
+        singling_out,
+        "singling out",
+        "How much more often a combination of values in the table describes exactly one training person than one "
+        "never seen.",
         copy=1.0,
-        compute=singling_out,
-        needs=("control",),
-        pillar="attack",
-        risk="singling out",
         mechanism="uniqueness",
-        access="no_box",
-        knows="nothing",
-        unit="risk",
         headline=True,
         leakage=True,
         decides=3,

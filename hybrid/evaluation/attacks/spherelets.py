@@ -17,8 +17,8 @@ from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.encoder.embed import Embedding
 from hybrid.evaluation.engine.intervals import mean_interval, quantile
 from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 DIMENSION = 2
 """Intrinsic dimension d of a neighbourhood."""
@@ -126,22 +126,14 @@ def spherelet_distance(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="spherelet_distance",
-        family="privacy",
+    indicator(
+        spherelet_distance,
+        "Experimental: how far the rows' neighbourhoods are from those of training records.",
         direction="higher",
-        sentence="Experimental: how far the rows' neighbourhoods are from those of training records.",
-        low=0,
         high=None,
-        no_leak=None,
         copy=0.0,
-        compute=spherelet_distance,
         needs=("control", "encoder"),
-        pillar="indicator",
-        risk="propensity",
         mechanism="embedding",
-        access="no_box",
-        knows="nothing",
         unit="distance",
         experimental=True,
     ),

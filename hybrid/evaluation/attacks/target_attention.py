@@ -9,10 +9,11 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.attention_network import Nearest, fitted_scores
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged, membership_metric
+from hybrid.evaluation.attacks.membership_of_people import attackable, judged
 from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.attacks.shadows import shadows, tests
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
 
 NEAREST = 100
@@ -77,8 +78,9 @@ def stacked(seen: list[tuple[Rows, Array]], unseen: int) -> Nearest:
 
 
 METRICS = (
-    membership_metric(
+    attack_with_trainings(
         target_attention,
+        "membership",
         "How well a network that an attacker trains on rows like a conspicuous person finds out whether the "
         "person was in the training data.",
         by_default=False,

@@ -12,8 +12,8 @@ from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.intervals import Rate, clustered_error, quantile, risk
 from hybrid.evaluation.engine.neighbours import nearest, nearest_of_others
 from hybrid.evaluation.engine.space import TIE, Space
+from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 Scored = tuple[Array, float]
 """Scores of the records of a part, and the standard error of their mean."""
@@ -218,64 +218,25 @@ def identifiability(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="nnaa",
-        family="privacy",
-        direction="lower",
-        sentence="Whether the table lies closer to training people than to people never seen; 0 is no closer.",
+    indicator(
+        nnaa,
+        "Whether the table lies closer to training people than to people never seen; 0 is no closer.",
         low=-1,
-        high=1,
         no_leak=0.0,
         copy=0.5,
-        compute=nnaa,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
-        unit="share of rows",
         printed=("NNAA'",),
     ),
-    Metric(
-        name="authenticity",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "The share of training people who have a row nearer to them than any other training person; .5 is chance."
-        ),
-        low=0,
-        high=1,
+    indicator(
+        authenticity,
+        "The share of training people who have a row nearer to them than any other training person; .5 is chance.",
         no_leak=0.5,
-        copy=1.0,
-        compute=authenticity,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
         unit="share of people",
     ),
-    Metric(
-        name="identifiability",
-        family="privacy",
-        direction="lower",
-        sentence=(
-            "The share of training people who have a row nearer to them than any other training person, columns "
-            "with little variety weighing more."
-        ),
-        low=0,
-        high=1,
+    indicator(
+        identifiability,
+        "The share of training people who have a row nearer to them than any other training person, columns with "
+        "little variety weighing more.",
         no_leak=0.5,
-        copy=1.0,
-        compute=identifiability,
-        needs=("control",),
-        pillar="indicator",
-        risk="propensity",
-        mechanism="distance",
-        access="no_box",
-        knows="nothing",
         unit="share of people",
     ),
 )

@@ -9,8 +9,8 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.space import extent
-from hybrid.evaluation.measure import Direction, Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.families import fidelity
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 
 BINS = 20
 Compare = Callable[["Marginal", "Marginal"], float | None]
@@ -218,64 +218,35 @@ def _least(values: Array) -> int:
     return int(values.argmin())
 
 
-def _metric(
-    compute: Callable[[Context], Outcome],
-    direction: Direction,
-    high: float | None,
-    sentence: str,
-    headline: bool = False,
-    decides: int | None = None,
-) -> Metric:
-    best = 0.0 if direction == "lower" else 1.0
-    return Metric(
-        name=compute.__name__,
-        family="fidelity",
-        direction=direction,
-        sentence=sentence,
-        low=0,
-        high=high,
-        no_leak=None,
-        copy=best,
-        compute=compute,
-        headline=headline,
-        decides=decides,
-    )
-
-
 METRICS = (
-    _metric(
+    fidelity(
         wasserstein,
-        "lower",
-        None,
         "The mean distance between the distributions of numbers here and in the real data, as a share of the range.",
+        high=None,
     ),
-    _metric(
+    fidelity(
         total_variation,
-        "lower",
-        1,
         "The share of rows whose category would have to change for a column to be distributed as in the real data.",
         headline=True,
         decides=5,
     ),
-    _metric(
+    fidelity(
         kolmogorov_smirnov,
-        "lower",
-        1,
         "The largest gap between the cumulative distributions of a number here and in the real data.",
     ),
-    _metric(jensen_shannon, "lower", 1, "How different the distribution of a column is from the real one; 0 is equal."),
-    _metric(
+    fidelity(jensen_shannon, "How different the distribution of a column is from the real one; 0 is equal."),
+    fidelity(
         column_shapes,
-        "higher",
-        1,
         "How similar single columns are to the real ones, as SDMetrics scores it; 1 is equal.",
+        direction="higher",
+        copy=1.0,
         decides=6,
     ),
-    _metric(missingness, "lower", 1, "The difference in the share of missing values."),
-    _metric(
+    fidelity(missingness, "The difference in the share of missing values."),
+    fidelity(
         coverage,
-        "higher",
-        1,
         "The share of the real categories and of the real ranges of numbers that occur in the table.",
+        direction="higher",
+        copy=1.0,
     ),
 )

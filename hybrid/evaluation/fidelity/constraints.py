@@ -5,9 +5,9 @@ from __future__ import annotations
 from hybrid.constraints import Redrawn
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import share_interval
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.fidelity.row_shares import ROUNDED_TO, row_share
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 
 def constraint_violations(context: Context) -> Outcome:
@@ -47,15 +47,5 @@ def _gone(redrawn: Redrawn | None) -> dict[str, float]:
 
 
 METRICS = (
-    Metric(
-        name="constraint_violations",
-        family="fidelity",
-        direction="lower",
-        sentence="The share of rows that break a declared constraint between columns.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=None,
-        compute=constraint_violations,
-    ),
+    fidelity(constraint_violations, "The share of rows that break a declared constraint between columns.", copy=None),
 )

@@ -14,9 +14,9 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.fidelity.changes_in_words import column_in_words, relation_in_words
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
 
@@ -271,26 +271,14 @@ def _links(columns: Sequence[Groups], role: Role) -> Array:
 
 
 METRICS = (
-    Metric(
-        name="lost_column",
-        family="fidelity",
-        direction="lower",
-        sentence="The share of rows that would need another value for the worst column to look as in the real table.",
+    fidelity(
+        lost_column,
+        "The share of rows that would need another value for the worst column to look as in the real table.",
         low=-1,
-        high=1,
-        no_leak=None,
-        copy=0.0,
-        compute=lost_column,
     ),
-    Metric(
-        name="lost_link",
-        family="fidelity",
-        direction="lower",
-        sentence="How much weaker the link of two columns is than in the real table, at worst; 1 is all of a full one.",
+    fidelity(
+        lost_link,
+        "How much weaker the link of two columns is than in the real table, at worst; 1 is all of a full one.",
         low=-1,
-        high=1,
-        no_leak=None,
-        copy=0.0,
-        compute=lost_link,
     ),
 )

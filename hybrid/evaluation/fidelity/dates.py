@@ -11,10 +11,10 @@ from hybrid.base.arrays import Numbers
 from hybrid.constraints.gaps import gaps, ties
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.fidelity.histories import ks_distance
 from hybrid.evaluation.fidelity.row_shares import row_share
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 
 
@@ -86,15 +86,8 @@ def _error(table: Table, found: Numbers, level: float) -> float:
 
 
 METRICS = (
-    Metric(
-        name="gaps_between_dates",
-        family="fidelity",
-        direction="lower",
-        sentence="How far the time between two dates of a row, such as a stay, is from the real one, at worst.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=0.0,
-        compute=gaps_between_dates,
+    fidelity(
+        gaps_between_dates,
+        "How far the time between two dates of a row, such as a stay, is from the real one, at worst.",
     ),
 )

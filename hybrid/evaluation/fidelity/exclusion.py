@@ -10,8 +10,8 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Role, Table
 from hybrid.table.people_groups import PeopleGroups, people_groups
 from hybrid.table.persons import n_persons
@@ -136,15 +136,9 @@ def _shares(of: PeopleGroups, train: Table, table: Table) -> list[Array]:
 
 
 METRICS = (
-    Metric(
-        name="group_exclusion",
-        family="fidelity",
-        direction="lower",
-        sentence="How much smaller the share of a group of people is in this table than in the real one, at worst.",
+    fidelity(
+        group_exclusion,
+        "How much smaller the share of a group of people is in this table than in the real one, at worst.",
         low=None,
-        high=1,
-        no_leak=None,
-        copy=0.0,
-        compute=group_exclusion,
     ),
 )

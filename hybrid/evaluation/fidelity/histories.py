@@ -10,8 +10,8 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.likeness import agreement, rank_correlation
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.measure import Direction, Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric, Need
+from hybrid.evaluation.families import fidelity
+from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.rows_of_persons import order_of_rows, person_of_rows, successive_rows
 
 ALONE = NotComputable("no person has two rows in both tables", "too_few")
@@ -160,50 +160,33 @@ def within_person(context: Context) -> Outcome:
     return found
 
 
-def _metric(
-    compute: Callable[[Context], Outcome],
-    sentence: str,
-    *needs: Need,
-    direction: Direction = "lower",
-    high: float = 1,
-    no_leak: float | None = None,
-    copy: float | None = 0.0,
-) -> Metric:
-    return Metric(
-        name=compute.__name__,
-        family="fidelity",
-        direction=direction,
-        sentence=sentence,
-        low=0,
-        high=high,
-        no_leak=no_leak,
-        copy=copy,
-        compute=compute,
-        needs=("persons", *needs),
-    )
-
-
 METRICS = (
-    _metric(rows_per_person, "How far the numbers of rows per person are from the real ones, beside those of control."),
-    _metric(
+    fidelity(
+        rows_per_person,
+        "How far the numbers of rows per person are from the real ones, beside those of control.",
+        needs=("persons",),
+    ),
+    fidelity(
         rows_in_order,
         "The share of rows of a person that come in order after the row before.",
-        "order",
         direction="higher",
         copy=None,
+        needs=("persons", "order"),
     ),
-    _metric(
+    fidelity(
         gaps_between_rows,
         "How far the gaps between the rows of a person are from the real ones, beside those of control.",
-        "order",
+        needs=("persons", "order"),
     ),
-    _metric(
+    fidelity(
         row_transitions,
         "How far the steps from one row's category to the next one's are from the real ones, beside those of control.",
+        needs=("persons",),
     ),
-    _metric(
+    fidelity(
         within_person,
         "How far rows of one person are more or less alike than real ones, on average over columns.",
         high=2,
+        needs=("persons",),
     ),
 )

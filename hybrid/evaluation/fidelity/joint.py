@@ -6,8 +6,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Metric
 
 FEATURES = 500
 ROWS = 500
@@ -69,17 +69,9 @@ def mmd(context: Context) -> Measure:
 
 
 METRICS = (
-    Metric(
-        name="mmd",
-        family="fidelity",
-        direction="lower",
-        sentence=(
-            "How different the joint distribution of all columns is from the real one, beside that of the control set."
-        ),
-        low=0,
+    fidelity(
+        mmd,
+        "How different the joint distribution of all columns is from the real one, beside that of the control set.",
         high=None,
-        no_leak=None,
-        copy=0.0,
-        compute=mmd,
     ),
 )

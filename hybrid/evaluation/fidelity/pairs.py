@@ -9,8 +9,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 
 BINS = 10
 MAX_CELLS = 1_000_000
@@ -245,39 +245,18 @@ def pair_trends(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="correlation_difference",
-        family="fidelity",
-        direction="lower",
-        sentence="How far correlations between numbers are from the real ones.",
-        low=0,
+    fidelity(correlation_difference, "How far correlations between numbers are from the real ones.", high=2),
+    fidelity(
+        association_difference,
+        "How far the strength of the link between two columns is from the real one.",
         high=2,
-        no_leak=None,
-        copy=0.0,
-        compute=correlation_difference,
-    ),
-    Metric(
-        name="association_difference",
-        family="fidelity",
-        direction="lower",
-        sentence="How far the strength of the link between two columns is from the real one.",
-        low=0,
-        high=2,
-        no_leak=None,
-        copy=0.0,
-        compute=association_difference,
         headline=True,
         decides=4,
     ),
-    Metric(
-        name="pair_trends",
-        family="fidelity",
+    fidelity(
+        pair_trends,
+        "How similar pairs of columns look, as SDMetrics scores it; 1 is equal.",
         direction="higher",
-        sentence="How similar pairs of columns look, as SDMetrics scores it; 1 is equal.",
-        low=0,
-        high=1,
-        no_leak=None,
         copy=1.0,
-        compute=pair_trends,
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -10,10 +9,10 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.fidelity.histories import ks_distance
 from hybrid.evaluation.fidelity.pairs import associations
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric, Need
 from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.table import Schema, Table
 
@@ -99,32 +98,17 @@ def _joined(table: Table, parents: Parents) -> Table:
     return replace(rows, frame=frame, schema=Schema((*rows.schema, *columns)))
 
 
-def _metric(compute: Callable[[Context], Outcome], sentence: str, *needs: Need, high: float = 1) -> Metric:
-    return Metric(
-        name=compute.__name__,
-        family="fidelity",
-        direction="lower",
-        sentence=sentence,
-        low=0,
-        high=high,
-        no_leak=None,
-        copy=0.0,
-        compute=compute,
-        needs=needs,
-    )
-
-
 METRICS = (
-    _metric(orphans, "The share of rows that refer to a row of another table which does not exist."),
-    _metric(
+    fidelity(orphans, "The share of rows that refer to a row of another table which does not exist."),
+    fidelity(
         children_per_parent,
         "How far the numbers of rows per parent row are from the real ones, beside those of control.",
-        "parents",
+        needs=("parents",),
     ),
-    _metric(
+    fidelity(
         parent_child_association,
         "How far the dependence of rows on their parent row is from the real one, on average over pairs of columns.",
-        "parents",
         high=2,
+        needs=("parents",),
     ),
 )

@@ -7,8 +7,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.table import Table
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.weights import weights_of
@@ -61,16 +61,9 @@ def weighted_margins(context: Context) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="weighted_margins",
-        family="fidelity",
-        direction="lower",
-        sentence="How far the weighted share of a category is from that in the real table, at most.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=0.0,
-        compute=weighted_margins,
+    fidelity(
+        weighted_margins,
+        "How far the weighted share of a category is from that in the real table, at most.",
         needs=("weight",),
     ),
 )

@@ -11,9 +11,9 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc_intervals, clustered_error, simultaneous
+from hybrid.evaluation.families import utility
 from hybrid.evaluation.fidelity.exclusion import MOST_NAMED, groups_of
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility.discriminator import told_apart
 from hybrid.evaluation.utility.prediction import scores_of, tested_rows
 from hybrid.table import Table
@@ -131,30 +131,16 @@ def _worst(scored: list[GroupScore], reference: float, n: int) -> Measure:
 
 
 METRICS = (
-    Metric(
-        name="tstr_groups",
-        family="utility",
-        direction="lower",
-        sentence="How much more models trained on these rows err for a group of real people, at worst.",
+    utility(
+        tstr_groups,
+        "How much more models trained on these rows err for a group of real people, at worst.",
         low=None,
         high=None,
-        no_leak=None,
-        copy=0.0,
-        compute=tstr_groups,
-        needs=("control",),
         per="target",
-        predictor=True,
     ),
-    Metric(
-        name="discriminator_groups",
-        family="utility",
-        direction="lower",
-        sentence="How well a classifier separates the rows of one group of people from real ones, at worst.",
-        low=0,
-        high=1,
-        no_leak=None,
+    utility(
+        discriminator_groups,
+        "How well a classifier separates the rows of one group of people from real ones, at worst.",
         copy=None,
-        compute=discriminator_groups,
-        needs=("control",),
     ),
 )

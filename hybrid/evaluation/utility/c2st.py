@@ -10,8 +10,8 @@ from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_thread
+from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.rows_of_persons import order_of_rows, person_of_rows
 from hybrid.evaluation.utility.models import MAX_CATEGORIES, filled
 
@@ -85,16 +85,11 @@ def _aggregates(context: Context, role: Role) -> Array:
 
 
 METRICS = (
-    Metric(
-        name="c2st_agg",
-        family="utility",
-        direction="lower",
-        sentence="How well a classifier separates persons, with all their rows, from real ones; .5 is not at all.",
-        low=0,
-        high=1,
+    utility(
+        c2st_agg,
+        "How well a classifier separates persons, with all their rows, from real ones; .5 is not at all.",
         no_leak=0.5,
         copy=0.5,
-        compute=c2st_agg,
         needs=("control", "persons"),
     ),
 )

@@ -11,8 +11,8 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_thread
+from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.utility.models import boosting, features, filled
 from hybrid.table.persons import person_groups
 
@@ -116,17 +116,11 @@ def discriminator(context: Context) -> Measure:
 
 
 METRICS = (
-    Metric(
-        name="discriminator",
-        family="utility",
-        direction="lower",
-        sentence="How well a classifier separates these rows from real ones; .5 is not at all.",
-        low=0,
-        high=1,
+    utility(
+        discriminator,
+        "How well a classifier separates these rows from real ones; .5 is not at all.",
         no_leak=0.5,
         copy=0.5,
-        compute=discriminator,
-        needs=("control",),
         headline=True,
         decides=3,
     ),

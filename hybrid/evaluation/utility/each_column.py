@@ -11,9 +11,10 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import clustered_error, placements, quantile, simultaneous
 from hybrid.evaluation.engine.threads import one_model, one_thread
+from hybrid.evaluation.families import utility
 from hybrid.evaluation.fidelity.content import GROUPS, GROUPS_OF_PAIRS, MOST_LISTED, grouped
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import MIN_ROWS, Metric
+from hybrid.evaluation.metric import MIN_ROWS
 from hybrid.table import Role as ColumnRole
 
 PREDICTED = 0.6
@@ -150,16 +151,9 @@ def ranked(likely: Array, truth: Array) -> Ranked:
 
 
 METRICS = (
-    Metric(
-        name="lost_prediction",
-        family="utility",
-        direction="lower",
-        sentence="How much worse the most affected column can be predicted from the others than in the real table.",
+    utility(
+        lost_prediction,
+        "How much worse the most affected column can be predicted from the others than in the real table.",
         low=-1,
-        high=1,
-        no_leak=None,
-        copy=0.0,
-        compute=lost_prediction,
-        needs=("control",),
     ),
 )

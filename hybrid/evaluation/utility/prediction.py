@@ -12,8 +12,9 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc, auc_interval, weighted_auc_interval
 from hybrid.evaluation.engine.threads import one_model, one_thread
+from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.metric import MIN_ROWS, Metric
+from hybrid.evaluation.metric import MIN_ROWS
 from hybrid.evaluation.utility.models import Learner, boosting, brier, features, filled, fit_weights, linear
 from hybrid.table import Kind
 from hybrid.table import Role as ColumnRole
@@ -337,51 +338,31 @@ def importance_agreement(context: Context, column: str) -> Outcome:
 
 
 METRICS = (
-    Metric(
-        name="tstr",
-        family="utility",
+    utility(
+        tstr,
+        "How well models trained on these rows predict real people, beside models trained on the real rows.",
         direction="higher",
-        sentence="How well models trained on these rows predict real people, beside models trained on the real rows.",
         low=None,
-        high=1,
-        no_leak=None,
         copy=None,
-        compute=tstr,
-        needs=("control",),
         per="target",
         headline=True,
-        predictor=True,
         decides=1,
     ),
-    Metric(
-        name="tstr_linear",
-        family="utility",
+    utility(
+        tstr_linear,
+        "How well linear models trained on these rows predict real people, beside models trained on the real rows.",
         direction="higher",
-        sentence=(
-            "How well linear models trained on these rows predict real people, beside models trained on the real rows."
-        ),
         low=None,
-        high=1,
-        no_leak=None,
         copy=None,
-        compute=tstr_linear,
-        needs=("control",),
         per="target",
-        predictor=True,
         decides=2,
     ),
-    Metric(
-        name="importance_agreement",
-        family="utility",
+    utility(
+        importance_agreement,
+        "Whether models of these rows find the same columns important as models of the real rows.",
         direction="higher",
-        sentence="Whether models of these rows find the same columns important as models of the real rows.",
         low=-1,
-        high=1,
-        no_leak=None,
         copy=1.0,
-        compute=importance_agreement,
-        needs=("control",),
         per="target",
-        predictor=True,
     ),
 )

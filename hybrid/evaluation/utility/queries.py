@@ -7,8 +7,8 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import mean_interval
+from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure
-from hybrid.evaluation.metric import Metric
 
 QUERIES = 500
 COLUMNS = 3
@@ -65,16 +65,10 @@ def query_error(context: Context) -> Measure:
 
 
 METRICS = (
-    Metric(
-        name="query_error",
-        family="utility",
-        direction="lower",
-        sentence="How far counts of people with given properties are from the real counts, as a share of all people.",
-        low=0,
-        high=1,
-        no_leak=None,
-        copy=0.0,
-        compute=query_error,
+    utility(
+        query_error,
+        "How far counts of people with given properties are from the real counts, as a share of all people.",
+        needs=(),
         headline=True,
     ),
 )

@@ -1,0 +1,476 @@
+"""Refusals: which features a mode does not have, one sentence each.
+
+A mode and a feature are called as a configuration asks for them. The documentation prints :data:`REFUSALS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from hybrid.anonymize.models.protocol import SensitiveModel
+from hybrid.anonymize.techniques.assignment import sensible_transitions
+from hybrid.base.errors import Problem
+from hybrid.constraints.kinds.counter import PERSON, Counter
+from hybrid.evaluation.run_metrics import metrics_of
+from hybrid.leak import leak_of, removal_of
+from hybrid.synthesize.registry import REGISTRY, sequence_generators
+from hybrid.table import Role
+from hybrid.table.options import EACH_ROW
+from hybrid.table.schema import PARQUET_SUFFIXES
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.config import RunConfig
+
+Words: TypeAlias = str | tuple[str, ...]
+"""What fills a sentence: the name of a column, for example."""
+DP, PUSHED = "privacy.mode: dp", "data.sql.push_down"
+LABELS, SAMPLED = f"hybrid anonymize with {PUSHED}", f"hybrid run with {PUSHED}"
+RISK, CROSS, FILTER, PARTS = "risk", "split.control: cross", "synthesize.filter", "synthesize.part_rows"
+PERSONS, NO_PERSONS, NO_ANONYMIZE = "data.person", "no data.person", "no anonymize"
+SAMPLED_FIRST, MASKED, LINKED = "sample.order: pre", "masked values", "tables"
+
+
+def refused(config: RunConfig, *modes: str) -> Iterator[Problem]:
+    """Everything that a configuration asks for and a mode does not have."""
+    problems = (
+        refusal(mode, feature, *words)
+        for mode in modes
+        for feature in REFUSALS[mode]
+        if feature in FEATURES
+        for words in _places(FEATURES[feature](config))
+    )
+    yield from {problem.message: problem for problem in problems}.values()
+
+
+def refusal(mode: str, feature: str, *words: str) -> Problem:
+    """The problem of a feature that a mode does not have, at the place that the words name."""
+    sentence, mend = REFUSALS[mode][feature]
+    return Problem(sentence.format(*words), mend.format(*words))
+
+
+def _places(found: bool | Sequence[Words]) -> Iterator[tuple[str, ...]]:
+    for words in ((),) if found is True else found or ():
+        yield (words,) if isinstance(words, str) else words
+
+
+def modes_of(config: RunConfig) -> Collection[str]:
+    """Modes that a configuration is in whatever is done with it."""
+    has_persons = bool(config.data.person_columns)
+    on = {
+        RISK: config.risk is not None,
+        PERSONS: has_persons,
+        NO_PERSONS: not has_persons,
+        FILTER: config.synthesize.filter is not None,
+        CROSS: config.split.is_crossed,
+        PARTS: config.synthesize.part_rows is not None,
+        DP: config.privacy is not None,
+        SAMPLED_FIRST: config.sample.order == "pre",
+        NO_ANONYMIZE: config.anonymize is None,
+        MASKED: config.anonymize is not None and config.transition is not None and bool(config.unlabelled),
+    }
+    return [mode for mode, is_on in on.items() if is_on]
+
+
+def reads_without_noise(config: RunConfig) -> bool:
+    """True if a stage beside private domains and generator reads records."""
+    return any(FEATURES[feature](config) for feature, (sentence, _) in REFUSALS[DP].items() if _NOISELESS in sentence)
+
+
+def accountable() -> list[str]:
+    """Names of the generators that keep an account of their budget."""
+    return [name for name, generator in REGISTRY.items() if "rho" in generator.Options.model_fields]
+
+
+def _weights(config: RunConfig) -> list[str]:
+    return [name for name, column in config.data.columns.items() if column.role is Role.WEIGHT]
+
+
+def _kindless(config: RunConfig) -> list[str]:
+    columns = config.data.columns.items()
+    return [name for name, one in columns if one.role.is_learned and one.role is not Role.WEIGHT and one.kind is None]
+
+
+def _generator_without_order(config: RunConfig) -> list[str]:
+    options = config.synthesize
+    is_wrong = config.data.order is not None and not options.is_off and not options.learns_sequences
+    return [options.generator] if is_wrong else []
+
+
+def _person_counters(config: RunConfig) -> list[str]:
+    counters = [(at, one) for at, one in enumerate(config.constraints) if isinstance(one, Counter)]
+    return [str(at) for at, one in counters if one.counter.within == PERSON]
+
+
+def _writes_csv(config: RunConfig) -> bool:
+    file = config.data_file
+    as_source = file is not None and file.suffix not in PARQUET_SUFFIXES
+    return config.output.format == "csv" or (config.output.format == "same" and as_source)
+
+
+def _has_few_rows(config: RunConfig) -> bool:
+    options = config.synthesize
+    return options.is_off or options.rows == "same" or options.rows <= (options.part_rows or 0)
+
+
+def _steps(config: RunConfig) -> str:
+    return " and ".join(step.name for step in config.anonymize.technique) if config.anonymize else ""
+
+
+def _choosing_transition(config: RunConfig) -> list[Words]:
+    options, transition = config.anonymize, config.transition
+    sensible = None if options is None else sensible_transitions(options)
+    if transition is None or sensible is None or transition.method in sensible:
+        return []
+    return [(transition.method, _steps(config), " or ".join(sorted(sensible)))]
+
+
+def _compares_persons(config: RunConfig) -> bool:
+    models = config.anonymize.models if config.anonymize else ()
+    return bool(config.data.person_columns) and any(isinstance(model, SensitiveModel) for model in models)
+
+
+def _retrained_alone(config: RunConfig) -> list[str]:
+    """Named metrics that train again, but not on people with all of their rows."""
+    asked = (*(config.evaluate.metrics or ()), *config.evaluate.also)
+    named = [one.name for one in metrics_of(config.evaluate) if "retraining" in one.needs and one.name in asked]
+    return [", ".join(named)] if named else []
+
+
+FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
+    "anonymize": lambda c: c.anonymize is not None,
+    "anonymize.engine": lambda c: [c.anonymize.engine] if c.anonymize and c.anonymize.engine != "exact" else [],
+    "anonymize.engine: anjana": lambda c: c.anonymize is not None and c.anonymize.engine == "anjana",
+    "anonymize.known_rows": lambda c: c.anonymize is not None and c.anonymize.known_rows > 1,
+    "anonymize.loss: association": lambda c: c.anonymize is not None and c.anonymize.loss.name == "association",
+    "anonymize.models of sensitive columns with data.person": _compares_persons,
+    "anonymize.recoding: local": lambda c: c.anonymize is not None and c.anonymize.recoding != "global",
+    "anonymize.suppressed: coarsen": lambda c: c.anonymize is not None and c.anonymize.suppressed == "coarsen",
+    "anonymize.technique": lambda c: c.anonymize is not None and not c.anonymize.generalizes,
+    "columns without kind": _kindless,
+    "constraints": lambda c: bool(c.constraints),
+    "constraints.counter within persons": _person_counters,
+    "data.household": lambda c: bool(c.data.household_columns),
+    "data.max_rows": lambda c: c.data.max_rows is not None,
+    "data.order": lambda c: c.data.order is not None,
+    "data.person without data.max_rows": lambda c: bool(c.data.person_columns) and c.data.max_rows is None,
+    "data.sql.push_down": lambda c: c.is_pushed_down,
+    "evaluate.retrain": lambda c: c.evaluate.retrain is not None,
+    "evaluate.retrain.ordinal": lambda c: c.evaluate.retrain is not None and bool(c.evaluate.retrain.ordinal),
+    "evaluate.retrain.stages": lambda c: c.evaluate.retrain is not None and c.evaluate.retrain.stages != ("synthetic",),
+    "generators of persons": lambda c: c.draws_persons,
+    "generators of single rows": lambda c: [] if c.synthesize.learns_sequences else [c.synthesize.generator],
+    "generators of single rows with data.order": _generator_without_order,
+    "generators without an account": lambda c: (
+        [] if c.synthesize.generator in accountable() else [c.synthesize.generator]
+    ),
+    "metrics that train again": _retrained_alone,
+    "no anonymize": lambda c: c.anonymize is None,
+    "no data.person": lambda c: c.data.person is None,
+    "no generator, or a known leak": lambda c: c.synthesize.is_off or leak_of(c.risk) is not None,
+    "no generator beside risk.model: outliers": lambda c: removal_of(c.risk) is not None and c.synthesize.is_off,
+    "no split.release beside a known leak": lambda c: leak_of(c.risk) is not None and not c.split.release,
+    "output.format: csv": _writes_csv,
+    "output.identifiers: drop": lambda c: c.output.identifiers == "drop",
+    "output.identifiers: surrogate": lambda c: c.output.identifiers != "drop",
+    "privacy": lambda c: c.privacy is not None,
+    "protect": lambda c: c.protection is not None,
+    "risk": lambda c: c.risk is not None,
+    "role weight": _weights,
+    "sample": lambda c: c.sample.method != "none",
+    "sample of labels": lambda c: c.sample.effective.method != "none",
+    "sample.by: equivalence_class": lambda c: c.sample.method == "stratified" and c.sample.by == "equivalence_class",
+    "sample.order: pre": lambda c: c.sample.order == "pre",
+    "sample.order: pre, also by default": lambda c: c.sample.effective.order == "pre",
+    "seed": lambda c: c.seed is not None,
+    "split": lambda c: bool(c.split.is_crossed or c.split.share_apart or c.split.rows),
+    "split.control: 0": lambda c: c.split.control == 0,
+    "split.independent: false, rows, key or release": lambda c: (
+        not c.split.independent or c.split.rows is not None or c.split.key is not None or bool(c.split.release)
+    ),
+    "split.key, split.rows": lambda c: c.split.key is not None or c.split.rows is not None,
+    "split.rows, split.release": lambda c: bool(c.split.release or c.split.rows),
+    "synthesize.filter": lambda c: c.synthesize.filter is not None,
+    "synthesize.options of the budget": lambda c: [
+        key for key in ("epsilon", "delta", "rho", "rows_per_person", "bins") if key in c.synthesize.options
+    ],
+    "synthesize.part_rows": lambda c: c.synthesize.part_rows is not None,
+    "synthesize.rows of one part": _has_few_rows,
+    "synthesize.where": lambda c: c.synthesize.where is not None,
+    "transition": lambda c: c.transition is not None,
+    "transition.method below labels": _choosing_transition,
+    "transition.order: post": lambda c: [_steps(c)] if c.transition and c.transition.order == "post" else [],
+}
+"""Whether a configuration has a feature: yes or no, or the words for each place that has it."""
+
+_NOISELESS = "is set beside privacy.mode dp, where nothing reads records without noise"
+_AS_THEY_ARE = "is set beside risk: the laboratory tries training records as they are"
+_WITHOUT_RISK = "set protect: off, anonymize: null and sample: {{method: none}}, or leave risk out"
+_APART, _SHARE = "split.control: cross keeps nobody apart for", "set split.control to a share, such as 0.3"
+_AT_ONCE = "leave part_rows out: all rows are then drawn and judged at once"
+_LEFT_OUT, _ONE_LEFT_OUT = "leave it out", "leave one of them out"
+_BY_COLUMNS = "set sample.by to column names, or use sample.method: beta"
+
+REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
+    DP: {
+        "no data.person": (
+            "data.person: privacy.mode dp protects persons, and whose a row is was not said",
+            f"name the identifier column, or set {EACH_ROW} where each row is another person",
+        ),
+        "data.person without data.max_rows": (
+            "data.max_rows: the rows of a person need a limit, which the noise grows with",
+            "set data.max_rows, such as 1",
+        ),
+        "data.household": ("data.household: members of a household would share a side of the split", _LEFT_OUT),
+        "split.independent: false, rows, key or release": (
+            "split: one person more or less must not move others between training and control",
+            "set split.control alone; rows, key, release and independent: false are not for privacy.mode dp",
+        ),
+        "protect": (f"protect {_NOISELESS}", "set protect: off; private domains take its place"),
+        "anonymize": (f"anonymize {_NOISELESS}", "leave it out; levels and suppression depend on the records"),
+        "sample": (f"sample {_NOISELESS}", _LEFT_OUT),
+        "constraints": (f"constraints {_NOISELESS}", "leave them out; what holds is counted in the records"),
+        "risk": (f"risk {_NOISELESS}", _LEFT_OUT),
+        "synthesize.where": (f"synthesize.where {_NOISELESS}", "leave it out; who meets it is counted"),
+        "synthesize.filter": (f"synthesize.filter {_NOISELESS}", "leave it out; it reads the records again"),
+        "generators without an account": (
+            "synthesize.generator {0} keeps no account of a privacy budget",
+            f"use {' or '.join(accountable())}",
+        ),
+        "synthesize.options of the budget": ("synthesize.options.{0}: the section privacy decides it", _LEFT_OUT),
+        "seed": ("seed is set: who knows it can repeat the draws of a private table", "leave seed out"),
+        "output.identifiers: surrogate": (
+            "output.identifiers: surrogates are values that no record has, which reveals some",
+            "set drop",
+        ),
+        "role weight": ("data.columns.{0}: weights are calibrated to margins of the records", _LEFT_OUT),
+        "columns without kind": ("data.columns.{0}: the kind would be inferred from the records", "set kind"),
+    },
+    RISK: {
+        "protect": (f"protect {_AS_THEY_ARE}", _WITHOUT_RISK),
+        "anonymize": (f"anonymize {_AS_THEY_ARE}", _WITHOUT_RISK),
+        "sample": (f"sample {_AS_THEY_ARE}", _WITHOUT_RISK),
+        "no generator beside risk.model: outliers": (
+            "risk.model outliers: no generator learns the others",
+            "set synthesize.generator",
+        ),
+        "no split.release beside a known leak": (
+            "risk needs people whom neither training nor control holds",
+            "set split.release, such as 0.333",
+        ),
+        "evaluate.retrain": (
+            "evaluate.retrain trains the generator on other records, and risk says what it learns",
+            _ONE_LEFT_OUT,
+        ),
+        "synthesize.where": ("synthesize.where is set beside risk, where no rows are drawn", _ONE_LEFT_OUT),
+    },
+    FILTER: {
+        "split.control: 0": (
+            "synthesize.filter measures distances by control records",
+            "set split.control, such as 0.3",
+        ),
+        "no generator, or a known leak": (
+            "synthesize.filter is set and no generator runs: every row lies on the record it was made from",
+            "choose a generator, or leave filter out",
+        ),
+        "generators of persons": (
+            "synthesize.filter judges single rows, and the generator draws persons with all their rows",
+            "choose a generator of single rows, or leave filter out",
+        ),
+        "role weight": (
+            "synthesize.filter leaves out rows after sampling weights were calibrated to margins",
+            "leave filter out, or give the weight another role",
+        ),
+    },
+    CROSS: {
+        "synthesize.filter": (f"{_APART} synthesize.filter, which measures distances by control records", _SHARE),
+        "synthesize.part_rows": (
+            f"{_APART} synthesize.part_rows, whose parts are counted beside control records",
+            _SHARE,
+        ),
+        "risk": (f"{_APART} risk, which tries a known leak", _SHARE),
+        "data.sql.push_down": (f"{_APART} anonymization in a warehouse, where only a sample comes out", _SHARE),
+    },
+    PARTS: {
+        "synthesize.rows of one part": (
+            "synthesize.part_rows is for more rows than that",
+            "set synthesize.rows to the rows of the table",
+        ),
+        "synthesize.filter": ("synthesize.part_rows: synthesize.filter compares drawn rows with each other", _AT_ONCE),
+        "privacy": ("synthesize.part_rows: privacy.mode dp draws all rows at once", _AT_ONCE),
+        "risk": (
+            "synthesize.part_rows is for tables that are released, and risk for known leaks",
+            "leave part_rows out",
+        ),
+        "role weight": ("synthesize.part_rows: sampling weights are calibrated on all rows at once", _AT_ONCE),
+        "output.format: csv": (
+            "synthesize.part_rows writes Parquet, and the table would be CSV",
+            "set output.format: parquet",
+        ),
+    },
+    PERSONS: {
+        "anonymize.engine: anjana": (
+            "engine anjana counts records, and data.person asks for persons",
+            "use anonymize.engine: exact",
+        ),
+        "generators of single rows with data.order": (
+            "data.order asks for persons with their rows in order; {0} draws single rows",
+            f"use synthesize.generator: {' or '.join(sequence_generators())}, or leave order out: each row then has a "
+            "person number of its own",
+        ),
+    },
+    NO_PERSONS: {
+        "anonymize.known_rows": (
+            "anonymize.known_rows is about rows of one person, and data.person names no column",
+            "set data.person, or leave known_rows out",
+        ),
+        "data.order": (
+            "data.order orders the rows of a person, and data.person names no column",
+            "set data.person, or leave order out",
+        ),
+        "constraints.counter within persons": (
+            "constraints.{0}.counter counts within persons, and data.person names no column",
+            "set data.person, or name the column to count within",
+        ),
+        "data.max_rows": (
+            "data.max_rows limits the rows of a person, and data.person names no column",
+            "set data.person, or leave max_rows out",
+        ),
+    },
+    SAMPLED_FIRST: {
+        "sample.by: equivalence_class": (
+            "sample.by is equivalence_class, and before anonymization (sample.order: pre) there are no classes",
+            _BY_COLUMNS,
+        ),
+    },
+    NO_ANONYMIZE: {
+        "sample.order: pre": (
+            "sample.order is pre, and nothing is anonymized that could be sampled before",
+            "leave sample.order out",
+        ),
+        "transition": (
+            "transition is set but anonymize is not: without generalized labels there is nothing to restore",
+            "add an anonymize section, or remove transition",
+        ),
+        "sample.by: equivalence_class": (
+            "sample.by is equivalence_class but anonymize is not set, so there are no classes",
+            _BY_COLUMNS,
+        ),
+    },
+    MASKED: {
+        "transition.method below labels": (
+            "transition.method: {0} chooses values below labels, and {1} has masked values",
+            "use {2}; single keeps them as they are",
+        ),
+        "transition.order: post": (
+            "transition.order: post has the generator learn labels, and {0} has masked values",
+            "leave transition.order out",
+        ),
+    },
+    PUSHED: {
+        "no anonymize": ("data.sql.push_down needs an anonymize section", "add one, with k and the quasi-identifiers"),
+        "anonymize.technique": ("data.sql.push_down: anonymize.technique looks at all records", "leave technique out"),
+        "anonymize.engine": ("data.sql.push_down: engine {0} needs the whole table", "use anonymize.engine: exact"),
+        "anonymize.recoding: local": (
+            "data.sql.push_down: local recoding is not done in a warehouse",
+            "use anonymize.recoding: global",
+        ),
+        "anonymize.loss: association": (
+            "data.sql.push_down: the loss association looks at all columns of every row",
+            "use another anonymize.loss",
+        ),
+        "anonymize.suppressed: coarsen": (
+            "data.sql.push_down: coarser labels of small classes are not written there",
+            "leave suppressed out",
+        ),
+        "anonymize.known_rows": (
+            "data.sql.push_down: anonymize.known_rows compares all rows of a person",
+            "leave known_rows out",
+        ),
+        "anonymize.models of sensitive columns with data.person": (
+            "data.sql.push_down: models of sensitive columns compare the values of each person (data.person)",
+            "leave anonymize.models out, or set data.person: none where each row is another person",
+        ),
+        "data.household": (
+            "data.sql.push_down: data.household compares all rows of a household",
+            "leave data.household out",
+        ),
+        "privacy": ("data.sql.push_down is about labels, and privacy.mode: dp about none", "leave privacy out"),
+    },
+    LABELS: {
+        "data.max_rows": ("data.sql.push_down: data.max_rows compares all rows of a person", "leave data.max_rows out"),
+        "data.order": ("data.sql.push_down: data.order compares all rows of a person", "leave data.order out"),
+        "protect": (
+            "data.sql.push_down: protection compares the values of all records",
+            "set protect: off: columns that are no quasi-identifiers are then copied as they are",
+        ),
+        "split": (
+            "data.sql.push_down: every row of the table is anonymized",
+            "set split.control: 0, and no other key of split",
+        ),
+        "sample.order: pre, also by default": (
+            "data.sql.push_down: sample.order: pre draws from the whole table",
+            "leave sample.order out",
+        ),
+    },
+    SAMPLED: {
+        "split.rows, split.release": (
+            "data.sql.push_down: the records that come out are those of data.sql.sample_rows",
+            "set data.sql.sample_rows, and leave split.rows and split.release out",
+        ),
+        "sample of labels": (
+            "data.sql.push_down: the sample is drawn in the warehouse, from all rows with labels",
+            "set data.sql.sample_rows, and leave the section sample out",
+        ),
+        "role weight": (
+            "data.sql.push_down: weights of a sample do not add up to the population",
+            "leave the column with the role weight out of a view, or give it another role",
+        ),
+        "risk": ("data.sql.push_down is about real tables, and risk tries metrics on known leaks", "leave risk out"),
+    },
+    LINKED: {
+        "data beside tables": ("data and tables exclude each other", "describe every table under tables"),
+        "constraints beside tables": ("constraints: of which table?", "write them under tables.NAME.constraints"),
+        "risk": ("risk is for single tables", "leave risk out"),
+        "stages": ("stages is for single tables", "leave stages out"),
+        "synthesize.filter": ("synthesize.filter is for single tables", "leave synthesize.filter out"),
+        "synthesize.where": ("synthesize.where is for single tables", "leave synthesize.where out"),
+        "synthesize.part_rows": ("synthesize.part_rows is for single tables", "leave synthesize.part_rows out"),
+        "generators of single rows": (
+            "synthesize.generator: {0} does not draw rows of a parent",
+            f"use {' or '.join(sequence_generators())}",
+        ),
+        "transition.order: post": (
+            "transition.order: post is for single tables: rows are drawn given the values of their parents",
+            "use order: pre",
+        ),
+        "sample.order: pre": ("sample.order: pre is for single tables", "leave it out: persons are sampled after it"),
+        "metrics that train again": ("evaluate: {0}: for single tables", "leave it out; membership_trained is tried"),
+        "evaluate.retrain.stages": (
+            "evaluate.retrain.stages: linked tables have one stage that is repeated",
+            "use [synthetic]",
+        ),
+        "evaluate.retrain.ordinal": ("evaluate.retrain.ordinal is for single tables", _LEFT_OUT),
+        "split.key, split.rows": (
+            "split.key and split.rows are for single tables: persons are split",
+            "leave them out",
+        ),
+        "output.identifiers: drop": (
+            "output.identifiers: drop would cut the links between the tables",
+            "use surrogate",
+        ),
+        "references protected by the category other": (
+            "tables.{0}.references.{1}: protect would replace rare values by the category `other`, which is no key",
+            "set protect.columns.{1}: sample",
+        ),
+        "roles outside of the person table": (
+            "tables.{0}.columns.{1}: the role {2} is supported in the person table alone",
+            "give it the role sensitive or insensitive, or move what is constant within persons to {3}",
+        ),
+        "anonymize.models of other tables": (
+            "anonymize.models: {0} is not a column of {1}",
+            "privacy models are about columns of the person table",
+        ),
+    },
+}
+"""For each mode the features that it does not have: what is wrong, and what to do."""
