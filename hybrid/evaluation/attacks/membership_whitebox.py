@@ -77,7 +77,8 @@ METRICS = (
     attack(
         membership_whitebox,
         "membership",
-        "How well an attacker who holds the trained model itself finds out who was in the training data; .5 is guessing.",
+        "How well an attacker who holds the trained model itself finds out who was in the training data; .5 is "
+        "guessing.",
         needs=("control", "model"),
         mechanism="learned model",
         access="white_box",
