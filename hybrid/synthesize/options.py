@@ -47,9 +47,9 @@ class SynthesizeOptions(Options):
     preset: str = "default"
     """Named settings of the generator's options."""
     rows: Literal["same"] | Annotated[int, Field(ge=1)] = "same"
-    """Synthetic records to draw; same: as many as were learned from. Where persons are drawn (`data.person`, and a
-    generator that learns persons): as many persons as were learned from, or so many that about this many records come
-    out."""
+    """Synthetic records to draw; same: as many as there are training records, also where a sample of them is learned
+    from. Where persons are drawn (`data.person`, and a generator that learns persons): as many as training persons, or
+    so many that about this many records come out."""
     part_rows: int | None = Field(default=None, ge=1)
     """For tables larger than memory: rows that are drawn, and written to a Parquet file, at a time; ``rows`` is more
     than that. A random sample of as many rows is judged, so that the verdict is a review at best. null: all at once."""

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hybrid.demo import write_demo
 from tests.cli.cli_jobs import Run, edit, exit_code
+from tests.helpers.whole_demo import write_whole_demo
 
 QUICK = {
     "seed": 1,
@@ -36,7 +36,7 @@ POLICY = {
 @pytest.fixture(scope="session")
 def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder, rows=600, seed=3)
+    write_whole_demo(folder, rows=600, seed=3)
     (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     return folder
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from hybrid.demo import write_demo
+from tests.helpers.whole_demo import write_whole_demo
 
 METRICS = ["identical_match", "total_variation", "k_reached"]
 COLUMNS = ["patient_id", "age", "sex", "postcode", "diagnosis", "ward", "readmitted"]
@@ -29,7 +29,7 @@ FACTORS: dict[str, Any] = {
 
 def write_job(folder: Path, **plan: Any) -> Path:
     """Data, configuration, policy and plan in a folder; gives the plan's path."""
-    write_demo(folder, rows=300, seed=3)
+    write_whole_demo(folder, rows=300, seed=3)
     pd.read_csv(folder / "admissions.csv", dtype=str, usecols=COLUMNS).to_csv(folder / "admissions.csv", index=False)
     content = yaml.safe_load((folder / "config.yaml").read_text())
     content["data"]["columns"] = {name: content["data"]["columns"][name] for name in COLUMNS}

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import hybrid
-from hybrid.demo import write_demo
 from tests.cli.conftest import POLICY
 from tests.desk.open_desk import OpenDesk, Visitor, opened, opened_copy
+from tests.helpers.whole_demo import write_whole_demo
 from tests.publication.conftest import make_run
 
 __all__ = ["make_run"]
@@ -26,7 +26,7 @@ HOSTILE = '"><script>alert(1)</script>'
 @pytest.fixture(scope="package")
 def table(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder, rows=300, seed=3, several=False)
+    write_whole_demo(folder, rows=300, seed=3, several=False)
     frame = pd.read_csv(folder / "admissions.csv").rename(columns={"ward": HOSTILE})
     return frame[["patient_id", "age", "sex", "diagnosis", HOSTILE, "readmitted"]]
 

@@ -8,17 +8,17 @@ import pytest
 import sqlalchemy as sa
 import yaml
 
-from hybrid.demo import write_demo
 from hybrid.operations.sql_table import MARKS, replace_sql_tables
 from hybrid.pipeline.config import load_config
 from tests.helpers.postgres_server import Server
+from tests.helpers.whole_demo import write_whole_demo
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 
 
 def write_clinic(folder: Path, database: Server) -> Path:
     """The table of the demo in the database; gives the config, which knows the database as CLINIC_URL."""
-    path = write_demo(folder, rows=500, seed=5)
+    path = write_whole_demo(folder, rows=500, seed=5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLINIC_URL", database.url)
         replace_sql_tables({"admissions": load_config(path).load_table()}, "CLINIC_URL", "demo")

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.demo import write_demo
 from tests.helpers.approving import approved
+from tests.helpers.whole_demo import write_whole_demo
 from tests.linked.hospital import POLICY, content, frames, write
 
 pytestmark = pytest.mark.prefect
@@ -36,7 +36,7 @@ def server() -> Iterator[None]:
 
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
-    path = write_demo(tmp_path / "job", rows=500, seed=5)
+    path = write_whole_demo(tmp_path / "job", rows=500, seed=5)
     content = yaml.safe_load(path.read_text())
     content["evaluate"] |= {"metrics": ["identical_match", "total_variation"], "baseline": False}
     content["name"] = "Nightly_Test"

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hybrid.demo import write_demo
 from hybrid.publication.verify import verify
 from tests.flows.prefect_programs import Prefect
+from tests.helpers.whole_demo import write_whole_demo
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    path = write_demo(tmp_path / "job", rows=300, seed=5)
+    path = write_whole_demo(tmp_path / "job", rows=300, seed=5)
     content = yaml.safe_load(path.read_text())
     content["evaluate"] |= {"metrics": ["identical_match"], "baseline": False}
     content |= {"name": "laptop", "policy": "policy.yaml"}

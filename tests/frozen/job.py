@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.demo import write_demo
 from tests.cli.cli_jobs import exit_code
 from tests.comparison import comparison_jobs
 from tests.frozen.configurations import Frozen
 from tests.helpers.seeded_bits import seed_bits
+from tests.helpers.whole_demo import write_whole_demo
 from tests.jobs import private_clinic, warehouse_clinic
 from tests.jobs.small_job import POLICY
 from tests.lab import lab_jobs
@@ -76,7 +76,7 @@ def _written(frozen: Frozen, folder: Path) -> Path:
             return comparison_jobs.write_job(folder, factors={"anonymize.k": [5, 10]}).with_name("config.yaml")
         case "lab":
             return lab_jobs.write_lab(folder, seeds=[1, 2]).with_name("config.yaml")
-    config = write_demo(
+    config = write_whole_demo(
         folder, ROWS, seed=3, several=frozen.several, format="parquet" if frozen.kind == "anonymize" else "csv"
     )
     content = yaml.safe_load(config.read_text()) | {"seed": 1, "roles": ROLES}

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from hybrid.demo import write_demo
+from tests.helpers.whole_demo import write_whole_demo
 
 POLICY: dict[str, Any] = {
     "name": "test",
@@ -28,7 +28,7 @@ POLICY: dict[str, Any] = {
 
 def write_small_job(folder: Path, rows: int = 400, *, several: bool = False, **changes: Any) -> Path:
     """Write data, hierarchies, policy and configuration; top-level keys may be changed. Returns the config's path."""
-    config = write_demo(folder, rows=rows, seed=3, several=several)
+    config = write_whole_demo(folder, rows=rows, seed=3, several=several)
     content = yaml.safe_load(config.read_text())
     content["evaluate"] = {"targets": ["readmitted"], "metrics": ["identical_match", "k_reached"], "baseline": False}
     content |= {"name": "small", "seed": 1, "policy": "policy.yaml", **changes}

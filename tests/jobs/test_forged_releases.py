@@ -20,7 +20,6 @@ import yaml
 from hybrid.base import atomic
 from hybrid.base.hashing import file_sha256
 from hybrid.cli import main
-from hybrid.demo import write_demo
 from hybrid.publication.certificate import checksum
 from hybrid.publication.folder import named_latest
 from hybrid.publication.ledger import Ledger
@@ -30,6 +29,7 @@ from hybrid.publication.signing.keyring import release_signer, rotate_key, signi
 from hybrid.publication.signing.public_key import public_pem
 from hybrid.publication.verify import verify
 from tests.desk.open_desk import opened
+from tests.helpers.whole_demo import write_whole_demo
 
 FORGED = "pid,name\nP1,a person of the source\n"
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
@@ -77,7 +77,7 @@ class Zones:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data set with two releases, its newest run, and a folder that the releases are delivered to."""
     root = tmp_path_factory.mktemp("project")
-    demo = write_demo(root / "demo", rows=400, seed=5, several=False)
+    demo = write_whole_demo(root / "demo", rows=400, seed=5, several=False)
     content: dict[str, Any] = yaml.safe_load(demo.read_text())
     for column in content["data"]["columns"].values():
         if "hierarchy" in column:

@@ -11,16 +11,16 @@ import yaml
 
 import hybrid
 from hybrid.base.errors import ConfigError
-from hybrid.demo import write_demo
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.pipeline import Pipeline
 from tests.cli.conftest import POLICY
+from tests.helpers.whole_demo import write_whole_demo
 
 
 @pytest.fixture(scope="module")
 def frame(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
     folder = tmp_path_factory.mktemp("demo")
-    write_demo(folder, rows=300, seed=3, several=False)
+    write_whole_demo(folder, rows=300, seed=3, several=False)
     return pd.read_csv(folder / "admissions.csv")
 
 

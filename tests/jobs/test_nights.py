@@ -20,7 +20,6 @@ import yaml
 
 from hybrid.base import atomic
 from hybrid.base.errors import ConfigError, DataError, DriftError, HybridError, OutputError, VerificationError
-from hybrid.demo import write_demo
 from hybrid.jobs.nightly import Decision, Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate
@@ -32,6 +31,7 @@ from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
 from hybrid.publication.withdraw import withdraw
 from tests.helpers.approving import approved
+from tests.helpers.whole_demo import write_whole_demo
 
 RULE = {"name": "copies", "metric": "identical_match", "direction": "lower", "block": 0.5, "reason": "no copies"}
 REVIEWED = {key: value for key, value in RULE.items() if key != "block"} | {"review": -1.0}
@@ -40,7 +40,7 @@ REVIEWED = {key: value for key, value in RULE.items() if key != "block"} | {"rev
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_demo(tmp_path_factory.mktemp("demo"), rows=500, seed=5)
+    return write_whole_demo(tmp_path_factory.mktemp("demo"), rows=500, seed=5)
 
 
 class Clinic:

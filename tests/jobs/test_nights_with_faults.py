@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
-from hybrid.demo import write_demo
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.verify import verify
 from hybrid.store import Store
+from tests.helpers.whole_demo import write_whole_demo
 
 STAGES = ("anonymize", "sample", "transition", "synthesize", "baseline", "evaluate-synthetic")
 WRITING = (
@@ -122,7 +122,7 @@ def a_night(
 def first_night(tmp_path_factory: pytest.TempPathFactory, server: Any) -> Path:
     """One good release; then some more people come."""
     folder = tmp_path_factory.mktemp("nights")
-    write_demo(folder, 330)
+    write_whole_demo(folder, 330)
     config = (folder / "config.yaml").read_text()
     config = config.replace("split: {control: 0.3}", "split: {control: 0.3, stable: true}")
     config = config.replace("targets: [readmitted], secrets: [diagnosis]", "metrics: [identical_match, dcr_share]")

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from hybrid.demo import write_demo
+from tests.helpers.whole_demo import write_whole_demo
 
 METRICS = ["identical_match", "hitting_rate", "dcr_share"]
 PLAN: dict[str, Any] = {
@@ -26,7 +26,7 @@ PLAN: dict[str, Any] = {
 def write_lab(folder: Path, **changes: Any) -> Path:
     """Data, configuration and plan in a folder; gives the plan's path."""
     if not (folder / "config.yaml").exists():
-        write_demo(folder, rows=240, seed=3, several=False)
+        write_whole_demo(folder, rows=240, seed=3, several=False)
     path = folder / "lab.yaml"
     path.write_text(yaml.safe_dump(PLAN | changes, sort_keys=False))
     return path

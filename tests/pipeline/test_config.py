@@ -11,11 +11,11 @@ import yaml
 
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.base.errors import ConfigError
-from hybrid.demo import write_demo
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.files import File
+from tests.helpers.whole_demo import write_whole_demo
 
 QI = {"role": "quasi_identifier", "hierarchy": "age.csv"}
 
@@ -178,7 +178,7 @@ def test_contradictions_are_refused_before_anything_is_read(way: Any, tmp_path: 
 @pytest.mark.parametrize("generator", ["none", "cart"])
 def test_no_original_record_is_released_by_a_changed_configuration(tmp_path: Path, generator: str) -> None:
     """Without a transition there was nothing to learn from but the original records."""
-    write_demo(tmp_path, rows=200, seed=3)
+    write_whole_demo(tmp_path, rows=200, seed=3)
     config = load_config(tmp_path / "config.yaml", {"synthesize.generator": generator})
     changed = config.model_copy(update={"transition": None})
     with pytest.raises(ConfigError, match="only the original ones are left"):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hybrid.demo import write_demo
 from hybrid.evaluation.measure import MetricResult
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
+from tests.helpers.whole_demo import write_whole_demo
 
 FEW = {"evaluate.metrics": ["dcr_share", "k_reached", "mmd"], "evaluate.power": False}
 
@@ -19,7 +19,7 @@ def _without_seconds(results: tuple[MetricResult, ...]) -> list[MetricResult]:
 
 
 def test_tables_measured_together_score_as_each_on_its_own(tmp_path: Path) -> None:
-    write_demo(tmp_path / "demo", 400)
+    write_whole_demo(tmp_path / "demo", 400)
     config = load_config(tmp_path / "demo" / "config.yaml", FEW)
     together = Pipeline(config, 1, Store(tmp_path / "store"))
     alone = Pipeline(config, 1)
@@ -37,7 +37,7 @@ def test_tables_measured_together_score_as_each_on_its_own(tmp_path: Path) -> No
 
 
 def test_leaks_are_planted_only_where_the_verdict_is_asked_for(tmp_path: Path) -> None:
-    write_demo(tmp_path / "demo", 300)
+    write_whole_demo(tmp_path / "demo", 300)
     chosen = {"evaluate.metrics": ["identical_match"], "evaluate.original": False, "evaluate.baseline": False}
     config = load_config(tmp_path / "demo" / "config.yaml", chosen)
     found = Pipeline(config, 1).power

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.demo import write_demo
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -20,6 +19,7 @@ from hybrid.pipeline.starter import GuessedConfig, guess_config
 from hybrid.pipeline.starter.reading import MOST_COLUMNS
 from hybrid.table import Kind, Role
 from hybrid.table.read_file import read_table
+from tests.helpers.whole_demo import write_whole_demo
 
 
 def _started(data: Path, folder: Path | None = None) -> tuple[GuessedConfig, RunConfig]:
@@ -38,7 +38,7 @@ def _roles(config: RunConfig) -> dict[str, str]:
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
-    write_demo(tmp_path / "demo", 800, format=format)  # type: ignore[arg-type]
+    write_whole_demo(tmp_path / "demo", 800, format=format)  # type: ignore[arg-type]
     data = tmp_path / "demo" / f"admissions.{format}"
     _, config = _started(data, tmp_path / "elsewhere")
     roles = _roles(config)

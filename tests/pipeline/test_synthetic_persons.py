@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.demo import write_demo
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.persons import constant_within
+from tests.helpers.whole_demo import write_whole_demo
 
 STATIC = {"age", "sex", "postcode", "nationality", "occupation", "smoker", "bmi"}
 WALKS: dict[str, dict[str, Any]] = {
@@ -33,7 +33,7 @@ WALKS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_demo(tmp_path_factory.mktemp("demo"), rows=900, several=True)
+    return write_whole_demo(tmp_path_factory.mktemp("demo"), rows=900, several=True)
 
 
 @pytest.mark.parametrize("walk", WALKS)

@@ -11,13 +11,13 @@ import yaml
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.ownership import claim
-from hybrid.demo import write_demo
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind
+from tests.helpers.whole_demo import write_whole_demo
 from tests.synthesize.killed_worker import kill_worker_at
 from tests.synthesize.synthesize_tables import people, table_of
 
@@ -73,7 +73,7 @@ def test_three_rows_and_one_column(name, own):
 @pytest.mark.generators
 def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_on(tmp_path):
     pytest.importorskip("torch", reason="needs the extra [tabddpm]")
-    path = write_demo(tmp_path / "demo", rows=300, seed=3)
+    path = write_whole_demo(tmp_path / "demo", rows=300, seed=3)
     content = yaml.safe_load(path.read_text())
     content["synthesize"] = {"generator": "tabddpm", "options": {**DEEP["tabddpm"], "steps": 2000, "batch_size": 64}}
     content["evaluate"] = {"metrics": ["total_variation"], "targets": ["readmitted"], "baseline": False}
