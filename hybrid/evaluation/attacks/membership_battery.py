@@ -157,7 +157,7 @@ def points(context: Context, fold: Fold) -> tuple[Array, Array, Callable[[Part],
 
 
 def _told_apart(context: Context, fold: Fold, model: Model, name: str) -> Scorer:
-    """Probability of being a row, by a model that learned to tell rows from the reference."""
+    """Probability of being a row instead of a reference record, by a learned model."""
     rng, columns = context.random(name), np.arange(len(context.encoding.columns))
     sides = []
     for part in (context.whole("table"), fold.reference):
@@ -183,12 +183,12 @@ def _told_apart(context: Context, fold: Fold, model: Model, name: str) -> Scorer
 
 
 def by_forest(context: Context, fold: Fold) -> Scorer:
-    """Random forest of rows against reference: the classifier of TAPAS (Houssiau et al. 2022)."""
+    """Random forest of rows against the reference: the classifier of TAPAS (Houssiau et al. 2022)."""
     return _told_apart(context, fold, forest, "membership_forest")
 
 
 def by_network(context: Context, fold: Fold) -> Scorer:
-    """Perceptron of rows against reference: the discriminator of LOGAN (Hayes et al. 2019)."""
+    """Perceptron of rows against the reference: the discriminator of LOGAN (Hayes et al. 2019)."""
     return _told_apart(context, fold, perceptron, "membership_network")
 
 
