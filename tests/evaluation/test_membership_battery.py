@@ -132,14 +132,3 @@ def test_battery_on_half_a_copy_and_on_fresh_people() -> None:
     attacks = leaky.details["attacks"]
     assert set(attacks) == set(battery.TOGETHER) and leaky.value > max(value for value, *_ in attacks.values()) - 0.02
     assert clean.low is not None and clean.high is not None and clean.low < 0.5 < clean.high
-
-
-@pytest.mark.slow
-def test_battery_on_a_hundred_clean_tables() -> None:
-    alarms = 0
-    for seed in range(100):
-        rng = np.random.default_rng(seed)
-        found = measured(make_people(60, rng), make_people(60, rng), make_people(60, rng))
-        assert found.low is not None
-        alarms += found.low > 0.5
-    assert alarms <= 7  # 2.5 expected; 8 or more have probability .004.
