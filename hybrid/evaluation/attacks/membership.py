@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -63,15 +62,28 @@ def _folds(context: Context, people: People) -> tuple[Fold, Fold]:
     return first, second
 
 
-def _nearness(context: Context, people: Part, halves: Sequence[tuple[Part, Part]]) -> Array:
+def nearest_distances(context: Context, people: People | None = None) -> list[tuple[Array, Array]]:
+    """Distances of the queried members, and of people never seen, to the table and to the reference of their half.
+
+    Both in E1, shapes (n_asked,); by default of all of train and of control.
+    """
+    both = folds(context, people)
+    sides = people or (context.whole("train"), context.whole("control"))
+    found = []
+    for side, halves in zip(sides, zip(*((fold.members, fold.others) for fold in both), strict=True), strict=True):
+        table = context.distances(side, context.whole("table"))[:, 0]
+        reference = np.empty(len(table))
+        for half, fold in zip(halves, both, strict=True):
+            reference[np.isin(context.asked(side).rows, half.rows)] = context.distances(half, fold.reference)[:, 0]
+        found.append((table, reference))
+    return found
+
+
+def _nearness(table: Array, reference: Array) -> Array:
     """Nearness of each queried record to the table.
 
     d_R / (d_S + d_R) in E1, 0..1: near 1 where the table is much nearer than the reference of the record's half.
     """
-    table = context.distances(people, context.whole("table"))[:, 0]
-    reference = np.empty(len(table))
-    for half, unseen in halves:
-        reference[np.isin(context.asked(people).rows, half.rows)] = context.distances(half, unseen)[:, 0]
     both = table + reference
     return np.divide(reference, both, out=np.full_like(both, 0.5), where=both > 0)
 
@@ -92,12 +104,8 @@ def scores(context: Context, people: People | None = None) -> tuple[Array, Array
     people : tuple of Part, optional
         Training and control records that are attacked; all by default.
     """
-    members, others = people or (context.whole("train"), context.whole("control"))
-    both = folds(context, people)
-    return (
-        _nearness(context, members, [(fold.members, fold.reference) for fold in both]),
-        _nearness(context, others, [(fold.others, fold.reference) for fold in both]),
-    )
+    members, others = (_nearness(*distances) for distances in nearest_distances(context, people))
+    return members, others
 
 
 def membership(context: Context) -> Measure:
@@ -122,18 +130,10 @@ def membership_density(context: Context) -> Measure:
     the table or in the sample have no density and are left out. At most 5,000 random members and non-members are
     attacked.
     """
-    rng = context.random("membership_density")
-    center, scale = standard(context.encoded("train"), context.encoding.continuous)
-
-    def points(part: Part, limit: int) -> tuple[Array, Array]:
-        table = context.encoded(part.role)
-        rows = table.order[np.isin(table.order, part.rows)]
-        rows = rows if len(rows) <= limit else rows[rng.permutation(len(rows))[:limit]]
-        return np.nan_to_num((ordinal(table.take(rows), context.encoding.continuous) - center) / scale), rows
-
+    points = partial(coordinates, context, rng=context.random("membership_density"))
     table, _ = points(context.whole("table"), MAX_POINTS)
     samples = [points(fold.reference, MAX_POINTS)[0] for fold in folds(context)]
-    columns = np.logical_and.reduce([_varying(one) for one in (table, *samples)])
+    columns = np.logical_and.reduce([varying(one) for one in (table, *samples)])
     table = table[:, columns]
     attacked: list[list[Array]] = [[], []]  # log p_S and log p_R of members, and of people never seen
     asked: list[list[Array]] = [[], []]
@@ -160,7 +160,19 @@ def membership_density(context: Context) -> Measure:
     return Measure(value, low, high, 0.5, len(scores[0]), details).above(0.5)
 
 
-def _varying(points: Array) -> Mask:
+def coordinates(context: Context, part: Part, limit: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Records as points of a density, at most ``limit`` random ones, and their rows.
+
+    Standardized by train, categories as codes; shapes (n, p) and (n,).
+    """
+    continuous, table = context.encoding.continuous, context.encoded(part.role)
+    center, scale = standard(context.encoded("train"), continuous)
+    rows = table.order[np.isin(table.order, part.rows)]
+    rows = rows if len(rows) <= limit else rows[rng.permutation(len(rows))[:limit]]
+    return np.nan_to_num((ordinal(table.take(rows), continuous) - center) / scale), rows
+
+
+def varying(points: Array) -> Mask:
     """Columns with two values or more, shape (p,)."""
     found: Mask = points.min(axis=0) < points.max(axis=0) if len(points) else np.zeros(points.shape[1], dtype=bool)
     return found
@@ -192,13 +204,24 @@ def log_density(queries: Array, points: Array) -> Array:
 
     Shape (n_queries,); 0 without columns.
     """
-    from hybrid.evaluation.engine import kernels
-
     n, p = points.shape
     if not p:
         return np.zeros(len(queries))
-    covariance = np.atleast_2d(np.cov(points.T)) * n ** (-2 / (p + 4)) + 1e-9 * np.eye(p)
-    root = np.linalg.cholesky(covariance)
+    root = kernel_root(points)
+    result: Array = log_kernels(root, queries, points) - np.log(n) - np.log(np.diag(root)).sum()
+    return result
+
+
+def kernel_root(points: Array) -> Array:
+    """Cholesky factor of a kernel's covariance by Scott's rule, shape (p, p)."""
+    n, p = points.shape
+    return np.linalg.cholesky(np.atleast_2d(np.cov(points.T)) * n ** (-2 / (p + 4)) + 1e-9 * np.eye(p))
+
+
+def log_kernels(root: Array, queries: Array, points: Array) -> Array:
+    """Log of the sum over the points of exp(-d^2 / 2), d the distance in units of the kernel; shape (n_queries,)."""
+    from hybrid.evaluation.engine import kernels
+
     q, x = (np.ascontiguousarray(np.linalg.solve(root, y.T)) for y in (queries, points))
     out = np.empty(q.shape[1])
 
@@ -206,8 +229,7 @@ def log_density(queries: Array, points: Array) -> Array:
         kernels.log_sum_exp(q, x, start, stop, out)
 
     in_chunks(work, len(out))
-    result: Array = out - np.log(n) - np.log(np.diag(root)).sum()
-    return result
+    return out
 
 
 METRICS = (

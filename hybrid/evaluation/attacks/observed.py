@@ -140,7 +140,7 @@ def _distances(rows: Array, own: Array, is_category: Array) -> Array:
 
 @dataclass(frozen=True)
 class _Column:
-    """How the values of a column are written as numbers whose differences are distances."""
+    """Values of a column as numbers whose differences are distances."""
 
     name: str
     vocabulary: pd.Index | None

@@ -12,6 +12,10 @@ from hybrid.evaluation.engine.encoding import Encoded, Encoding
 Learner = Literal["boosting", "linear"]
 MAX_CATEGORIES = 254
 """What scikit-learn's histogram boosting can hold; rarer categories share one code."""
+HIDDEN, EPOCHS = 64, 30
+"""Units and passes of a perceptron."""
+TREES = 100
+"""Trees of a forest."""
 
 
 def features(encoding: Encoding, table: Encoded, columns: Array) -> Array:
@@ -61,22 +65,45 @@ def linear(encoding: Encoding, columns: Array, classify: bool) -> Any:
 
     On standardized numbers (median for missing) and one-hot categories.
     """
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.pipeline import make_pipeline
+
+    model = LogisticRegression(max_iter=300, tol=1e-3) if classify else Ridge()
+    return make_pipeline(_one_hot(encoding, columns), model)
+
+
+def perceptron(encoding: Encoding, columns: Array, seed: int) -> Any:
+    """Classifier of one hidden layer, on the inputs of :func:`linear`."""
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+
+    model = MLPClassifier((HIDDEN,), max_iter=EPOCHS, n_iter_no_change=EPOCHS, alpha=1e-3, random_state=seed)
+    return make_pipeline(_one_hot(encoding, columns), model)
+
+
+def forest(encoding: Encoding, columns: Array, seed: int) -> Any:
+    """Classifier of :data:`TREES` unpruned trees, on the inputs of :func:`linear`."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(_one_hot(encoding, columns), RandomForestClassifier(TREES, random_state=seed))
+
+
+def _one_hot(encoding: Encoding, columns: Array) -> Any:
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     continuous = np.flatnonzero(encoding.continuous[columns])
     other = np.flatnonzero(~encoding.continuous[columns])
     impute = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    prepare = ColumnTransformer(
+    return ColumnTransformer(
         [
             ("numbers", make_pipeline(impute, StandardScaler()), continuous),
             ("categories", OneHotEncoder(handle_unknown="ignore"), other),
         ]
     )
-    return make_pipeline(prepare, LogisticRegression(max_iter=300, tol=1e-3) if classify else Ridge())
 
 
 def brier(likely: Array, classes: Array, truth: Array) -> Array:

@@ -1,0 +1,288 @@
+"""Membership attacks beside those of Synth-MIA (arXiv 2509.18014), on the same people in one run.
+
+    python benchmarks/synth_mia.py CHECKOUT [--tables FOLDER] [--rows 1600] [--only adult] [--made "cart, leaves of 1"]
+    python benchmarks/synth_mia.py alone [--tables FOLDER] [--rows 1600]
+    python benchmarks/synth_mia.py clean [--draws 200]
+
+CHECKOUT holds the repository joshward96/Synth-MIA; its attacks need torch, so the python must have it. Tables are
+those of benchmarks/four_tables.py, half of the people in training. Every table is made without protection (trees with
+leaves of 1 and of 5 records, a Bayesian network) and by the hybrid. Both sides attack the same people with the same
+reference, in two folds; AUCs are means over the folds. Synth-MIA's attacks have their defaults and its preprocessing,
+one-hot and standardized; those with kernel densities ordinal categories, since a kernel's covariance is singular
+otherwise. Gen-LRA with flows would train one for each attacked person and is left out, and so are flows elsewhere.
+
+``alone`` prints the AUC of every attack here, and what the battery would gain by one attack more. ``clean`` counts how
+often the battery's interval lies above .5 where nothing leaks: tables of fresh people, 60 to 200 of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
+
+import cross_control
+import numpy as np
+import pandas as pd
+from four_tables import configurations
+
+from hybrid.base.rng import rng_for
+from hybrid.evaluation import EvaluateOptions
+from hybrid.evaluation.attacks import membership_battery
+from hybrid.evaluation.attacks.membership import Fold, folds, log_density
+from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.engine.intervals import auc, auc_interval, placements, quantile
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.synthesize import SynthesizeOptions, fit
+from hybrid.table import Table
+
+ALONE: dict[str, dict[str, Any]] = {
+    "cart, leaves of 1": {"generator": "cart", "options": {"min_leaf": 1, "smoothing": 0}},
+    "cart, leaves of 5": {"generator": "cart", "options": {"min_leaf": 5, "smoothing": 0}},
+    "baynet": {"generator": "baynet"},
+}
+HYBRID: dict[str, dict[str, Any]] = {
+    "hybrid, cart": {"synthesize.options.min_leaf": 50},
+    "hybrid, cart, leaves of 1": {"synthesize.options": {"min_leaf": 1, "smoothing": 0}},
+    "hybrid, baynet": {"synthesize": {"generator": "baynet"}},
+}
+COMMON = {
+    "split.control": 0.5,
+    "split.stable": False,
+    "evaluate.baseline": False,
+    "transition": {"method": "tree", "order": "pre"},
+}
+EQUALS = {
+    "DCR": "membership_dcr",
+    "DCRDiff": "membership_dcr_diff",
+    "MC": "membership_mc",
+    "LocalNeighborhood": "membership_mc",
+    "DPI": "membership_dpi",
+    "DensityEstimate": "membership_likelihood",
+    "DOMIAS": "membership_density",
+    "GenLRA": "membership_gen_lra",
+    "LOGAN": "membership_network",
+    "Classifier": "membership_forest",
+}
+"""Their attacks, and the equal of each here."""
+KERNELS = ("DensityEstimate", "DOMIAS", "GenLRA")
+Sides = tuple[np.ndarray, np.ndarray]
+"""Scores of members and of others in one fold."""
+
+
+def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Table, Table, Table]]:
+    """Table, how it was made, and training, control and synthetic records."""
+    for name, config in configurations(chosen.tables, work, chosen.rows).items():
+        if name not in (chosen.only or name):
+            continue
+        run = Pipeline(load_config(config, COMMON), seed=1, judge_power=False)
+        train, control = run.train, run.control
+        assert control is not None
+        for made, options in ALONE.items():
+            if made in (chosen.made or made):
+                table = fit(train, SynthesizeOptions.model_validate(options), 1).sample(len(train), 1)
+                yield name, made, train, control, table
+        for made, changes in HYBRID.items():
+            if made in (chosen.made or made):
+                run = Pipeline(load_config(config, COMMON | changes), seed=1, judge_power=False)
+                yield name, made, run.train, control, run.synthetic
+
+
+def density_ratio(context: Context, fold: Fold) -> Callable[[Part], np.ndarray]:
+    """Scores of ``membership_density``, of every person."""
+    rows, reference, placed = membership_battery.points(context, fold)
+    return lambda people: log_density(placed(people), rows) - log_density(placed(people), reference)
+
+
+def ours(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
+    """Scores by fold of every attack here, and CPU seconds."""
+    scores, spent = {}, {}
+    attacks = {**membership_battery.ATTACKS, "membership_battery": membership_battery.combined}
+    attacks["membership_density"] = lambda context: membership_battery.by_fold(context, density_ratio)
+    for name, attack in attacks.items():
+        started = time.process_time()
+        found = attack(context) if name not in membership_battery.ATTACKS else membership_battery.scored(context, name)
+        spent[name] = time.process_time() - started
+        rows = context.asked_people
+        scores[name] = [
+            (found[0][np.isin(rows[0], fold.members.rows)], found[1][np.isin(rows[1], fold.others.rows)])
+            for fold in folds(context)
+        ]
+    return scores, spent
+
+
+def plain(table: Table) -> pd.DataFrame:
+    """Numbers as float64 without missing ones, everything else as text."""
+    columns = {}
+    for name in table.schema.names:
+        values = table.frame[name]
+        if pd.api.types.is_datetime64_any_dtype(values):
+            values = values.astype("int64").where(values.notna()) / 8.64e13
+        if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
+            numbers = values.astype("Float64").astype(float)
+            columns[name] = numbers.fillna(numbers.median()).astype(float)
+        else:
+            columns[name] = values.astype(str).astype(object)
+    return pd.DataFrame(columns)
+
+
+def theirs(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
+    """Scores by fold of Synth-MIA's attacks, and CPU seconds."""
+    from synth_mia import attackers
+    from synth_mia.utils import TabularPreprocessor
+
+    assert context.control is not None
+    scores: dict[str, list[Sides]] = {name: [] for name in EQUALS}
+    spent = dict.fromkeys(EQUALS, 0.0)
+    synth = plain(context.table)
+    for fold in folds(context):
+        parts = [plain(context.train.take(fold.members.rows))]
+        parts += [plain(context.control.take(part.rows)) for part in (fold.others, fold.reference)]
+        arrays = {}
+        for coding in ("one-hot", "ordinal"):
+            tool = TabularPreprocessor(fit_target="synth", categorical_encoding=coding)
+            tool.fit(parts[0], parts[1], synth)
+            members, others, rows, reference, _ = tool.transform(parts[0], parts[1], synth, parts[2])
+            varying = np.ones(rows.shape[1], dtype=bool)
+            if coding == "ordinal":
+                varying = (rows.std(axis=0) > 0) & (reference.std(axis=0) > 0)
+            arrays[coding] = [part[:, varying] for part in (members, others, rows, reference)]
+        for name in EQUALS:
+            np.random.seed(1)  # noqa: NPY002  their attacks draw from the global stream
+            started = time.process_time()
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                try:
+                    attack = getattr(attackers, name)()
+                    _, found = attack.attack(*arrays["ordinal" if name in KERNELS else "one-hot"])
+                except np.linalg.LinAlgError:
+                    found = np.zeros(len(fold.members.rows) + len(fold.others.rows))
+            found = np.nan_to_num(np.asarray(found, dtype=float))
+            spent[name] += time.process_time() - started
+            first, second = np.split(found, [len(fold.members.rows)])
+            scores[name].append((first, second))
+    return scores, spent
+
+
+def mean_auc(sides: list[Sides]) -> float:
+    return float(np.mean([auc(*one) for one in sides]))
+
+
+def difference(mine: list[Sides], its: list[Sides]) -> tuple[float, float]:
+    """Mean AUC of one attack less that of another on the same people, and the half width (DeLong, paired)."""
+    value, variance = 0.0, 0.0
+    for one, other in zip(mine, its, strict=True):
+        sides = [a - b for a, b in zip(placements(*one), placements(*other), strict=True)]
+        value += float(sides[0].mean()) / len(mine)
+        variance += sum(float(side.var(ddof=1)) / len(side) for side in sides) / len(mine) ** 2
+    return value, quantile(0.95) * float(np.sqrt(variance))
+
+
+def beside(chosen: argparse.Namespace, work: Path) -> None:
+    sys.path.insert(0, chosen.what)
+    print(f"| table, made by | {' | '.join(EQUALS)} | strongest of theirs | battery | CPU s, theirs, ours |")
+    print(f"|{'---|' * (len(EQUALS) + 4)}")
+    weaker, pairs = 0, 0
+    for table, made, *people in cells(work, chosen):
+        context = Context(*people, EvaluateOptions(), 1)
+        mine, my_time = ours(context)
+        its, its_time = theirs(context)
+        row = []
+        for name, equal in EQUALS.items():
+            value, half = difference(mine[equal], its[name])
+            pairs, weaker = pairs + 1, weaker + (value + half < 0)
+            row.append(f"{mean_auc(its[name]):.3f}, {mean_auc(mine[equal]):.3f} ({value:+.3f} ± {half:.3f})")
+        best = max(its, key=lambda name: mean_auc(its[name]))
+        value, half = difference(mine["membership_battery"], its[best])
+        row.append(f"{best} {mean_auc(its[best]):.3f}")
+        row.append(f"{mean_auc(mine['membership_battery']):.3f} ({value:+.3f} ± {half:.3f})")
+        row.append(f"{sum(its_time.values()):.1f}, {sum(my_time.values()):.1f}")
+        print(f"| {table}, {made} | {' | '.join(row)} |", flush=True)
+        print("CPU s:", {name: round(seconds, 2) for name, seconds in (its_time | my_time).items()}, file=sys.stderr)
+    print(f"\n{weaker} of {pairs} attacks here are weaker than their equal, beyond the interval.")
+
+
+def together(scores: dict[str, list[Sides]], names: tuple[str, ...]) -> list[Sides]:
+    """Sum of normal scores of some attacks, by fold."""
+    found = []
+    for fold, (members, _) in enumerate(scores["membership"]):
+        values = sum(membership_battery.normal(np.concatenate(scores[name][fold])) for name in names)
+        first, second = np.split(np.asarray(values), [len(members)])
+        found.append((first, second))
+    return found
+
+
+def alone(chosen: argparse.Namespace, work: Path) -> None:
+    names = [*membership_battery.ATTACKS, "membership_density"]
+    print(f"| table, made by | {' | '.join(names)} | battery | CPU s |\n|{'---|' * (len(names) + 3)}")
+    found, more = [], []
+    for table, made, *people in cells(work, chosen):
+        scores, spent = ours(Context(*people, EvaluateOptions(), 1))
+        battery = scores.pop("membership_battery")
+        aucs = [mean_auc(scores[name]) for name in names]
+        _, low, high = auc_interval(*map(np.concatenate, zip(*battery, strict=True)), 0.95)
+        cell = f"{mean_auc(battery):.3f} ({low:.3f} to {high:.3f})"
+        print(
+            f"| {table}, {made} | {' | '.join(f'{one:.3f}' for one in aucs)} | {cell} | {sum(spent.values()):.1f} |",
+            flush=True,
+        )
+        found.append([*aucs, mean_auc(battery)])
+        bigger = [mean_auc(together(scores, (*membership_battery.TOGETHER, name))) for name in names]
+        more.append(np.array(bigger) - mean_auc(battery))
+    strongest = np.array(found)[:, :-1].max(axis=1)
+    for name, values, gain in zip([*names, "battery"], np.array(found).T, [*np.array(more).T, None], strict=True):
+        gap = values - strongest
+        added = "" if gain is None else f"; added to the battery {gain.mean():+.4f}"
+        print(f"{name}: to the strongest {gap.mean():+.3f} (least {gap.min():+.3f}){added}")
+
+
+def clean(draws: int) -> None:
+    """Share of intervals above .5 on tables of fresh people."""
+    above, widths = {"membership_battery": 0, "strongest of its attacks": 0}, []
+    for seed in range(draws):
+        rng = rng_for(seed, "clean")
+        size = int(rng.integers(60, 201))
+        train, control, table = (cross_control.population(size, rng) for _ in range(3))
+        context = Context(train, control, table, EvaluateOptions(), seed)
+        found = membership_battery.membership_battery(context)
+        assert found.low is not None and found.high is not None
+        singles = [
+            auc_interval(*membership_battery.scored(context, name), 0.95) for name in membership_battery.TOGETHER
+        ]
+        above["membership_battery"] += found.low > 0.5
+        above["strongest of its attacks"] += max(low for _, low, _ in singles) > 0.5
+        widths.append((found.high - found.low) / 2)
+    for name, n in above.items():
+        print(f"{name}: {n} of {draws} above .5 (2.5 % are chance)")
+    print(f"mean half width {np.mean(widths):.3f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", help="folder of Synth-MIA, alone, or clean")
+    parser.add_argument("--tables", type=Path)
+    parser.add_argument("--rows", type=int, default=1600)
+    parser.add_argument("--only", action="append")
+    parser.add_argument("--made", action="append")
+    parser.add_argument("--draws", type=int, default=200)
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if chosen.what == "clean":
+        clean(chosen.draws)
+        return
+    with tempfile.TemporaryDirectory() as work:
+        alone(chosen, Path(work)) if chosen.what == "alone" else beside(chosen, Path(work))
+
+
+if __name__ == "__main__":
+    main()
