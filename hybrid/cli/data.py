@@ -132,7 +132,7 @@ def _report(findings: list[Finding]) -> None:
 
 def demo(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder for data, hierarchies and config.")],
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Number of admissions.")] = 20_000,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Number of admissions.")] = 30_000,
     seed: Annotated[int, typer.Option("--seed", metavar="S", min=0, help="The same seed, the same files.")] = 20240501,
     format: Annotated[Literal["csv", "parquet"], typer.Option("--format", help="Of the data file.")] = "csv",
     several: Annotated[

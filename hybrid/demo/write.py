@@ -33,7 +33,7 @@ _UNCOMPARED = ", original: false, baseline: false}   # only comparisons need the
 
 def write_demo(
     folder: Path,
-    rows: int = 20_000,
+    rows: int = 30_000,
     seed: int = 20240501,
     format: Literal["csv", "parquet"] = "csv",
     *,

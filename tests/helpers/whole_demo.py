@@ -15,7 +15,7 @@ WHOLE = {
 """Text of the demo's configuration, and what takes its place."""
 
 
-def write_whole_demo(folder: Path, rows: int = 20_000, seed: int = 20240501, **options: Any) -> Path:
+def write_whole_demo(folder: Path, rows: int = 30_000, seed: int = 20240501, **options: Any) -> Path:
     """As :func:`hybrid.demo.write_demo`, without sampling and with the generator's own leaves."""
     config = write_demo(folder, rows, seed, **options)
     text = config.read_text(encoding="utf-8")
