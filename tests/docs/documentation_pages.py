@@ -34,9 +34,12 @@ def prose(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """Anchors of the headings, as MkDocs makes them."""
+    """Anchors of the headings: the one stated, else as MkDocs makes it."""
     found: set[str] = set()
     for heading in re.findall(r"^#{1,6} (.+)$", prose(text), re.MULTILINE):
+        if said := re.search(r" \{#([\w-]+)\}$", heading):
+            found.add(said[1])
+            continue
         plain = re.sub(r"[^\w\s-]", "", heading.replace("`", "")).strip().lower()
         name, count = re.sub(r"[-\s]+", "-", plain), 0
         while (unique := name if not count else f"{name}_{count}") in found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -32,6 +33,8 @@ BANNED = re.compile(
     re.IGNORECASE,
 )
 """Idiom that stood for a term of the field in earlier texts."""
+LEAGUE = {"schema": "hybrid-league/1", "name": "shown", "tables": ["people"], "metrics": []}
+"""A league for policies that name one."""
 MADE = "<!-- made by benchmarks"
 """What follows it on a page is written by a script."""
 
@@ -85,6 +88,9 @@ def test_configurations_shown_are_accepted(page: str, tmp_path: Path) -> None:
         elif "null_seeds" in content:
             LabPlan.model_validate(content)
         elif "rules" in content or "anonymity" in content:
+            if "league" in content:
+                (tmp_path / content["league"]).parent.mkdir()
+                (tmp_path / content["league"]).write_text(json.dumps(LEAGUE), encoding="utf-8")
             (tmp_path / "policy.yaml").write_text(block, encoding="utf-8")
             load_policy(tmp_path / "policy.yaml")
         elif is_linked(content):

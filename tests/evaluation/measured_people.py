@@ -16,11 +16,11 @@ LACKING = {
 } | {
     name
     for name, metric in REGISTRY.items()
-    if {"persons", "order", "weight", "parents", "trainings"} & set(metric.needs)
+    if {"persons", "order", "weight", "parents", "trainings", "model"} & set(metric.needs)
 }
 """Metrics for what these people lack: columns that name single records, numbers with many digits, constraints,
-dates that lie close together, rows, weights, parents, columns that the others predict well, and how their table was
-made."""
+dates that lie close together, rows, weights, parents, columns that the others predict well, how their table was
+made, and the model that made it."""
 
 
 def run(

@@ -20,7 +20,7 @@ from hybrid.store import Store
 from tests.lab.lab_jobs import METRICS, write_lab
 
 PRINTED = {"identical_match (printed IMS)", "identical_match (printed CRP)", "hitting_rate (printed HitR)"}
-FILES = ["lab.csv", "lab.html", "league.csv", "league.json", "manifest.json", "rows.jsonl"]
+FILES = ["correlations.csv", "lab.csv", "lab.html", "league.csv", "league.json", "manifest.json", "rows.jsonl"]
 
 
 @pytest.fixture(scope="module")

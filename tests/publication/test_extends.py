@@ -28,10 +28,10 @@ def test_packaged_policies_have_the_rules_that_releases_were_judged_by() -> None
     assert {
         (name, load_policy(path).version): load_policy(path).sha256[:16] for name, path in packaged_policies().items()
     } == {
-        ("bank", "5"): "a3fbf1382e328c81",
-        ("default", "5"): "c4f7f35f03ba23fc",
-        ("hospital", "5"): "450839f10ec566ab",
-        ("statistics_office", "5"): "38e8470823607bfa",
+        ("bank", "6"): "495b7c57e6891879",
+        ("default", "6"): "397332b4adbeba65",
+        ("hospital", "6"): "1b10351f47158620",
+        ("statistics_office", "6"): "597ea25357e4ce56",
     }
 
 

@@ -24,8 +24,8 @@ from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
 
 INTERVALS = ("value", "low", "high", "wide_low", "wide_high")
-DIGITS, DIGITS_OF_ENDS = 5, 2
-"""Significant digits of a number, and of the ends of the interval of a run."""
+DIGITS, DIGITS_OF_ENDS, DIGITS_OF_WIDE_ENDS = 5, 2, 3
+"""Significant digits of a number, of the ends of the interval of a run, and of those corrected for many comparisons."""
 STRONGEST_TEXT = MetricText(
     "Strongest attack",
     "Leakage of the attack that gets most, of copies, singling out, linkability, inference and distances: 0 is what "
@@ -189,7 +189,8 @@ def _metric(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
 
 def _estimate(estimate: Estimate, also: Sequence[str] = ()) -> dict[str, Any]:
     numbers = {name: getattr(estimate, name) for name in (*INTERVALS, *also)}
-    known = {name: rounded(value) for name, value in numbers.items() if value is not None}
+    digits = dict.fromkeys(("wide_low", "wide_high"), DIGITS_OF_WIDE_ENDS)
+    known = {name: rounded(value, digits.get(name, DIGITS)) for name, value in numbers.items() if value is not None}
     return known | {"seeds": estimate.seeds}
 
 
