@@ -94,19 +94,19 @@ class HotDeck:
         near = [name for name in self._connected(changed) if name not in changed]
         settled = {name for rule in self.rules.rules for name in rule.settles}
         keys = [*near, *cells.associated(changed, {*near, *changed, *settled})]
-        for used in range(len(keys), -1, -1):
-            members, start, size = cells.donors_of(keys[:used])
-            for _ in range(DRAWS):
-                tried = left[size[left] > 0]
-                if not len(tried):
-                    break
-                chosen = members[start[tried] + (rng.random(len(tried)) * size[tried]).astype(np.int64)]
-                values = {name: self.donors.frame[name].iloc[chosen].reset_index(drop=True) for name in changed}
-                part = rows.take(tried)
-                part = self.rules.settle(Table(part.frame.assign(**values), part.schema, part.persons))
-                good = ~self.rules.broken(part)
-                rows = with_rows(rows, tried[good], part.take(good))
-                left = np.setdiff1d(left, tried[good])
+        # The nearest donor repairs most rows. For the others all further ones are tried at once, the nearest first.
+        for levels, draws in ([len(keys)], 1), (range(len(keys), -1, -1), DRAWS):
+            if not len(left):
+                break
+            drawn = [cells.draw(keys[:used], np.tile(left, draws), rng) for used in levels]
+            tried, chosen = (np.concatenate(each) for each in zip(*drawn, strict=True))
+            values = {name: self.donors.frame[name].iloc[chosen].reset_index(drop=True) for name in changed}
+            part = rows.take(tried)
+            part = self.rules.settle(Table(part.frame.assign(**values), part.schema, part.persons))
+            good = np.flatnonzero(~self.rules.broken(part))
+            repaired, first = np.unique(tried[good], return_index=True)
+            rows = with_rows(rows, repaired, part.take(good[first]))
+            left = np.setdiff1d(left, repaired)
         return rows, left
 
     def _connected(self, names: Iterable[str]) -> list[str]:
@@ -139,14 +139,17 @@ class _Cells:
         self.donors, self.rows = donors, rows
         self._coded: dict[str, tuple[Codes, int]] = {}
 
-    def donors_of(self, keys: Sequence[str]) -> tuple[Rows, Rows, Rows]:
-        """Donors by cell, and for each row where its own start and how many they are."""
+    def draw(self, keys: Sequence[str], rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Those of some rows that are alike with any donor, and a donor for each."""
         n = len(self.donors)
         cell, bound = pack_small((self._codes(name) for name in keys), n + len(self.rows))
         ends = np.cumsum(np.bincount(cell[:n], minlength=bound))
-        own = cell[n:]
+        own = cell[n:][rows]
         start = np.where(own > 0, ends[own - 1], 0)
-        return np.argsort(cell[:n], kind="stable"), start, ends[own] - start
+        size = ends[own] - start
+        place = start + (rng.random(len(rows)) * size).astype(np.int64)
+        some = size > 0
+        return rows[some], np.argsort(cell[:n], kind="stable")[place[some]]
 
     def associated(self, changed: Sequence[str], known: Collection[str]) -> list[str]:
         """Other columns, those most associated with the changed ones first."""

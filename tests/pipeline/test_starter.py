@@ -321,8 +321,10 @@ def test_target_and_secrets_are_asked_and_never_constants_or_told_by_others(tmp_
     guessed, text = _written(_patients().drop(columns="diagnosis_group"), tmp_path, "stroke")
     asked = [note for note in guessed.notes if note.startswith("what ")]
     assert any("what will users predict? perhaps stroke:" in note for note in asked)
-    assert any("what do attackers want to learn? perhaps disease, score, sensitive by name:" in note for note in asked)
-    assert "\n# evaluate: {secrets: [disease, score]}   # once" in text
+    assert any(
+        "what do attackers want to learn? perhaps disease, score, stroke, sensitive by name:" in note for note in asked
+    )
+    assert "\n# evaluate: {secrets: [disease, score, stroke]}   # once" in text
     assert all(f"# review: {note}" in text for note in asked)
     frame = _patients().assign(churned=lambda one: one["stroke"], churn_code=lambda one: one["stroke"] + 5)
     targets = [one.column.name for one in _written(frame, tmp_path)[0].columns if one.role.target]
@@ -339,6 +341,7 @@ def test_names_of_rows_are_excluded_and_copies_are_asked(tmp_path: Path) -> None
             "rownames": [f"Mazda RX{at}" for at in range(rows)],
             "X": np.arange(1, rows + 1),
             "nr": np.arange(rows),
+            "row_id": np.sort(rng.choice(9 * rows, rows, replace=False)),
             "patient_id": np.arange(1, rows + 1),
             "x": rng.permutation(rows),
             "age": rng.integers(20, 90, rows),
@@ -347,11 +350,11 @@ def test_names_of_rows_are_excluded_and_copies_are_asked(tmp_path: Path) -> None
     ).assign(age_again=lambda one: one["age"], station=lambda one: one["ward"])
     guessed, text = _written(frame, tmp_path)
     roles = {one.column.name: str(one.role.role) for one in guessed.columns}
-    assert {name for name, role in roles.items() if role == "excluded"} == {"rownames", "X", "nr"}
+    assert {name for name, role in roles.items() if role == "excluded"} == {"rownames", "X", "nr", "row_id"}
     assert roles["patient_id"] == "identifier" and roles["x"] == "identifier"
     assert {name for name, role in roles.items() if role == "undecided"} == {"age_again", "station"}
     assert "a copy of age, equal in every row: excluded, or the role of age and the constraint" in text
-    assert not any({"X", "nr", "rownames"} & set(one.constraint.columns) for one in guessed.constraints)
+    assert not any({"X", "nr", "row_id", "rownames"} & set(one.constraint.columns) for one in guessed.constraints)
 
 
 def test_a_town_in_its_state_is_declared(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hybrid.synthesize.generators.copula import Copula
 
 from hybrid.base.arrays import Array
 from hybrid.base.progress import silent
@@ -13,6 +12,7 @@ from hybrid.evaluation.engine.intervals import auc
 from hybrid.synthesize.fitted import fit
 from hybrid.synthesize.generators.cart import Cart, CartOptions
 from hybrid.synthesize.generators.leaves import leaf_odds
+from hybrid.synthesize.generators.sdv import Copula
 from hybrid.synthesize.generators.trees import DonorTree, Limits, grow
 from hybrid.synthesize.inspected import log_odds
 from hybrid.synthesize.options import SynthesizeOptions

@@ -188,14 +188,15 @@ def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | Non
 
 
 def _names_rows(column: Column, values: pd.Series) -> bool:
-    """True for names of rows, and for whole numbers that count the rows from 0 or 1."""
+    """True for names of rows, for numbers called so that rise, and for whole numbers that count the rows from 0 or 1."""
     if not never_repeats(column, values) or values.isna().any():
         return False
+    called = re.match(_ROW_NAMES, column.name) is not None
     if column.kind is not Kind.INTEGER:
-        return re.match(_ROW_NAMES, column.name) is not None
-    unnamed = identity_of(column.name) is None or re.match(_ROW_NAMES, column.name) is not None
-    counted = values.to_numpy(dtype=np.int64) - np.arange(len(values))
-    return unnamed and counted[0] in (0, 1) and bool((counted == counted[0]).all())
+        return called
+    steps = np.diff(values.to_numpy(dtype=np.int64))
+    counts = values.iloc[0] in (0, 1) and bool((steps == 1).all())
+    return bool((steps > 0).all()) if called else counts and identity_of(column.name) is None
 
 
 def _copies(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
