@@ -188,7 +188,7 @@ def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | Non
 
 
 def _names_rows(column: Column, values: pd.Series) -> bool:
-    """True for names of rows, for numbers called so that rise, and for whole numbers that count the rows from 0 or 1."""
+    """True for names of rows, rising numbers called so, and whole numbers that count the rows from 0 or 1."""
     if not never_repeats(column, values) or values.isna().any():
         return False
     called = re.match(_ROW_NAMES, column.name) is not None
