@@ -16,6 +16,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
+from hybrid.base.keys import pack_small
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
@@ -34,6 +35,8 @@ LEAST_EXPOSED = 20
 """Fewest people among the most exposed."""
 LEAST_GROUP, GROUP_SHARE = 50, 0.01
 """Fewest people in a leaked group, and its least share of all."""
+HALVES = 32
+"""Ways to part the columns in halves, of which a spliced row has one."""
 CHANGED = 3
 """Categories that are redrawn in a copy with several changed ones."""
 
@@ -170,6 +173,54 @@ def _random_people(context: Context, share: float, rng: np.random.Generator) -> 
         return drawn_rows(context.train.persons, rng)[:wanted]
     count = min(wanted, len(context.train))
     return np.asarray(rng.choice(len(context.train), count, replace=False))
+
+
+def _people_of_halves(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
+    """As :func:`_random_people`, among rows of which a half is no other person's: others would single nobody out."""
+    wanted = max(round(share * len(context.table)), 1)
+    alone = context.once("rows with a half of their own", lambda: _rows_with_own_half(context))
+    if context.train.persons is not None:
+        rows = drawn_rows(context.train.persons, rng)
+        chosen = rows[np.isin(rows, alone)]
+    else:
+        chosen = rng.permutation(alone)
+    if len(chosen) < min(wanted, n_persons(context.train) / 2):
+        reason = f"half of a row is often that of several people: {len(chosen):,} people have a half of their own"
+        return NotComputable(reason, "too_few", lacks="lone_halves")
+    return np.asarray(chosen[:wanted])
+
+
+def _rows_with_own_half(context: Context) -> Array:
+    """Training rows of which the half that is spliced is no other person's, of training or control."""
+    tables = [table for table in (context.train, context.control) if table is not None]
+    owners, start = [], 0
+    for table in tables:
+        owners.append(start + (np.arange(len(table)) if table.persons is None else person_groups(table.persons)))
+        start += len(table)
+    owner = np.concatenate(owners)
+    coded = []
+    for name in context.schema.names:
+        codes, values = pd.factorize(pd.concat([table.frame[name].astype("object") for table in tables]))
+        coded.append((codes.astype(np.int64) + 1, len(values) + 1))
+    alone = np.zeros(len(context.train), dtype=bool)
+    for number, own in enumerate(_own_halves(context)):
+        keys, bound = pack_small((coded[at] for at in np.flatnonzero(own)), len(owner))
+        least, most = np.full(bound, len(owner)), np.full(bound, -1)
+        np.minimum.at(least, keys, owner)
+        np.maximum.at(most, keys, owner)
+        mine = np.arange(number, len(alone), HALVES)
+        alone[mine] = (least == most)[keys[mine]]
+    return np.flatnonzero(alone)
+
+
+def _own_halves(context: Context) -> Array:
+    """Columns of the half that is a person's, in each of the ways; bool, shape (HALVES, n_columns).
+
+    A row has the way of its number.
+    """
+    p = len(context.schema.names)
+    half = np.tile(np.arange(p) < (p + 1) // 2, (HALVES, 1))
+    return context.random("halves of rows").permuted(half, axis=1)
 
 
 def _exposed_people(
@@ -361,22 +412,22 @@ def _on_grid(column: Column, values: pd.Series) -> pd.Series:
 
 def _spliced(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
     """Records of which half of the columns are another person's."""
-    return _halves(context.train.take(rows).frame, _drawn(context.train, len(rows), rng), rng)
+    return _halves(context, rows, _drawn(context.train, len(rows), rng))
 
 
 def _half(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
     """Records of which half of the columns are the table's."""
-    return _halves(context.train.take(rows).frame, _drawn(context.table, len(rows), rng), rng)
+    return _halves(context, rows, _drawn(context.table, len(rows), rng))
 
 
 def _drawn(table: Table, n: int, rng: np.random.Generator) -> pd.DataFrame:
     return table.take(rng.integers(len(table), size=n)).frame
 
 
-def _halves(frame: pd.DataFrame, others: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Rows with half of the columns of others, at random in each."""
-    n, p = frame.shape
-    own = rng.permuted(np.arange(p) < (p + 1) // 2 * np.ones((n, 1)), axis=1)
+def _halves(context: Context, rows: Array, others: pd.DataFrame) -> pd.DataFrame:
+    """Rows with half of the columns of others."""
+    frame, n = context.train.take(rows).frame, len(rows)
+    own = _own_halves(context)[rows % HALVES]
     order = np.where(own, np.arange(n)[:, None], n + np.arange(n)[:, None])
     return pd.DataFrame({name: _joined(frame[name], others[name], order[:, at]) for at, name in enumerate(frame)})
 
@@ -432,8 +483,8 @@ LEAKS: dict[LeakName, Leak] = {
         Leak(
             "changed", _random_people, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 redrawn values"
         ),
-        Leak("splice", _random_people, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
-        Leak("half", _random_people, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
+        Leak("splice", _people_of_halves, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
+        Leak("half", _people_of_halves, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
         Leak("rotated", _random_people, _rotated, CHANGED_SEEN_BY, "{size} copied rows with rotated numbers"),
         Leak("recoded", _random_people, _recoded, CELLS_SEEN_BY, "{size} copied rows with exchanged categories"),
         in_ways(*map(_exposed, RANKINGS)),

@@ -18,15 +18,18 @@ from hybrid.publication.verdict import Check
 if TYPE_CHECKING:
     from hybrid.publication.policy import Policy
 
-RELIABLE = 0.95
-"""Share of the planned trials in which a leak must be noticed."""
+RELIABLE = 0.9
+"""Share of the planned trials in which a leak must be noticed: one of twelve may pass, none of five."""
 CONFIDENCE = 0.95
 POWER = "power"
 """Start of the names of checks about planted leaks."""
 NOT_MEASURED = "no leaks were planted into this table"
 BLOCKED = "the table is blocked as it is"
 """Reason against planting leaks into a table that a rule about people never seen blocks anyway."""
-_HINT = "set split.control: cross, take more control records or a larger table, or accept by name"
+_HINT, _HINT_OF_CROSS = (
+    "set split.control: cross, take more control records or a larger table, or accept by name",
+    "take a larger table, or accept by name",
+)
 
 
 def _whole_group(sizes: dict[LeakName, float]) -> dict[LeakName, float]:
@@ -158,7 +161,7 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
     """One check per kind of leak that the policy must detect.
 
     Trials are judged as a first draw. A repeated draw is judged more strictly, so it notices at least as much.
-    A kind that was not noticed in 95 % of its trials, or not tried, is not judged, which is a review; a kind that
+    A kind that was not noticed in nine of ten trials, or not tried, is not judged, which is a review; a kind that
     the table has no columns for does not apply.
     """
     if not policy.must_detect:
@@ -178,7 +181,7 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
             words = LeakTrials(kind, size, 0).words
             yield Check(f"{POWER}: {kind}", "not judged", f"unknown whether {words} would pass: {NOT_MEASURED}", _HINT)
         else:
-            found = _check(leaks, power.control)
+            found = _check(leaks, power)
             yield found if size <= asked else _accepted(found, kind, asked, small)
 
 
@@ -198,11 +201,12 @@ def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
         yield "The policy accepts that for a table made from so few people."
 
 
-def _check(leaks: Sequence[LeakTrials], control: int) -> Check:
+def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:
     """One check of a kind in all its ways: the one that was noticed least counts."""
     tried = [leak for leak in leaks if leak.lacks is None] or leaks
     leak = min(tried, key=lambda leak: (leak.reached, bool(leak.made), leak.noticed / max(leak.made, 1)))
-    name, against = f"{POWER}: {leak.kind}", f"with {control:,} control records"
+    name, against = f"{POWER}: {leak.kind}", f"with {power.control:,} control records"
+    hint = _HINT_OF_CROSS if power.control == power.people else _HINT
     if leak.reached:
         low, _ = share_interval(leak.noticed / leak.made, leak.made, CONFIDENCE)
         of_each = " of each" if len(tried) > 1 else ""
@@ -214,8 +218,8 @@ def _check(leaks: Sequence[LeakTrials], control: int) -> Check:
     if not leak.made:
         words = _words(leak.kind, leak.size, [one.way for one in tried if one.reason == leak.reason])
         message = f"unknown whether {words} would pass: {leak.reason}"
-        hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else _HINT
+        hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else hint
         return Check(name, "not judged", message, hint, applies=leak.lacks is None)
     trials = f"{leak.noticed} of {leak.made} trials"
     message = f"unknown: {against}, {leak.words} were noticed in {trials} only; so small a leak may pass"
-    return Check(name, "not judged", message, _HINT)
+    return Check(name, "not judged", message, hint)

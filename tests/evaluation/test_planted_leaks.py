@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from hybrid.evaluation.attacks.vulnerability import RANKINGS, most_exposed
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName
+from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName, Planted
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 
 SCHEMA = Schema(
@@ -229,6 +229,30 @@ def test_spliced_rows_have_half_of_their_columns_from_one_person_and_half_from_a
     kept = made.frame[changed][["age", "pay"]].astype(float).apply(tuple, axis=1).isin(set(pairs))
     # Two given columns are of the same person with probability 2 (3/6)(2/5): both in one half, or both in the other.
     assert 0.25 < kept.mean() < 0.55
+
+
+def test_people_are_spliced_by_halves_that_nobody_shares_and_none_where_few_have_such() -> None:
+    tables = context()
+
+    def spliced(frame: pd.DataFrame, persons: np.ndarray | None = None) -> Planted | NotComputable:
+        train = Table(frame, SCHEMA, persons)
+        changed = Context(train, tables.control, tables.table, tables.options)
+        return LEAKS["splice"].plant(changed, 0.2, np.random.default_rng(1))
+
+    doubled = tables.train.frame.copy()
+    doubled.loc[:999] = doubled.loc[1000:1999].set_axis(range(1000))
+    found = spliced(doubled)
+    assert isinstance(found, NotComputable) and found.lacks == "lone_halves", "everybody has a double"
+    assert not isinstance(spliced(doubled, np.arange(2000) % 1000), NotComputable), "the doubles are the same person's"
+    doubled.loc[:599] = tables.train.frame.loc[:599]
+    found = spliced(doubled)
+    assert not isinstance(found, NotComputable)
+    some = tables.train.frame.loc[[*range(600), *range(1000, 1600)]].astype(object)
+    columns = [*combinations(SCHEMA.names, 3)]
+    halves = {half: set(some[[*half]].itertuples(index=False, name=None)) for half in columns}
+    made = found.table.frame.iloc[found.rows].astype(object)
+    whole = zip(*(made[[*half]].itertuples(index=False, name=None) for half in columns), strict=True)
+    assert all(any(row in halves[half] for half, row in zip(columns, rows, strict=True)) for rows in whole)
 
 
 def test_half_a_record_has_half_of_its_columns_from_the_table() -> None:

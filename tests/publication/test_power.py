@@ -40,8 +40,8 @@ def check_of(policy: Policy, power: Power | None) -> Check:
     return check
 
 
-@pytest.mark.parametrize(("noticed", "reached"), [(20, True), (19, True), (18, False)])
-def test_19_of_20_trials_are_enough(policy: Policy, noticed: int, reached: bool) -> None:
+@pytest.mark.parametrize(("noticed", "reached"), [(20, True), (18, True), (17, False)])
+def test_18_of_20_trials_are_enough(policy: Policy, noticed: int, reached: bool) -> None:
     check = check_of(demanding(policy), trials(20, noticed))
     assert (check.status == "pass") is reached
     assert check.decision == ("pass" if reached else "review")
