@@ -33,7 +33,7 @@ Lacking = Literal[
     "headroom",
     "matches",
     "lone_values",
-    "lone_halves",
+    "lone_records",
     "constraints",
     "tied_dates",
     "linked_columns",
@@ -46,10 +46,10 @@ Lacking = Literal[
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
 records, a signal, people never seen of whom an attack fails (headroom), rows that match a training record on what the
-attacker knows (matches), values that one row of the table holds alone, halves of rows that one person has alone,
-declared constraints, dates of a row that lie close together, columns of which one says something about another, an
-encoder, a parent table, the instance privacy score; trainings: a way from records to the table that can be repeated in
-minutes; numbers: numbers, or those with so many digits that a copy stands out; model: a kept model that can be asked
+attacker knows (matches), values that one row of the table holds alone, records or parts of them that one person has
+alone, declared constraints, dates of a row that lie close together, columns of which one says something about another,
+an encoder, a parent table, the instance privacy score; trainings: a way from records to the table that can be repeated
+in minutes; numbers: numbers, or those with so many digits that a copy stands out; model: a kept model that can be asked
 about single records."""
 
 

@@ -35,7 +35,7 @@ LEAST_EXPOSED = 20
 """Fewest people among the most exposed."""
 LEAST_GROUP, GROUP_SHARE = 50, 0.01
 """Fewest people in a leaked group, and its least share of all."""
-HALVES = 32
+HALVES = 64
 """Ways to part the columns in halves, of which a spliced row has one."""
 CHANGED = 3
 """Categories that are redrawn in a copy with several changed ones."""
@@ -163,54 +163,53 @@ class Leak:
         return planted
 
 
-def _random_people(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
-    """Random training rows, as many as ``share`` of the table's.
+def _people_alone(
+    context: Context, share: float, rng: np.random.Generator, ways: Callable[[Context], Array]
+) -> Array | NotComputable:
+    """Random training rows whose leaked cells are no other person's (others disclose nobody).
 
-    At least one; each of another person, as far as there are so many.
+    As many as ``share`` of the table's, at least one; each of another person, as far as there are so many. ``ways``
+    gives the leaked columns, as :func:`_own_halves` does.
     """
     wanted = max(round(share * len(context.table)), 1)
-    if context.train.persons is not None:
-        return drawn_rows(context.train.persons, rng)[:wanted]
-    count = min(wanted, len(context.train))
-    return np.asarray(rng.choice(len(context.train), count, replace=False))
-
-
-def _people_of_halves(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
-    """As :func:`_random_people`, among rows of which a half is no other person's: others would single nobody out."""
-    wanted = max(round(share * len(context.table)), 1)
-    alone = context.once("rows with a half of their own", lambda: _rows_with_own_half(context))
+    alone = context.once(("rows alone", ways.__name__), lambda: _rows_alone(context, ways(context)))
     if context.train.persons is not None:
         rows = drawn_rows(context.train.persons, rng)
-        chosen = rows[np.isin(rows, alone)]
+        chosen = rows[np.isin(rows, alone)][:wanted]
     else:
-        chosen = rng.permutation(alone)
+        chosen = rng.choice(alone, min(wanted, len(alone)), replace=False)
     if len(chosen) < min(wanted, n_persons(context.train) / 2):
-        reason = f"half of a row is often that of several people: {len(chosen):,} people have a half of their own"
-        return NotComputable(reason, "too_few", lacks="lone_halves")
-    return np.asarray(chosen[:wanted])
+        reason = f"what would be leaked of a person is often that of several: {len(alone):,} rows have it alone"
+        return NotComputable(reason, "too_few", lacks="lone_records")
+    return np.asarray(chosen)
 
 
-def _rows_with_own_half(context: Context) -> Array:
-    """Training rows of which the half that is spliced is no other person's, of training or control."""
+def _rows_alone(context: Context, ways: Array) -> Array:
+    """Training rows whose cells in some columns are no other person's, of training or control."""
     tables = [table for table in (context.train, context.control) if table is not None]
     owners, start = [], 0
     for table in tables:
         owners.append(start + (np.arange(len(table)) if table.persons is None else person_groups(table.persons)))
         start += len(table)
-    owner = np.concatenate(owners)
+    owner, identifiers = np.concatenate(owners), {*context.schema.identifiers}
     coded = []
     for name in context.schema.names:
         codes, values = pd.factorize(pd.concat([table.frame[name].astype("object") for table in tables]))
-        coded.append((codes.astype(np.int64) + 1, len(values) + 1))
+        coded.append((codes.astype(np.int64) + 1, len(values) + 1) if name not in identifiers else (0 * owner, 1))
     alone = np.zeros(len(context.train), dtype=bool)
-    for number, own in enumerate(_own_halves(context)):
-        keys, bound = pack_small((coded[at] for at in np.flatnonzero(own)), len(owner))
+    for number, leaked in enumerate(ways):
+        keys, bound = pack_small((coded[at] for at in np.flatnonzero(leaked)), len(owner))
         least, most = np.full(bound, len(owner)), np.full(bound, -1)
         np.minimum.at(least, keys, owner)
         np.maximum.at(most, keys, owner)
-        mine = np.arange(number, len(alone), HALVES)
+        mine = np.arange(number, len(alone), len(ways))
         alone[mine] = (least == most)[keys[mine]]
     return np.flatnonzero(alone)
+
+
+def _whole(context: Context) -> Array:
+    """All columns, in one way."""
+    return np.ones((1, len(context.schema.names)), dtype=bool)
 
 
 def _own_halves(context: Context) -> Array:
@@ -221,6 +220,12 @@ def _own_halves(context: Context) -> Array:
     p = len(context.schema.names)
     half = np.tile(np.arange(p) < (p + 1) // 2, (HALVES, 1))
     return context.random("halves of rows").permuted(half, axis=1)
+
+
+def _known_or_secret(context: Context) -> Array:
+    """Quasi-identifiers, secrets and targets, in one way."""
+    leaked = {*context.schema.quasi_identifiers, *_declared_secrets(context), *context.schema.targets}
+    return np.array([[name in leaked for name in context.schema.names]])
 
 
 def _exposed_people(
@@ -288,7 +293,7 @@ def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> A
         return NotComputable("no column has the role quasi_identifier", lacks="quasi_identifiers")
     if not _declared_secrets(context):
         return NotComputable("no column is declared as a secret", lacks="secret")
-    return _random_people(context, share, rng)
+    return _people_alone(context, share, rng, _known_or_secret)
 
 
 def _histories(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
@@ -437,8 +442,7 @@ def _known_and_secret(context: Context, rows: Array, rng: np.random.Generator) -
 
     The other columns stay those of the replaced rows.
     """
-    leaked = {*context.schema.quasi_identifiers, *_declared_secrets(context), *context.schema.targets}
-    return context.train.take(rows).frame[[name for name in context.schema.names if name in leaked]]
+    return context.train.take(rows).frame.loc[:, _known_or_secret(context)[0]]
 
 
 def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
@@ -475,18 +479,17 @@ def _joined(first: pd.Series, second: pd.Series, order: Array) -> pd.Series:
     return pd.concat([first, second], ignore_index=True).take(order).reset_index(drop=True)
 
 
+_of_records, _of_halves = (partial(_people_alone, ways=ways) for ways in (_whole, _own_halves))
 LEAKS: dict[LeakName, Leak] = {
     leak.name: leak
     for leak in (
-        Leak("copy", _random_people, _exact, COPIES_SEEN_BY, "{size} copied rows"),
-        Leak("near", _random_people, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
-        Leak(
-            "changed", _random_people, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 redrawn values"
-        ),
-        Leak("splice", _people_of_halves, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
-        Leak("half", _people_of_halves, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
-        Leak("rotated", _random_people, _rotated, CHANGED_SEEN_BY, "{size} copied rows with rotated numbers"),
-        Leak("recoded", _random_people, _recoded, CELLS_SEEN_BY, "{size} copied rows with exchanged categories"),
+        Leak("copy", _of_records, _exact, COPIES_SEEN_BY, "{size} copied rows"),
+        Leak("near", _of_records, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
+        Leak("changed", _of_records, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 redrawn values"),
+        Leak("splice", _of_halves, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
+        Leak("half", _of_halves, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),
+        Leak("rotated", _of_records, _rotated, CHANGED_SEEN_BY, "{size} copied rows with rotated numbers"),
+        Leak("recoded", _of_records, _recoded, CELLS_SEEN_BY, "{size} copied rows with exchanged categories"),
         in_ways(*map(_exposed, RANKINGS)),
         Leak(
             "group",

@@ -242,7 +242,7 @@ def test_people_are_spliced_by_halves_that_nobody_shares_and_none_where_few_have
     doubled = tables.train.frame.copy()
     doubled.loc[:999] = doubled.loc[1000:1999].set_axis(range(1000))
     found = spliced(doubled)
-    assert isinstance(found, NotComputable) and found.lacks == "lone_halves", "everybody has a double"
+    assert isinstance(found, NotComputable) and found.lacks == "lone_records", "everybody has a double"
     assert not isinstance(spliced(doubled, np.arange(2000) % 1000), NotComputable), "the doubles are the same person's"
     doubled.loc[:599] = tables.train.frame.loc[:599]
     found = spliced(doubled)
