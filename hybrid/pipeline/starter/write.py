@@ -179,7 +179,7 @@ class GuessedConfig:
 
     def _anonymize_lines(self) -> Iterator[str]:
         yield "anonymize:"
-        yield f"  k: {K}                      # every combination of labels is shared by at least {K} people"
+        yield f"  k: {K}                      # every combination of labels is shared by at least so many people"
         for rule in self.rules:
             text = f"models: [{flow(rule.model)}]"
             if rule.against:

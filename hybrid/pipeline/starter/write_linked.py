@@ -82,7 +82,7 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
     if any(one.named(Role.QUASI_IDENTIFIER) for one in guessed.tables):
         yield ""
         yield "anonymize:"
-        yield "  k: 5                      # every combination of labels is shared by at least 5 people"
+        yield "  k: 5                      # every combination of labels is shared by at least so many people"
         yield "  suppression_limit: 0.05   # review: share of records that may be left out to get there"
         yield ""
         yield "transition: {method: tree, order: pre}"
