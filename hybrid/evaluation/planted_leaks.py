@@ -166,10 +166,10 @@ class Leak:
 def _people_alone(
     context: Context, share: float, rng: np.random.Generator, ways: Callable[[Context], Array]
 ) -> Array | NotComputable:
-    """Random training rows whose leaked cells are no other person's (others disclose nobody).
+    """Random training rows whose leaked cells are no other person's.
 
-    As many as ``share`` of the table's, at least one; each of another person, as far as there are so many. ``ways``
-    gives the leaked columns, as :func:`_own_halves` does.
+    Cells that several people share would disclose none of them. As many rows as ``share`` of the table's, at least one;
+    each of another person, as far as there are so many. ``ways`` gives the leaked columns, as :func:`_own_halves` does.
     """
     wanted = max(round(share * len(context.table)), 1)
     alone = context.once(("rows alone", ways.__name__), lambda: _rows_alone(context, ways(context)))
