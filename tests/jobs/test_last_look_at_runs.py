@@ -75,7 +75,8 @@ def linked(tmp_path: Path) -> Path:
 
 def release(folder: Path) -> Path:
     places = {name: folder / name for name in ("work", "runs", "releases")}
-    settings = {"policy": str(folder / "policy.yaml"), "evaluate.power": False}
+    few = {"metrics": ["identical_match", "rare_values"], "baseline": False, "original": False, "power": False}
+    settings = {"policy": str(folder / "policy.yaml")} | {f"evaluate.{key}": value for key, value in few.items()}
     accepted = Acceptance("Ada Lovelace", "the remark looks like an identifier, and has been looked at", "2026-11-20")
     return hybrid.release(folder / "config.yaml", seed=1, overrides=settings, accept=accepted, **places).folder
 
