@@ -16,12 +16,12 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
-from hybrid.base.keys import pack_small
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
-from hybrid.table.holders import value_holders
+from hybrid.table.append import together
+from hybrid.table.holders import sharing, value_holders
 from hybrid.table.persons import drawn_rows, n_persons, person_groups
 
 LeakName = Literal[
@@ -186,24 +186,15 @@ def _people_alone(
 
 def _rows_alone(context: Context, ways: Array) -> Array:
     """Training rows whose cells in some columns are no other person's, of training or control."""
-    tables = [table for table in (context.train, context.control) if table is not None]
-    owners, start = [], 0
-    for table in tables:
-        owners.append(start + (np.arange(len(table)) if table.persons is None else person_groups(table.persons)))
-        start += len(table)
-    owner, identifiers = np.concatenate(owners), {*context.schema.identifiers}
-    coded = []
-    for name in context.schema.names:
-        codes, values = pd.factorize(pd.concat([table.frame[name].astype("object") for table in tables]))
-        coded.append((codes.astype(np.int64) + 1, len(values) + 1) if name not in identifiers else (0 * owner, 1))
-    alone = np.zeros(len(context.train), dtype=bool)
+    train, control = context.train, context.control
+    everybody = train if control is None else together(train, control)
+    if everybody.persons is not None:
+        everybody = replace(everybody, persons=person_groups(everybody.persons))  # rows without a person are one each
+    alone = np.zeros(len(train), dtype=bool)
     for number, leaked in enumerate(ways):
-        keys, bound = pack_small((coded[at] for at in np.flatnonzero(leaked)), len(owner))
-        least, most = np.full(bound, len(owner)), np.full(bound, -1)
-        np.minimum.at(least, keys, owner)
-        np.maximum.at(most, keys, owner)
-        mine = np.arange(number, len(alone), len(ways))
-        alone[mine] = (least == most)[keys[mine]]
+        names = [name for name, is_leaked in zip(context.schema.names, leaked, strict=True) if is_leaked]
+        held_by = sharing(everybody, [name for name in names if name not in context.schema.identifiers])
+        alone[number :: len(ways)] = held_by[: len(train)][number :: len(ways)] == 1
     return np.flatnonzero(alone)
 
 

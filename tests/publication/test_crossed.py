@@ -7,7 +7,7 @@ import pytest
 from hybrid.evaluation.measure import Crossed
 from hybrid.publication.crossed import crossed_checks, first_page_sentences, folds_of, measured_sentence
 from hybrid.publication.first_page import answer
-from hybrid.publication.policy import Policy, load_policy, packaged_policies
+from hybrid.publication.policy import Policy, load_policy, packaged_policies, read_policy
 from hybrid.publication.power import LeakTrials, Power, accepted_sentences, power_checks
 from hybrid.publication.verdict import Verdict
 
@@ -94,5 +94,6 @@ def test_packaged_policies_decide_openly_and_the_public_one_is_strict() -> None:
     for name, path in packaged_policies().items():
         found = load_policy(path)
         assert bool(found.small_tables) == (name != "statistics_office")
+        assert "small_tables" in read_policy(path), "what is inherited counts"
         assert found.demanded(50_000) == found.must_detect
         assert Power.from_json(Power((), 1, 900).to_json()).people == 900

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from hybrid.base.arrays import Codes
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
 from hybrid.base.rng import rng_for
@@ -19,7 +18,7 @@ from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.jobs.audited_files import Audited
 from hybrid.lab.risk import PLANTED, RiskModel
 from hybrid.table import Table
-from hybrid.table.append import appended
+from hybrid.table.append import together
 from hybrid.table.persons import person_groups
 
 
@@ -140,9 +139,7 @@ class TablesPlan:
     def everybody(self) -> Table:
         """Training and control records together."""
         train, control = self.originals
-        if control is None:
-            return train
-        return Table(appended(train.frame, control.frame), train.schema, _together(train.persons, control.persons))
+        return train if control is None else together(train, control)
 
     @property
     def control_share(self) -> float:
@@ -159,11 +156,3 @@ def _at_most(table: Table, rows: int | None, role: str) -> Table:
     rank = rng_for(0, "lab", "rows", role).permutation(int(groups.max()) + 1)[groups]
     order = np.argsort(rank, kind="stable")
     return table.take(np.sort(order[: np.searchsorted(rank[order], rank[order][rows])]))
-
-
-def _together(mine: Codes | None, its: Codes | None) -> Codes | None:
-    """Persons of two tables that share none."""
-    if mine is None or its is None:
-        return None
-    both: Codes = np.concatenate([mine, np.where(its < 0, its + min(int(mine.min()), 0), its + int(mine.max()) + 1)])
-    return both
