@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import pytest
@@ -113,3 +116,41 @@ def test_every_public_name_of_python_is_rendered_from_its_docstring(name: str) -
     section = PAGES["reference/python.md"].split(f"\n## hybrid.{name}\n", 1)[1].split("\n## ", 1)[0]
     assert section.strip().startswith("::: hybrid.")
     assert (getattr(hybrid, name).__doc__ or "").strip()
+
+
+def _public_members(thing: Any) -> list[tuple[str, Any]]:
+    """A class with its own public methods and properties, or a function."""
+    if not inspect.isclass(thing):
+        return [(thing.__qualname__, thing)]
+    own = [(name, member) for name, member in vars(thing).items() if not name.startswith("_")]
+    methods = [(f"{thing.__qualname__}.{name}", member) for name, member in own if _is_method(member)]
+    return [(thing.__qualname__, thing), *methods]
+
+
+def _is_method(member: Any) -> bool:
+    return inspect.isfunction(member) or isinstance(member, (property, classmethod, staticmethod, cached_property))
+
+
+def _bare_parts_of_protocols() -> Iterator[str]:
+    """Protocols of the package, and their methods, without a docstring: read, since some modules need an extra."""
+    for path in sorted((ROOT / "hybrid").rglob("*.py")):
+        for found in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(found, ast.ClassDef) and any("Protocol" in ast.unparse(base) for base in found.bases):
+                if found.name.startswith("_"):
+                    continue
+                methods = [part for part in found.body if isinstance(part, ast.FunctionDef)]
+                yield from (
+                    f"{path.name}: {found.name}, {part.name}"
+                    for part in (found, *methods)
+                    if not ast.get_docstring(part)
+                )
+
+
+def test_the_public_api_is_documented() -> None:
+    members = [member for name in hybrid.__all__ for member in _public_members(getattr(hybrid, name))]
+    assert len(members) > 100
+    assert [name for name, member in members if not (getattr(member, "__doc__", None) or "").strip()] == []
+
+
+def test_every_protocol_is_documented() -> None:
+    assert list(_bare_parts_of_protocols()) == []
