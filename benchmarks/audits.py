@@ -22,7 +22,7 @@ import pandas as pd
 from made_part import write_part
 
 from hybrid.base.atomic import write_text
-from hybrid.jobs.audit_dp import audit_privacy
+from hybrid.lab.audit_dp import audit_privacy
 from hybrid.pipeline.config import parse_config
 
 KEPT = Path(__file__).parent / "results" / "audits" / "aim.csv"

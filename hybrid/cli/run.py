@@ -201,8 +201,8 @@ def audit_dp(
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.base.rng import fresh_seed
-    from hybrid.jobs.audit_dp import RESULT, audit_privacy, write_privacy_audit
     from hybrid.jobs.run import new_folder
+    from hybrid.lab.audit_dp import RESULT, audit_privacy, write_privacy_audit
     from hybrid.pipeline.config import load_config
 
     folder = out or new_folder("audit-dp")

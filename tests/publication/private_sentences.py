@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-AUDIT = "tests/jobs/test_audit_dp_private.py"
+AUDIT = "tests/lab/test_audit_dp_private.py"
 MODE = "tests/pipeline/test_private_mode.py"
 RELEASE = "tests/jobs/test_private_release.py"
 WORDS = "tests/publication/test_private_words.py"

@@ -12,12 +12,12 @@ from hybrid.base.atomic import write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
-from hybrid.jobs.audit_dp.attack import Attack, PrivacyAudit
-from hybrid.jobs.audit_dp.labels import attack_labels
-from hybrid.jobs.audit_dp.parts import attack_parts
-from hybrid.jobs.audit_dp.statement import walk_of
-from hybrid.jobs.audit_dp.walk import attack_walk
 from hybrid.jobs.run import staged
+from hybrid.lab.audit_dp.attack import Attack, PrivacyAudit
+from hybrid.lab.audit_dp.labels import attack_labels
+from hybrid.lab.audit_dp.parts import attack_parts
+from hybrid.lab.audit_dp.statement import walk_of
+from hybrid.lab.audit_dp.walk import attack_walk
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_mode import refuse_undeclared

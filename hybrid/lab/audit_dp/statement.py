@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from hybrid.hierarchy.listed import listed_values
-from hybrid.jobs.audit_dp.canaries import declared_letters, listed_letters
-from hybrid.jobs.audit_dp.stated import Stated
-from hybrid.jobs.audit_dp.walk import Walk
+from hybrid.lab.audit_dp.canaries import declared_letters, listed_letters
+from hybrid.lab.audit_dp.stated import Stated
+from hybrid.lab.audit_dp.walk import Walk
 from hybrid.pipeline.guarantees import stated_budget
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.privacy.accounting import rho_for

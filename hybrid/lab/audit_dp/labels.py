@@ -18,7 +18,7 @@ from hybrid.base.arrays import Array, Counts
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
-from hybrid.jobs.audit_dp.attack import Attack, play
+from hybrid.lab.audit_dp.attack import Attack, play
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.sampled_labels import DELTAS
@@ -48,7 +48,7 @@ def attack_labels(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Iterator[Attack]:
-    """Attack the walk of labels at fixed levels; arguments as of :func:`hybrid.jobs.audit_dp.audit_privacy`."""
+    """Attack the walk of labels at fixed levels; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`."""
     walk = _Walk(pipeline, options.k, pipeline.config.sample.beta, options.levels)
     points = list(_points(walk))
     tables = list(_pairs(walk, rng))

@@ -14,7 +14,7 @@ from hybrid.anonymize import anonymize, steps
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
-from hybrid.jobs.audit_dp import audit_privacy, labels
+from hybrid.lab.audit_dp import audit_privacy, labels
 from hybrid.pipeline.config import load_config
 from hybrid.transition.strategies.uniform import Uniform
 from tests.pipeline.sampled_first import CONFIG, write_people

@@ -16,9 +16,9 @@ import numpy as np
 from hybrid.base.arrays import Array, Codes, Mask, Numbers
 from hybrid.base.errors import HybridError
 from hybrid.base.progress import Progress
-from hybrid.jobs.audit_dp.attack import Attack, Bound, play
-from hybrid.jobs.audit_dp.canaries import Letters, as_frame
-from hybrid.jobs.audit_dp.stated import Stated
+from hybrid.lab.audit_dp.attack import Attack, Bound, play
+from hybrid.lab.audit_dp.canaries import Letters, as_frame
+from hybrid.lab.audit_dp.stated import Stated
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.privacy.auditing import (
@@ -98,7 +98,7 @@ class Walk:
 def attack_walk(
     walk: Walk, canaries: int, runs: int, confidence: float, rng: np.random.Generator, progress: Progress
 ) -> Iterator[Attack]:
-    """Attack a whole walk; arguments as of :func:`hybrid.jobs.audit_dp.audit_privacy`."""
+    """Attack a whole walk; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`."""
     pairs = list(_pairs(walk))
     error = (1 - confidence) / (len(pairs) + 1)
     yield _one_run(walk, canaries, 1 - error, rng)

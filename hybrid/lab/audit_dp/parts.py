@@ -18,9 +18,9 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Numbers
 from hybrid.base.progress import Progress
-from hybrid.jobs.audit_dp.attack import Attack, play
-from hybrid.jobs.audit_dp.stated import Stated
-from hybrid.jobs.audit_dp.walk import Walk
+from hybrid.lab.audit_dp.attack import Attack, play
+from hybrid.lab.audit_dp.stated import Stated
+from hybrid.lab.audit_dp.walk import Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
 from hybrid.privacy.domain import Categories
@@ -106,7 +106,7 @@ class _Setting:
 def attack_parts(
     walk: Walk, draws: int, confidence: float, rng: np.random.Generator, progress: Progress
 ) -> Iterator[Attack]:
-    """Attack every part; arguments as of :func:`hybrid.jobs.audit_dp.audit_privacy`.
+    """Attack every part; arguments as of :func:`hybrid.lab.audit_dp.audit_privacy`.
 
     Of a generator with a budget of its own, its counts and choices.
     """
