@@ -23,7 +23,7 @@ from pydantic_core import PydanticUndefined
 import hybrid
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
-from hybrid.evaluation.registry import MODULES
+from hybrid.evaluation.registry import modules
 from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.refusals import REFUSALS
@@ -146,7 +146,7 @@ def metrics() -> str:
     ]
     for family in ("privacy", "utility", "fidelity"):
         parts.append(f"## {family.capitalize()}\n")
-        for module in MODULES:
+        for module in modules():
             chosen = [metric for metric in module.METRICS if metric.family == family]
             if not chosen:
                 continue
@@ -182,7 +182,7 @@ def _threats() -> list[str]:
         "| metric | pillar | risk | mechanism | access | attacker knows | unit |",
         "|---|---|---|---|---|---|---|",
     ]
-    for metric in (metric for module in MODULES for metric in module.METRICS if metric.family == "privacy"):
+    for metric in (metric for module in modules() for metric in module.METRICS if metric.family == "privacy"):
         about = (metric.pillar, metric.risk, metric.mechanism, metric.access, metric.knows, metric.unit)
         parts.append(f"| `{metric.name}` | {' | '.join(_cell(value or '–').replace('_', '-') for value in about)} |")
     return [*parts, ""]

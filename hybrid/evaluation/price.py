@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.registry import modules
 from hybrid.table import Schema
 
 BASE = 0.01
@@ -131,7 +133,7 @@ def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = 
     first : bool
         Whether the table is the first of its evaluation, which also pays for what all tables share.
     """
-    found = PRICES.get(metric.name, Price())
+    found = _prices().get(metric.name, Price())
     largest = max(sizes.train, sizes.control, sizes.table)
     asked = min(most_asked(options.max_records, largest) or largest, largest)
     pairs = asked * largest * sizes.columns / (1 + math.sqrt(largest / 100_000))
@@ -142,6 +144,13 @@ def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = 
         repeated, pairs = repeated * networks(options), pairs * networks(options)
     searches = found.searches + (found.once if first else 0.0)
     return BASE + SEARCHED * pairs * searches + found.cells * cells * repeated
+
+
+@cache
+def _prices() -> dict[str, Price]:
+    """Prices of all metrics, also of those that another package brings."""
+    brought = (getattr(module, "PRICES", {}) for module in modules())
+    return {**PRICES, **{name: price for prices in brought for name, price in prices.items()}}
 
 
 def networks(options: EvaluateOptions) -> int:

@@ -1,12 +1,18 @@
 """Registry of metrics.
 
-A new metric is a file with ``METRICS`` and one line here.
+A new metric is a file with ``METRICS`` and one line here. A package of its own has the file and an entry point of the
+group ``hybrid.metrics``, which names the module; the laboratory's metrics come in so.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, MutableMapping
+from functools import cache, cached_property
+from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
+from hybrid.base.errors import ConfigError
+from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.attacks import (
     anonymity,
     attribution,
@@ -111,6 +117,91 @@ MODULES: tuple[ModuleType, ...] = (
     exclusion,
 )
 
+"""Those of this package that policies judge, or that a run computes by itself; see :func:`modules` for all."""
+GROUP = "hybrid.metrics"
+"""Group of entry points. Each names a module with ``METRICS``, a tuple of entries; with ``BEFORE``, if it has a place
+among others, the name of the metric that it is listed before (else it comes last); and with ``PRICES``, if a metric
+costs more than a pass over the cells (:mod:`hybrid.evaluation.price`)."""
 RENAMED = {"membership_pool": "membership_trained", "membership_pool_random": "membership_trained_random"}
 """Earlier names of metrics, which configurations and policies may still have."""
-REGISTRY: dict[str, Metric] = {metric.name: metric for module in MODULES for metric in module.METRICS}
+
+
+@cache
+def modules() -> tuple[ModuleType, ...]:
+    """All modules of metrics, in the order in which results are listed.
+
+    Raises
+    ------
+    ConfigError
+        An entry point names no module with metrics, or a metric whose name is taken.
+    """
+    ordered, waiting = list(MODULES), [_loaded(entry) for entry in _entries()]
+    while waiting:
+        placed = [module for module in waiting if _place(ordered, module) is not None] or waiting
+        ordered.insert(_place(ordered, placed[0]) or len(ordered), placed[0])
+        waiting.remove(placed[0])
+    names = [metric.name for module in ordered for metric in module.METRICS]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ConfigError(
+            f"two modules have a metric of this name: {', '.join(twice)}",
+            hint=f"rename it, or uninstall one of the packages with an entry point {GROUP}",
+        )
+    return tuple(ordered)
+
+
+@cache
+def foreign_packages() -> tuple[str, ...]:
+    """Distributions beside this one that bring metrics, sorted."""
+    names = {entry.dist.name for entry in _entries() if entry.dist is not None}
+    return tuple(sorted(names - {PACKAGE}))
+
+
+def _entries() -> list[EntryPoint]:
+    return sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+
+
+def _loaded(entry: EntryPoint) -> ModuleType:
+    try:
+        found = entry.load()
+    except Exception as error:  # what another package's module raises at import can be anything
+        raise ConfigError(
+            f"the entry point {entry.name} of {GROUP} cannot be loaded: {type(error).__name__}",
+            hint=f"repair or uninstall the package that has {entry.value}",
+        ) from error
+    if not isinstance(found, ModuleType) or not hasattr(found, "METRICS"):
+        raise ConfigError(f"the entry point {entry.name} of {GROUP} names no module with METRICS: {entry.value}")
+    return found
+
+
+def _place(ordered: list[ModuleType], module: ModuleType) -> int | None:
+    """Where a module is inserted; None where the metric that it comes before is not there (yet)."""
+    before = getattr(module, "BEFORE", None)
+    found = (at for at, one in enumerate(ordered) if any(metric.name == before for metric in one.METRICS))
+    return next(found, None)
+
+
+class _Registry(MutableMapping[str, Metric]):
+    """Metrics by name. Modules are loaded when it is first read: those of other packages import this one."""
+
+    @cached_property
+    def _metrics(self) -> dict[str, Metric]:
+        return {metric.name: metric for module in modules() for metric in module.METRICS}
+
+    def __getitem__(self, name: str) -> Metric:
+        return self._metrics[name]
+
+    def __setitem__(self, name: str, metric: Metric) -> None:
+        self._metrics[name] = metric
+
+    def __delitem__(self, name: str) -> None:
+        del self._metrics[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._metrics)
+
+    def __len__(self) -> int:
+        return len(self._metrics)
+
+
+REGISTRY: MutableMapping[str, Metric] = _Registry()
+"""All metrics by name, in the order of :func:`modules`."""

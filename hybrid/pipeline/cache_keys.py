@@ -11,6 +11,7 @@ from typing import Any
 from hybrid.base.hashing import LIBRARIES, code_version, fingerprint, library_versions
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
+from hybrid.evaluation.registry import foreign_packages
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.leak import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.config import RunConfig
@@ -121,7 +122,7 @@ def stage_keys(
     attacked = {"model"} if config.evaluate.retrain is not None else {"model", "trainings"}
     left_out = any(attacked & set(metric.needs) for metric in metrics_of(config.evaluate))
     untried = ["only compared"] if only_compared and left_out else []
-    judging = (judged_by, seed, *rules, *condition, *halved)
+    judging = (judged_by, seed, *rules, *condition, *halved, *_foreign_versions())
     keys |= {
         evaluation_of(subject): _key(EVALUATE, options, table, *judging, *(untried if subject == "synthetic" else []))
         for subject, table in judged.items()
@@ -134,6 +135,12 @@ def stage_keys(
 def _key(stage: Stage, *depends_on: Any) -> str:
     versions = library_versions(PACKAGE, *LIBRARIES, *stage.libraries)
     return fingerprint(stage.name, code_version(), versions, depends_on)
+
+
+def _foreign_versions() -> list[dict[str, str]]:
+    """Versions of other packages that bring metrics; empty where there are none."""
+    found = library_versions(*foreign_packages())
+    return [found] if found else []
 
 
 def _removed(removal: RemovalOptions, parts: str, seed: int) -> str:
