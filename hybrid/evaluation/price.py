@@ -55,7 +55,6 @@ PRICES = {
     "inference": Price(searches=1.0, widest=WIDEST),
     "inference_quasi": Price(searches=0.5, widest=WIDEST),
     "inference_rest": Price(searches=0.5, widest=WIDEST),
-    "canary": Price(widest=WIDEST),
     "gtcap": Price(widest=WIDEST),
     "l_reached": Price(widest=WIDEST),
     "t_reached": Price(widest=WIDEST),
@@ -75,7 +74,6 @@ PRICES = {
     "membership_forest": Price(cells=20.0, most=10_000),
     "membership_network": Price(cells=10.0, most=10_000),
     "membership_battery": Price(searches=0.5, cells=30.0, once=0.5, most=10_000),
-    "hidden_rate": Price(searches=0.5),
     "membership_density": Price(cells=1.0),
     "membership_whitebox": Price(cells=2.0, most=20_000),
     "singling_out": Price(cells=1.5),
@@ -89,13 +87,6 @@ PRICES = {
     "mmd": Price(cells=0.2),
     "c2st_agg": Price(cells=0.8),
     "privacy_score": Price(searches=2.5),
-    "cl_singling_out": Price(searches=1.0, cells=1.5),
-    "cl_linkability": Price(searches=1.5),
-    "cl_inference": Price(searches=0.5, cells=2.0),
-    "cl_dcr_share": Price(searches=2.5),
-    "cl_dcr_score": Price(searches=0.5),
-    "cl_membership": Price(searches=1.0),
-    "spherelet_distance": Price(searches=0.2),
 }
 """Metrics that cost more than a pass over the cells; measured by ``benchmarks/evaluate.py`` (see Evidence)."""
 

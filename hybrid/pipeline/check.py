@@ -14,8 +14,8 @@ from hybrid.base.findings import Finding
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
-from hybrid.evaluation.attacks.contrastive import TORCH_HINT
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
+from hybrid.evaluation.options import TORCH_HINT
 from hybrid.evaluation.run_metrics import check_options, metrics_of
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import SYNTHETIC, check_targets

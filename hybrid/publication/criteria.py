@@ -22,7 +22,7 @@ def criterion_of(metric: str | None) -> Criterion | None:
 
     It is the risk that an attack declares; every other metric of privacy is about copies and closeness.
     """
-    if metric not in REGISTRY or REGISTRY[metric].family != "privacy":
+    if metric is None or metric not in REGISTRY or REGISTRY[metric].family != "privacy":
         return None
     found = REGISTRY[metric]
     if found.pillar != "attack" or found.risk is None or found.risk == "propensity":

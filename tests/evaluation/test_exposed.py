@@ -11,13 +11,13 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.attacks.attacked_people import attacked
 from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, groups, in_full, subgroups
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, most_exposed, ranked, rankings, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Planted
+from hybrid.lab.attacks.attacked_people import attacked
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy
 from hybrid.table import DTYPES, Kind, Table

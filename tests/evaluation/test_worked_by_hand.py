@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks.canary import _measured
 from hybrid.evaluation.attacks.twins import _weighted
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import vote_error
+from hybrid.lab.attacks.canary import _measured
 from hybrid.table import Kind, Role, Table
 from tests.evaluation.small_tables import measured, small
 

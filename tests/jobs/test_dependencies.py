@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MANAGED = {"synthcity", "cloudpickle"}
 """Packages of the managed environments, which hybrid/synthesize/isolation/requirements pins."""
-ENCODER = Path("hybrid/evaluation/encoder/train.py")
+ENCODER = Path("hybrid/lab/encoder/train.py")
 """Imported where an encoder is trained, and nowhere else."""
 DISTRIBUTIONS = packages_distributions()
 

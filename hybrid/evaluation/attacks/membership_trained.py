@@ -2,8 +2,8 @@
 
 The attacker knows a pool of people, of whom each training has a random half, and can train as often as he likes: the
 game of Carlini et al. 2022 (doi 10.1109/SP46214.2022.9833649). One model learns from all attacked people together. So
-it takes far fewer trainings than a model for each person (:mod:`hybrid.evaluation.attacks.counting_queries`), and there
-are enough trials for rates at few false alarms.
+it takes far fewer trainings than a model for each person (Meeus et al. 2023), and there are enough trials for rates at
+few false alarms.
 
 Trainings end at one of ``retrain.looks`` looks, once no limit lies within an interval any more. The intervals of all
 looks hold together (repeated confidence intervals, Jennison and Turnbull 1989, doi 10.1111/j.2517-6161.1989.tb01763.x;

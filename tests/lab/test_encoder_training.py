@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import Measure
-from hybrid.evaluation.encoder.embed import trained, without_training
-from hybrid.evaluation.encoder.inputs import inputs_of, random_masks
-from hybrid.evaluation.encoder.network import untrained
-from hybrid.evaluation.encoder.options import EncoderOptions
-from tests.evaluation.encoder_tables import context_of, found, options, people
+from hybrid.evaluation.options import EncoderOptions
+from hybrid.lab.encoder.embed import trained, without_training
+from hybrid.lab.encoder.inputs import inputs_of, random_masks
+from hybrid.lab.encoder.network import untrained
+from tests.lab.encoder_tables import context_of, found, options, people
 
 pytestmark = pytest.mark.generators
 
 
 def test_torch_and_numpy_compute_the_same_points() -> None:
-    from hybrid.evaluation.encoder.train import _tensors, _Weights, contrast
+    from hybrid.lab.encoder.train import _tensors, _Weights, contrast
 
     context = context_of(*people())
     table = context.encoded("table")
@@ -28,7 +28,7 @@ def test_torch_and_numpy_compute_the_same_points() -> None:
 
     import torch
 
-    from hybrid.evaluation.encoder.embed import loss
+    from hybrid.lab.encoder.embed import loss
 
     pair = [torch.tensor(network.points(coded.take(np.arange(start, start + 9)))) for start in (0, 9)]
     assert float(contrast(pair, 0.2)) == pytest.approx(loss((pair[0] @ pair[1].T).numpy(), 0.2))

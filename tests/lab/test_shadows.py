@@ -11,18 +11,18 @@ import pytest
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.attacks import counting_queries
-from hybrid.evaluation.attacks.attacked_people import attacked
-from hybrid.evaluation.attacks.bagging import NEAR, _near_and_random, _row_scores, described
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.inference_queries import possible
 from hybrid.evaluation.attacks.ordinal import with_places
-from hybrid.evaluation.attacks.target_attention import NEAREST, nearest, stacked
 from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context, FitAndSample
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.minkowski import mean_of_nearest
 from hybrid.evaluation.engine.space import gower
+from hybrid.lab.attacks import counting_queries
+from hybrid.lab.attacks.attacked_people import attacked
+from hybrid.lab.attacks.bagging import NEAR, _near_and_random, _row_scores, described
+from hybrid.lab.attacks.inference_queries import possible
+from hybrid.lab.attacks.target_attention import NEAREST, nearest, stacked
 from hybrid.table import Kind, Schema, Table
 from tests.evaluation.known_generators import copier, ignorant
 from tests.evaluation.simulated_people import make_people
@@ -224,7 +224,7 @@ def test_target_attention_knows_who_was_copied() -> None:
 def test_padding_does_not_change_a_score() -> None:
     import torch
 
-    from hybrid.evaluation.attacks.attention_network import _tensors, network
+    from hybrid.lab.attacks.attention_network import _tensors, network
 
     rng = np.random.default_rng(9)
     own = make_people(40, rng)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.shadows import Trained
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc_interval, exact_share_interval
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.lab.attacks.shadows import Trained
 
 MIN_SIDE = 3
 """Trainings with, and without, a record that it takes to learn or to judge an attack on it."""

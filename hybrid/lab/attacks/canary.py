@@ -15,6 +15,7 @@ from hybrid.evaluation.engine.neighbours import Secrets, infer
 from hybrid.evaluation.engine.space import gower
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.price import WIDEST, Price
 from hybrid.table import Table
 
 BINS = 10
@@ -158,6 +159,8 @@ def _measured(context: Context, found: Array, domain: int, rows: int) -> Measure
     return Measure(value, min(middle - error, value), max(middle + error, value), 0.0, n, details).above(0.0)
 
 
+BEFORE = "counting_queries"
+PRICES = {"canary": Price(widest=WIDEST)}
 METRICS = (
     attack(
         canary,

@@ -8,15 +8,15 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.counting_queries import forest_of
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged
 from hybrid.evaluation.attacks.ordinal import ordered
-from hybrid.evaluation.attacks.shadows import Trained, bootstraps, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.lab.attacks.counting_queries import forest_of
+from hybrid.lab.attacks.membership_of_people import attackable, judged
+from hybrid.lab.attacks.shadows import Trained, bootstraps, tests
 
 NEAR = 50
 """Rows nearest to a person, and as many random ones, that the attack by rows looks at."""
@@ -122,6 +122,7 @@ def _worse(context: Context, learned: Trained, tested: Trained, scores: list[Sco
     )
 
 
+BEFORE = "membership_trained"
 METRICS = (
     attack_with_trainings(
         bagging_membership,

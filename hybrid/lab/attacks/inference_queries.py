@@ -9,15 +9,15 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
-from hybrid.evaluation.attacks.counting_queries import agreement, forest_of, queries, query_shares
-from hybrid.evaluation.attacks.membership_of_people import attackable
 from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.attacks.outcome import attacked
-from hybrid.evaluation.attacks.shadows import Trained, shadows, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
+from hybrid.lab.attacks.counting_queries import agreement, forest_of, queries, query_shares
+from hybrid.lab.attacks.membership_of_people import attackable
+from hybrid.lab.attacks.shadows import Trained, shadows, tests
 from hybrid.table import Table
 
 MOST_VALUES = 20
@@ -141,6 +141,7 @@ def _guesses(inputs: Array, label: Array, asked: Array, seed: int) -> Array:
     return shares
 
 
+BEFORE = "tstr"
 METRICS = (
     attack_with_trainings(
         inference_queries,

@@ -10,6 +10,7 @@ from hybrid.evaluation.engine.intervals import independent_attempts, share_inter
 from hybrid.evaluation.engine.neighbours import Secrets, infer
 from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure
+from hybrid.evaluation.price import Price
 
 
 def hidden_rate(context: Context) -> Measure:
@@ -49,6 +50,8 @@ def _told(context: Context, asked: Array, origin: Array) -> Array:
     return told
 
 
+BEFORE = "membership"
+PRICES = {"hidden_rate": Price(searches=0.5)}
 METRICS = (
     indicator(
         hidden_rate,

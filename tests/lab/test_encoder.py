@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.encoder.embed import Encoder, loss, nearest_groups, placed, sphere, without_training
-from hybrid.evaluation.encoder.inputs import FIRST, MASKED, MISSING, inputs_of, random_masks
-from hybrid.evaluation.encoder.network import dimensions, untrained
-from hybrid.evaluation.encoder.options import EncoderOptions
 from hybrid.evaluation.engine.outliers import local_outlier_factors
+from hybrid.evaluation.options import EncoderOptions
+from hybrid.lab.encoder.embed import Encoder, loss, nearest_groups, placed, sphere, without_training
+from hybrid.lab.encoder.inputs import FIRST, MASKED, MISSING, inputs_of, random_masks
+from hybrid.lab.encoder.network import dimensions, untrained
 from hybrid.table import Kind, Role
-from tests.evaluation.encoder_tables import context_of, people
 from tests.evaluation.small_tables import small
+from tests.lab.encoder_tables import context_of, people
 
 COLUMNS = (("age", Kind.DECIMAL, Role.INSENSITIVE), ("sex", Kind.CATEGORICAL, Role.INSENSITIVE))
 ROWS = small([(10.0, "f"), (30.0, "f"), (None, "m"), (20.0, None)], *COLUMNS)

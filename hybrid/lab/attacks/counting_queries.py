@@ -11,12 +11,12 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged
-from hybrid.evaluation.attacks.shadows import shadows, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, Outcome
+from hybrid.lab.attacks.membership_of_people import attackable, judged
+from hybrid.lab.attacks.shadows import shadows, tests
 from hybrid.table import Table
 
 MOST_COLUMNS = 62
@@ -138,6 +138,7 @@ def forest_of(seed: int) -> Any:
     return RandomForestClassifier(TREES, max_depth=DEPTH, random_state=seed, n_jobs=-1)
 
 
+BEFORE = "target_attention"
 METRICS = (
     attack_with_trainings(
         counting_queries,

@@ -14,18 +14,19 @@ from importlib.util import find_spec
 import numpy as np
 
 from hybrid.evaluation.attacks.closeness import dcr_score, dcr_share
-from hybrid.evaluation.attacks.contrastive_inference import inferred
 from hybrid.evaluation.attacks.linkability import halves
 from hybrid.evaluation.attacks.membership import membership
 from hybrid.evaluation.attacks.outcome import attacked_people
-from hybrid.evaluation.attacks.outlier_predicates import difference, one_column, several_columns
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.encoder.embed import Embedding, chosen, nearest_groups, trained, without_training
 from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Need
+from hybrid.evaluation.options import TORCH_HINT
+from hybrid.evaluation.price import Price
+from hybrid.lab.attacks.contrastive_inference import inferred
+from hybrid.lab.attacks.outlier_predicates import difference, one_column, several_columns
+from hybrid.lab.encoder.embed import Embedding, chosen, nearest_groups, trained, without_training
 
-TORCH_HINT = "pip install 'hybrid-release[tabddpm]', which brings it, or evaluate.encoder.engine: untrained"
 InSpace = Callable[[Context, Embedding], Outcome]
 
 
@@ -140,6 +141,15 @@ def _of_column(context: Context, column: str) -> Outcome:
 
 
 _NEEDS: tuple[Need, ...] = ("control", "encoder")
+BEFORE = "privacy_score"
+PRICES = {
+    "cl_singling_out": Price(searches=1.0, cells=1.5),
+    "cl_linkability": Price(searches=1.5),
+    "cl_inference": Price(searches=0.5, cells=2.0),
+    "cl_dcr_share": Price(searches=2.5),
+    "cl_dcr_score": Price(searches=0.5),
+    "cl_membership": Price(searches=1.0),
+}
 METRICS = (
     attack(
         partial(in_space, measure=several_columns),

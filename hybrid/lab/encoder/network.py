@@ -13,8 +13,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.encoder.inputs import FIRST, Coded, Inputs
-from hybrid.evaluation.encoder.options import EncoderOptions
+from hybrid.evaluation.options import EncoderOptions
+from hybrid.lab.encoder.inputs import FIRST, Coded, Inputs
 
 HIDDEN = 3
 EPSILON = 1e-5

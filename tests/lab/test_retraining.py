@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks.counting_queries import (
+from hybrid.evaluation.attacks.retraining import trainings
+from hybrid.evaluation.context import FitAndSample
+from hybrid.lab.attacks.counting_queries import (
     LARGEST_SET,
     MOST_SETS,
     agreement,
@@ -16,9 +18,7 @@ from hybrid.evaluation.attacks.counting_queries import (
     sets_of_columns,
     superset_sums,
 )
-from hybrid.evaluation.attacks.membership_of_people import empirical_epsilon
-from hybrid.evaluation.attacks.retraining import trainings
-from hybrid.evaluation.context import FitAndSample
+from hybrid.lab.attacks.membership_of_people import empirical_epsilon
 from hybrid.table import Table
 from tests.evaluation.known_generators import copier, half, ignorant
 from tests.evaluation.simulated_people import make_people

@@ -8,11 +8,11 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.inference_model import MAX_ROWS, is_right
 from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.encoder.embed import Embedding, Encoder, nearest_groups
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.utility.models import boosting, features, filled
+from hybrid.lab.encoder.embed import Embedding, Encoder, nearest_groups
 
 _PEOPLE: tuple[Role, ...] = ("train", "control")
 TREES = 1000

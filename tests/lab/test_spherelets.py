@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.evaluation.attacks.spherelets import spherelet_distances, spherelets
+from hybrid.lab.attacks.spherelets import spherelet_distances, spherelets
 
 
 def on_a_sphere(rng: np.random.Generator, radius: float, n: int = 4) -> np.ndarray:

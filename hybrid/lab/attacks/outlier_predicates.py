@@ -18,10 +18,10 @@ from hybrid.evaluation.attacks.singling_out import (
     univariate_predicates,
 )
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.encoder.embed import Embedding, chosen, placed
 from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.engine.predicates import Predicates
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.lab.encoder.embed import Embedding, chosen, placed
 
 SHARE = 10
 """One row in so many is an outlier."""

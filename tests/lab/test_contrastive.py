@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks import contrastive
-from hybrid.evaluation.attacks.contrastive import in_space
-from hybrid.evaluation.attacks.contrastive_inference import _commonest
-from hybrid.evaluation.attacks.outlier_predicates import _interval_ends, difference
 from hybrid.evaluation.run_metrics import metrics_of
+from hybrid.lab.attacks import contrastive
+from hybrid.lab.attacks.contrastive import in_space
+from hybrid.lab.attacks.contrastive_inference import _commonest
+from hybrid.lab.attacks.outlier_predicates import _interval_ends, difference
 from hybrid.table import Kind, Role, Schema, Table
-from tests.evaluation.encoder_tables import NAMES, context_of, found, options, people
 from tests.evaluation.small_tables import small
+from tests.lab.encoder_tables import NAMES, context_of, found, options, people
 
 AT_A_COPY = {"cl_dcr_share": 0.5, "cl_membership": 0.5}
 """Excess of metrics whose reference is .5; of all others it is 1."""

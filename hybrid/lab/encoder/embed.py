@@ -11,12 +11,12 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.encoder.inputs import Inputs, inputs_of, random_masks
-from hybrid.evaluation.encoder.network import Network, untrained
-from hybrid.evaluation.encoder.options import EncoderOptions
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, row_keys
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Columns, Space
+from hybrid.evaluation.options import EncoderOptions
+from hybrid.lab.encoder.inputs import Inputs, inputs_of, random_masks
+from hybrid.lab.encoder.network import Network, untrained
 
 DIGITS = 6
 """Decimals of a coordinate: points that differ by rounding alone are one point."""
@@ -178,7 +178,7 @@ def without_training(context: Context) -> Embedding:
 
 
 def _trained(context: Context) -> list[Embedding]:
-    from hybrid.evaluation.encoder.train import train
+    from hybrid.lab.encoder.train import train
 
     options, table = chosen(context), context.encoded("table")
     inputs, held = inputs_of(context.encoding, table), held_back(context)

@@ -7,14 +7,14 @@ from importlib.util import find_spec
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.attention_network import Nearest, fitted_scores
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.membership_of_people import attackable, judged
 from hybrid.evaluation.attacks.ordinal import ordered
-from hybrid.evaluation.attacks.shadows import shadows, tests
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
+from hybrid.lab.attacks.attention_network import Nearest, fitted_scores
+from hybrid.lab.attacks.membership_of_people import attackable, judged
+from hybrid.lab.attacks.shadows import shadows, tests
 
 NEAREST = 100
 """Distinct rows, the nearest to the person, that the network sees of a table."""
@@ -77,6 +77,7 @@ def stacked(seen: list[tuple[Rows, Array]], unseen: int) -> Nearest:
     )
 
 
+BEFORE = "bagging_membership"
 METRICS = (
     attack_with_trainings(
         target_attention,

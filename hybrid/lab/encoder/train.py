@@ -18,10 +18,10 @@ from torch.nn import functional
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.encoder.inputs import Coded, Inputs, random_masks
-from hybrid.evaluation.encoder.network import HIDDEN, Network
-from hybrid.evaluation.encoder.options import EncoderOptions
 from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.options import EncoderOptions
+from hybrid.lab.encoder.inputs import Coded, Inputs, random_masks
+from hybrid.lab.encoder.network import HIDDEN, Network
 
 DROPOUT = 0.1
 _training = threading.Lock()

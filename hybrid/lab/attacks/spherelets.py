@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.contrastive import in_space
 from hybrid.evaluation.context import Context, Part
-from hybrid.evaluation.encoder.embed import Embedding
 from hybrid.evaluation.engine.intervals import mean_interval, quantile
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.price import Price
+from hybrid.lab.attacks.contrastive import in_space
+from hybrid.lab.encoder.embed import Embedding
 
 DIMENSION = 2
 """Intrinsic dimension d of a neighbourhood."""
@@ -125,6 +126,8 @@ def spherelet_distance(context: Context) -> Outcome:
     return in_space(context, _compared)
 
 
+BEFORE = "canary"
+PRICES = {"spherelet_distance": Price(searches=0.2)}
 METRICS = (
     indicator(
         spherelet_distance,
