@@ -18,7 +18,8 @@ import numpy as np
 
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, evaluate
-from hybrid.leak import RiskOptions, known_leak
+from hybrid.lab.leak import known_leak
+from hybrid.pipeline.risk import RiskOptions
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
 from hybrid.table.options import DataOptions

@@ -19,7 +19,8 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.attacks.row_scores import row_scores
 from hybrid.evaluation.context import Context
-from hybrid.leak import RiskOptions, known_leak
+from hybrid.lab.leak import known_leak
+from hybrid.pipeline.risk import RiskOptions
 from hybrid.table import Table
 from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table

@@ -10,10 +10,10 @@ from hybrid.base.hashing import code_version, fingerprint
 from hybrid.comparison.expand import Configuration, Expansion, expand, shown
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.trial import Trial
-from hybrid.leak import leak_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import retraining_seconds
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
 from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.estimate import estimate

@@ -121,9 +121,10 @@ def modules() -> tuple[ModuleType, ...]:
     """
     ordered, waiting = list(MODULES), [_loaded(entry) for entry in _entries()]
     while waiting:
-        placed = [module for module in waiting if _place(ordered, module) is not None] or waiting
-        ordered.insert(_place(ordered, placed[0]) or len(ordered), placed[0])
-        waiting.remove(placed[0])
+        module = next((one for one in waiting if _place(ordered, one) is not None), waiting[0])
+        place = _place(ordered, module)
+        ordered.insert(len(ordered) if place is None else place, module)
+        waiting.remove(module)
     names = [metric.name for module in ordered for metric in module.METRICS]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ConfigError(
@@ -158,7 +159,7 @@ def _loaded(entry: EntryPoint) -> ModuleType:
 
 
 def _place(ordered: list[ModuleType], module: ModuleType) -> int | None:
-    """Where a module is inserted; None where the metric that it comes before is not there (yet)."""
+    """Place of a module in the list; None where the metric that it comes before is not there (yet)."""
     before = getattr(module, "BEFORE", None)
     found = (at for at, one in enumerate(ordered) if any(metric.name == before for metric in one.METRICS))
     return next(found, None)

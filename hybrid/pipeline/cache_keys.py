@@ -13,9 +13,9 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
 from hybrid.evaluation.run_metrics import metrics_of
-from hybrid.leak import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import held_rules
+from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.stages import (
     ANONYMIZE,
     BASELINE,

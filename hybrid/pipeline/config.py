@@ -33,12 +33,12 @@ from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy.load import HierarchySource
-from hybrid.leak import AnyRisk
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift.options import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
 from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.private_mode import with_private_defaults
+from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import TransitionOptions, default_transition

@@ -13,13 +13,12 @@ import numpy as np
 
 from hybrid import sample
 from hybrid.base.arrays import Array
-from hybrid.base.errors import ConfigError, GeneratorError
+from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw, fixed_columns
 from hybrid.evaluation.kept_model import KeptModel
 from hybrid.hierarchy import LabelTable
-from hybrid.leak import KnownLeak, known_leak, leak_of
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
@@ -33,7 +32,6 @@ from hybrid.synthesize.reuse import fit_or_reuse, fit_or_reuse_sequences
 from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
-from hybrid.table.split import Parts
 from hybrid.table.weights import calibrated, margins_of
 from hybrid.transition.protocol import Restored
 
@@ -339,14 +337,6 @@ def _held(
 
     condition = None if chosen is None else chosen.condition
     return draw_held(draw, rules, wanted, condition, fixed_columns(form.learned, static), drawing)
-
-
-def with_known_leak(config: RunConfig, parts: Parts, seed: int) -> KnownLeak:
-    """Training records among fresh ones, in the place of a generator's table."""
-    options = leak_of(config.risk)
-    if options is None or parts.release is None:
-        raise ConfigError("risk needs fresh records", hint="set split.release")
-    return known_leak(parts.train, parts.release, options, seed)
 
 
 def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:

@@ -17,7 +17,6 @@ from hybrid.base.rng import fresh_seed
 from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import hierarchy_of_values
-from hybrid.leak import removal_of
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.conditions import Selection, selection
@@ -28,7 +27,7 @@ from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.kept_split import kept_split
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
-from hybrid.pipeline.removal import without_unusual
+from hybrid.pipeline.risk import removal_of, without_removed
 from hybrid.pipeline.stages import PROTECT
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.protect import Protected
@@ -320,8 +319,7 @@ class PeopleTables:
     @cached_property
     def _kept(self) -> Table:
         """The training records that a removal leaves."""
-        removal, train = removal_of(self.config.risk), self._parts.train
-        return train if removal is None else without_unusual(train, removal, self.seed)
+        return without_removed(self._parts.train, removal_of(self.config.risk), self.seed)
 
     @cached_property
     def split_seed(self) -> int:

@@ -29,7 +29,6 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
 from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
-from hybrid.leak import leak_of
 from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words, plotted
@@ -41,6 +40,7 @@ from hybrid.pipeline.identifying_texts import refuse_identifying
 from hybrid.pipeline.power import judged_table, measure_power_of
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
 from hybrid.pipeline.promise import promise
+from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, named, subject_of
 from hybrid.pipeline.tables import Tables

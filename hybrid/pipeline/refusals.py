@@ -13,7 +13,7 @@ from hybrid.anonymize.techniques.assignment import sensible_transitions
 from hybrid.base.errors import Problem
 from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.evaluation.run_metrics import metrics_of
-from hybrid.leak import leak_of, removal_of
+from hybrid.pipeline.risk import leak_of, removal_of
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
 from hybrid.table.options import EACH_ROW

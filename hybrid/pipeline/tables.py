@@ -10,13 +10,13 @@ from typing import Self
 from hybrid.base.errors import ConfigError
 from hybrid.constraints import Redrawn
 from hybrid.evaluation.measure import AllRows
-from hybrid.leak import KnownLeak, leak_of
 from hybrid.pipeline.filtering import Filtered, FilteredTable, filtered
-from hybrid.pipeline.generation import Generated, Generation, with_known_leak
+from hybrid.pipeline.generation import Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
 from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.pipeline.private_account import account_of, paid
 from hybrid.pipeline.private_generation import PrivateTable, drawn_privately
+from hybrid.pipeline.risk import KnownLeak, leak_of, with_known_leak
 from hybrid.pipeline.stages import BASELINE, FILTER, SYNTHESIZE
 from hybrid.privacy.accounting import Budget
 from hybrid.publication.privacy_account import Account
@@ -140,7 +140,8 @@ class Tables(PeopleTables):
     @cached_property
     def _known_leak(self) -> KnownLeak:
         """The table with a known leak, and where its rows came from."""
-        return with_known_leak(self.config, self._parts, self.seed)
+        parts = self._parts
+        return with_known_leak(parts.train, parts.release, leak_of(self.config.risk), self.seed)
 
     @cached_property
     def generated(self) -> Generated:

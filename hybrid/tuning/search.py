@@ -19,13 +19,13 @@ from hybrid.comparison.run_trials import collect, filled_alone, kept_store
 from hybrid.comparison.schedule import planned_trials
 from hybrid.comparison.trial import Workplace
 from hybrid.jobs.start import AnyConfig, Frames, configuration
-from hybrid.leak import leak_of
 from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.kept_split import keep_split
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.risk import leak_of
 from hybrid.publication.policy import Policy
 from hybrid.report.charts.page import Figure
 from hybrid.store import StorePlace

@@ -14,7 +14,8 @@ from hybrid.evaluation.attacks.row_scores import row_scores
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.neighbours import nearest, within
 from hybrid.evaluation.engine.space import euclidean
-from hybrid.leak import RiskOptions, known_leak
+from hybrid.lab.leak import known_leak
+from hybrid.pipeline.risk import RiskOptions
 from hybrid.table import Kind, Role, Table
 from tests.evaluation.simulated_people import make_people
 from tests.evaluation.small_tables import small

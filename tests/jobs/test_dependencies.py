@@ -8,7 +8,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import entry_points, packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -111,3 +111,11 @@ def test_prefect_and_databases_are_extras(project: dict[str, Any]) -> None:
 def test_the_package_is_typed_and_says_so(project: dict[str, Any]) -> None:
     assert (ROOT / "hybrid" / "py.typed").is_file()
     assert "Typing :: Typed" in project["classifiers"]
+
+
+def test_entry_points_are_those_that_are_installed(project: dict[str, Any]) -> None:
+    """An editable installation that is older than ``pyproject.toml`` lacks some: install it again."""
+    for group, stated in project["entry-points"].items():
+        installed = {entry.name: entry.value for entry in entry_points(group=group)}
+        assert installed == stated
+        assert all(entry.load() is not None for entry in entry_points(group=group))

@@ -14,12 +14,12 @@ import yaml
 from hybrid.base.errors import ConfigError, GeneratorError
 from hybrid.cli import main
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.leak import RiskOptions, known_leak
-from hybrid.leak.leaky import KnownLeak
+from hybrid.lab.leak import known_leak
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.filtering import FilteredTable, control_halves, filtered
 from hybrid.pipeline.generation import Generated, learned_again
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.risk import KnownLeak, RiskOptions
 from hybrid.publication.rules.comparisons import COMPARISONS, Compared
 from hybrid.synthesize.options import FilterOptions
 from hybrid.table import Table

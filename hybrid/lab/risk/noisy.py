@@ -10,7 +10,7 @@ from pydantic import Field
 from hybrid.base.options import Options
 from hybrid.lab.risk.model import Level, RiskModel, Series, leak
 from hybrid.lab.risk.shares import Shares
-from hybrid.leak.options import Scale
+from hybrid.pipeline.risk import Scale
 
 KINDS = {"sigma": "amounts", "lambda": "counts", "p": "categories"}
 """Noise and what it moves."""

@@ -14,9 +14,9 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.jobs.start import run
-from hybrid.leak import RemovalOptions
+from hybrid.lab.leak.outliers import without_unusual
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.removal import without_unusual
+from hybrid.pipeline.risk import RemovalOptions
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 

@@ -1,12 +1,25 @@
-"""Options of a known leak, or of removed outliers: the section ``risk``."""
+"""Options of a known leak, or of removed outliers: the section ``risk``, and the door to who makes such tables.
+
+The laboratory makes them. No configuration for a release has the section, so that nothing here knows the laboratory:
+an entry point of the group ``hybrid.risk`` has the name of a model and its maker.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from importlib.metadata import entry_points
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from hybrid.base.arrays import Array
+from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options, composed_options
+from hybrid.table import Table
+
+GROUP = "hybrid.risk"
+"""Group of entry points, whose names are those of ``risk.model``. Each is a function: of a known leak
+``make(train, fresh, options, seed)``, a :class:`KnownLeak`; of a removal ``make(train, options, seed)``, the table that
+is left."""
 
 Scale = Literal["relative", "sd", "raw"]
 _LAMBDA: dict[str, Any] = {
@@ -86,3 +99,35 @@ def leak_of(risk: RiskOptions | RemovalOptions | None) -> RiskOptions | None:
 def removal_of(risk: RiskOptions | RemovalOptions | None) -> RemovalOptions | None:
     """Removal of a section; None where all people are learned."""
     return risk if isinstance(risk, RemovalOptions) else None
+
+
+class KnownLeak(NamedTuple):
+    """A table and the origin of its rows."""
+
+    table: Table
+    provenance: Array
+    """Shape (n_rows,), int: training row that each row came from, -1 for fresh ones. Private."""
+
+
+def with_known_leak(train: Table, fresh: Table | None, options: RiskOptions | None, seed: int) -> KnownLeak:
+    """Training records among fresh ones, in the place of a generator's table."""
+    if options is None or fresh is None:
+        raise ConfigError("risk needs fresh records", hint="set split.release")
+    made: KnownLeak = _maker(options.model)(train, fresh, options, seed)
+    return made
+
+
+def without_removed(train: Table, options: RemovalOptions | None, seed: int) -> Table:
+    """Training records that a removal leaves; all without one."""
+    if options is None:
+        return train
+    left: Table = _maker(options.model)(train, options, seed)
+    return left
+
+
+def _maker(model: str) -> Any:
+    for entry in entry_points(group=GROUP, name=model):
+        return entry.load()
+    raise ConfigError(
+        f"risk.model {model}: no installed package makes such tables", hint="install hybrid-release with its laboratory"
+    )

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
-from hybrid.leak.noise import with_noise
-from hybrid.leak.options import RiskOptions
+from hybrid.lab.leak.noise import with_noise
+from hybrid.pipeline.risk import KnownLeak, RiskOptions
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
-
-
-class KnownLeak(NamedTuple):
-    """A table and the origin of its rows."""
-
-    table: Table
-    provenance: Array
-    """Shape (n_rows,), int: training row that each row came from, -1 for fresh ones. Private."""
 
 
 def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> KnownLeak:

@@ -1,4 +1,4 @@
-"""Removal of unusual training records before anything learns, for the laboratory.
+"""Removal of unusual training records before anything learns.
 
 Whether metrics, and people who stay, are better off without outliers is what the risk model ``outliers`` of
 :mod:`hybrid.lab.risk` asks; the removal by chance is its control.
@@ -14,7 +14,7 @@ from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.leak.options import RemovalOptions
+from hybrid.pipeline.risk import RemovalOptions
 from hybrid.table import Table
 from hybrid.table.persons import person_groups
 

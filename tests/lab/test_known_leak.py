@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.jobs.start import run
-from hybrid.leak import RiskOptions, known_leak
-from hybrid.leak.noise import with_noise
+from hybrid.lab.leak import known_leak
+from hybrid.lab.leak.noise import with_noise
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.risk import RiskOptions
 from hybrid.publication import publish as publishing
 from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.table import Column, Kind, Role, Schema, Table

@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.constraints.gaps import lengths
-from hybrid.leak.options import RiskOptions
+from hybrid.pipeline.risk import RiskOptions
 from hybrid.table import Column, Kind, Table
 
 AMOUNT = 1000
