@@ -92,7 +92,7 @@ def test_what_is_refused(other: ModuleType, message: str, monkeypatch: pytest.Mo
 
 def test_a_package_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_entries", lambda: [EntryPoint("gone", "not_there.metrics", registry.GROUP)])
-    with pytest.raises(ConfigError, match="gone of .* cannot be loaded: ModuleNotFoundError"):
+    with pytest.raises(ConfigError, match=r"gone of .* cannot be loaded: ModuleNotFoundError"):
         registry.modules()
 
 
