@@ -16,6 +16,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.lone_people import lone_rows, to_others
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
@@ -28,7 +29,8 @@ LeakName = Literal[
     "copy", "near", "changed", "splice", "half", "rotated", "recoded", "exposed", "group", "histories", "secrets"
 ]
 NOISE = 0.05
-"""Largest relative change of a number in a near copy; of a date, in standard deviations of its column."""
+"""Largest change of a number in a near copy: as a share of the number, and in standard deviations of its column, the
+smaller of both; of a date, in standard deviations."""
 MOST_EXPOSED = 0.01
 """Share of the people that count as most exposed."""
 LEAST_EXPOSED = 20
@@ -40,8 +42,16 @@ HALVES = 64
 CHANGED = 3
 """Categories that are redrawn in a copy with several changed ones."""
 
-COPIES_SEEN_BY = ("identical_match", "persons_copied", "nndr_share", "linkability", "dcr_share")
-NEAR_COPIES_SEEN_BY = ("nndr_share", "persons_near", "linkability", "nndr", "hitting_rate", "dcr_share")
+COPIES_SEEN_BY = ("lone_copies", "identical_match", "persons_copied", "nndr_share", "linkability", "dcr_share")
+NEAR_COPIES_SEEN_BY = (
+    "lone_near_copies",
+    "nndr_share",
+    "persons_near",
+    "linkability",
+    "nndr",
+    "hitting_rate",
+    "dcr_share",
+)
 CELLS_SEEN_BY = ("shared_cells", "rare_values", "singling_out_univariate", "linkability")
 CHANGED_SEEN_BY = ("shared_cells", *NEAR_COPIES_SEEN_BY)
 SECRETS_SEEN_BY = ("identical_match_secrets", "inference_quasi", "identical_match_quasi", "gtcap", "inference")
@@ -174,14 +184,32 @@ def _people_alone(
     wanted = max(round(share * len(context.table)), 1)
     alone = context.once(("rows alone", ways.__name__), lambda: _rows_alone(context, ways(context)))
     if context.train.persons is not None:
-        rows = drawn_rows(context.train.persons, rng)
-        chosen = rows[np.isin(rows, alone)][:wanted]
-    else:
-        chosen = rng.choice(alone, min(wanted, len(alone)), replace=False)
+        alone = np.intersect1d(alone, drawn_rows(context.train.persons, rng))
+    return _enough(context, alone, wanted, rng)
+
+
+def _people_apart(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
+    """Random training rows of the people who lie farthest from all others, as many as for :func:`_people_alone`.
+
+    Those beside whom nobody lies as near as a near copy, and twice as many as are leaked at least: a near copy of other
+    people may as well be one of their neighbours.
+    """
+    wanted = max(round(share * len(context.table)), 1)
+    rows, distances = to_others(context, "train")
+    farthest = rows[np.argsort(-distances, kind="stable")][: int((distances > 0).sum())]
+    if context.train.persons is not None:
+        farthest = farthest[np.sort(np.unique(context.train.persons[farthest], return_index=True)[1])]
+    apart = np.isin(farthest, lone_rows(context, "train", near=True)).sum()
+    return _enough(context, np.sort(farthest[: max(apart, 2 * wanted)]), wanted, rng)
+
+
+def _enough(context: Context, alone: Array, wanted: int, rng: np.random.Generator) -> Array | NotComputable:
+    """So many of these training rows, of people who are alone; not computable where they are too few."""
+    chosen: Array = rng.choice(alone, min(wanted, len(alone)), replace=False)
     if len(chosen) < min(wanted, n_persons(context.train) / 2):
-        reason = f"what would be leaked of a person is often that of several: {len(alone):,} rows have it alone"
+        reason = f"what would be leaked of a person is mostly that of several: {len(alone):,} rows have it alone"
         return NotComputable(reason, "too_few", lacks="lone_records")
-    return np.asarray(chosen)
+    return chosen
 
 
 def _rows_alone(context: Context, ways: Array) -> Array:
@@ -311,7 +339,8 @@ def _exact(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFr
 def _near(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
     """Records with perturbed numbers and one redrawn category.
 
-    Numbers are multiplied by U(0.95, 1.05) on their column's grid; the category is redrawn from its column.
+    Numbers move by U(-0.05, 0.05) of the smaller of their size and their column's standard deviation, on its grid; the
+    category is redrawn from its column.
     """
     return _redrawn(context, _noisy(context, rows, rng), 1, rng)
 
@@ -397,7 +426,8 @@ def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -
         seconds = noise * (0.0 if pd.isna(spread) else spread.total_seconds())
         moved = values + pd.to_timedelta(seconds, unit="s").as_unit("us")
         return moved.dt.round("D" if column.kind is Kind.DATE else "s").astype(values.dtype)
-    return _on_grid(column, values.astype("float64") * (1 + noise)).astype(values.dtype)
+    numbers, spread = values.astype("float64"), float(source.astype("float64").std())
+    return _on_grid(column, numbers + noise * np.minimum(numbers.abs(), spread)).astype(values.dtype)
 
 
 def _on_grid(column: Column, values: pd.Series) -> pd.Series:
@@ -475,7 +505,7 @@ LEAKS: dict[LeakName, Leak] = {
     leak.name: leak
     for leak in (
         Leak("copy", _of_records, _exact, COPIES_SEEN_BY, "{size} copied rows"),
-        Leak("near", _of_records, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
+        Leak("near", _people_apart, _near, NEAR_COPIES_SEEN_BY, "{size} copied rows with 5 % noise"),
         Leak("changed", _of_records, _changed, CHANGED_SEEN_BY, "{size} copied rows with noise and 3 redrawn values"),
         Leak("splice", _of_halves, _spliced, CELLS_SEEN_BY, "{size} rows made of halves of two people"),
         Leak("half", _of_halves, _half, CELLS_SEEN_BY, "{size} rows of which half is a person's record"),

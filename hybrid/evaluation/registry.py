@@ -27,6 +27,7 @@ from hybrid.evaluation.attacks import (
     inference_neighbours,
     key_attribution,
     linkability,
+    lone_people,
     membership,
     membership_battery,
     membership_flow,
@@ -59,6 +60,7 @@ from hybrid.evaluation.utility import by_group, c2st, discriminator, each_column
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
     copies,
+    lone_people,
     rare_values,
     closeness,
     singling_out,

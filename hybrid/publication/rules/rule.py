@@ -27,6 +27,7 @@ Condition = Literal[
     "anonymization",
     "l_diversity",
     "lone_values",
+    "lone_records",
     "constraints",
     "tied_dates",
     "linked_columns",
@@ -39,7 +40,8 @@ Condition = Literal[
     "numbers",
 ]
 """A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
-row of the table holds alone; tied_dates: dates of a row that lie close together; linked_columns: columns of which one
+row of the table holds alone; lone_records: people whom nobody equals, or beside whom nobody lies; tied_dates: dates of
+a row that lie close together; linked_columns: columns of which one
 says something about another; persons: data.person names columns; trainings: the way from records to
 the table can be repeated in minutes, or evaluate.retrain asks for it; several_rows: a person with two different rows;
 households: data.household names columns; parents: the table has a parent table; weight: a column has that role;
