@@ -27,6 +27,24 @@ def test_intervals_by_hand() -> None:
     assert found.edges.tolist() == [1, 4, 10]
 
 
+def test_a_rare_value_between_common_ones_does_not_jump_over_them() -> None:
+    # Years of school: 17 is rare, and so are 0 and 20 and 21; 12, 16 and 18 are common.
+    years = np.repeat([0.0, 12, 16, 17, 18, 20, 21], [30, 900, 200, 32, 100, 25, 25])
+    found = Smoother.of(years, 50, None)
+    assert found.common.tolist() == [12, 16, 18] and found.crowded.tolist() == [True, False, True, True]
+    drawn = found.apply(years, np.random.default_rng(0))
+    for value, low, high in ((0, 0, 12), (17, 16, 18), (20, 18, 21), (21, 18, 21)):
+        of = drawn[years == value]
+        assert low <= of.min() and of.max() <= high, value
+    assert 0.3 < np.mean(np.rint(drawn[years == 17]) == 17) < 0.7
+
+
+def test_a_gap_of_few_people_does_not_keep_their_values() -> None:
+    years = np.repeat([12.0, 16, 17, 18, 30, 31], [900, 200, 3, 100, 30, 30])
+    drawn = Smoother.of(years, 50, None).apply(years, np.random.default_rng(0))
+    assert np.ptp(drawn[years == 17]) > 2 or not np.isin(np.rint(drawn[years == 17]), 17).any()
+
+
 def test_common_values_stay_and_the_distribution_of_the_others_is_kept() -> None:
     rng = np.random.default_rng(0)
     values = np.where(rng.random(5_000) < 0.4, 0.0, np.exp(rng.normal(size=5_000)))

@@ -7,7 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
+
+CROWD = 10
+"""People in a gap between two common values from which on their values stay within the gap."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +23,13 @@ class Smoother:
         Values that enough people have, sorted: they stay.
     edges : numpy.ndarray, shape (b + 1,)
         Ends of intervals of the other values, sorted, each of so many people.
+    crowded : numpy.ndarray, shape (m + 1,), bool
+        Gaps between common values, the first before all of them, with enough people that their values stay within.
     """
 
     common: Array
     edges: Array
+    crowded: Mask
 
     @classmethod
     def of(cls, values: Array, holders: int, persons: Array | None) -> Smoother:
@@ -45,15 +51,24 @@ class Smoother:
         common = held[counts >= holders]
         rare = np.sort(pairs[0][~np.isin(pairs[0], common)])
         scale = float(np.abs(rare).max(initial=0)) or 1.0  # Sums and squares of the largest numbers overflow.
-        return cls(common, _edges(rare / scale, holders) * scale)
+        crowded = np.bincount(np.searchsorted(common, rare), minlength=len(common) + 1) >= CROWD
+        return cls(common, _edges(rare / scale, holders) * scale, crowded)
 
     def apply(self, values: Array, rng: np.random.Generator) -> Array:
-        """Values of shape (n,), each rare one drawn evenly from its interval; NaN stays NaN."""
+        """Values of shape (n,), each rare one drawn evenly from its interval; NaN stays NaN.
+
+        In a crowded gap the interval ends where the gap does: else 17 years of school, between many of 16 and of 18,
+        would become any number of years that is rare.
+        """
         spread = np.isfinite(values) & ~np.isin(values, self.common)
-        smoothed = values.copy()
+        smoothed, rare = values.copy(), values[spread]
         last = max(len(self.edges) - 2, 0)
-        at = np.clip(np.searchsorted(self.edges, values[spread], side="right") - 1, 0, last)
+        at = np.clip(np.searchsorted(self.edges, rare, side="right") - 1, 0, last)
         low, high = self.edges[at], self.edges[np.minimum(at + 1, len(self.edges) - 1)]
+        gap = np.searchsorted(self.common, rare)
+        below, above = np.append(-np.inf, self.common)[gap], np.append(self.common, np.inf)[gap]
+        low = np.where(self.crowded[gap], np.maximum(np.minimum(low, rare), below), low)
+        high = np.where(self.crowded[gap], np.minimum(np.maximum(high, rare), above), high)
         along = rng.random(len(at))
         smoothed[spread] = (1 - along) * low + along * high
         return smoothed
