@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.analysis.pareto import pareto_front
 from hybrid.tuning.measured import Measured
 
 AS_USEFUL = 0.01
@@ -28,7 +27,7 @@ class Rung(NamedTuple):
     """Tables of each whose usefulness is measured, each of other training people."""
 
 
-LADDER = (Rung(20, 20, 1), Rung(8, 32, 2), Rung(4, 64, 4))
+LADDER = (Rung(20, 20, 1), Rung(8, 32, 2), Rung(5, 64, 4))
 """Rounds of a tune, with about as much work in each (Jamieson and Talwalkar 2016, arXiv 1502.07943)."""
 SLOW = Rung(3, 20, 1)
 """The only round with a generator that takes more than ten times as long as ``cart``."""
@@ -49,10 +48,11 @@ def ladder(pace: float) -> tuple[Rung, ...]:
 
 
 def survivors(found: Sequence[Measured], keep: int) -> list[str]:
-    """Settings of the next round: front by front of disclosure and usefulness, in the order of ``found``.
+    """Settings of the next round, in the order of ``found``.
 
-    Those that lose more than the policy allows come last. Of a front that does not fit as a whole, those spread evenly
-    along it stay, both ends first.
+    First those that are expected to pass, the most useful before all; then those that are the least beyond what is
+    allowed. Those that lose more than the policy allows come last, and of settings with the same numbers, which run
+    the same, the first alone goes on.
 
     Parameters
     ----------
@@ -61,22 +61,13 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
     keep : int
         How many, 1 or more.
     """
-    is_useful = np.array([each.is_useful for each in found], dtype=bool)
-    left = np.ones(len(found), dtype=bool)
-    safe = -np.array([each.disclosure for each in found])
-    useful = np.array([each.usefulness for each in found])
-    chosen: list[int] = []
-    while len(chosen) < keep and left.any():
-        at = np.flatnonzero(left & is_useful if (left & is_useful).any() else left)
-        front = at[pareto_front(safe[at], useful[at])]
-        room = keep - len(chosen)
-        if len(front) > room:
-            along = front[np.lexsort((front, -safe[front]))]
-            places = np.linspace(0, len(along) - 1, room) if room > 1 else np.array([(len(along) - 1) / 2])
-            front = along[np.round(places).astype(int)]
-        chosen += [int(one) for one in front]
-        left[front] = False
-    return [found[one].name for one in sorted(chosen)]
+    different = list({replace(each, name="", error=0.0): each for each in reversed(found)}.values())[::-1]
+    ranked = sorted(
+        different,
+        key=lambda each: (not each.is_useful, not each.passes, -each.usefulness if each.passes else each.beyond),
+    )
+    staying = {each.name for each in ranked[:keep]}
+    return [each.name for each in found if each.name in staying]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +18,7 @@ from hybrid.table import Role, Table
 
 EXPOSED, RANDOM = ATTACK = ("membership_trained", "membership_trained_random")
 """Metrics of the attacker who trains again: on the people least like others, and on random people."""
-USE = ("tstr", "lost_link", "lost_column")
+USE = ("tstr", "lost_link", "lost_column", "lost_prediction", "group_exclusion")
 """Metrics of usefulness, in the order of :class:`Falls`."""
 CHANCE = 0.5
 """AUC of a guess."""
@@ -59,15 +59,21 @@ class Falls:
         Mean over the targets of the score of models of real rows less that of models of the table.
     link, column : float
         Largest fall of a link, and largest share of a column that moved, beyond what two halves of the source show.
+    others : float
+        Largest certain fall of the prediction of a column from all others: the low end of its interval.
+    group : float
+        Largest certain share of a group of people that is missing.
     """
 
     prediction: float
     link: float
     column: float
+    others: float = 0.0
+    group: float = 0.0
 
     @property
     def mean(self) -> float:
-        """Mean of the three."""
+        """Mean of the first three, which are measured well."""
         return (self.prediction + self.link + self.column) / 3
 
 
@@ -131,7 +137,7 @@ class Measured:
         if found[0] is None or found[1] is None:
             return None
         each = [_falls(row, targets) for row in used]
-        means = np.array([[one.prediction, one.link, one.column] for one in each]).mean(axis=0)
+        means = np.array([astuple(one) for one in each]).mean(axis=0)
         wholes = np.array([one.mean for one in each])
         error = float(wholes.std(ddof=1) / math.sqrt(len(wholes))) if len(wholes) > 1 else math.nan
         useful = all(float(mean) <= most for mean, most in zip(means, most_lost(policy), strict=True))
@@ -197,7 +203,7 @@ def allowed(metric: str, policy: Policy) -> float:
 
 
 def most_lost(policy: Policy) -> tuple[float, ...]:
-    """Largest fall of prediction, link and column that a policy passes; 1 where it has no rule."""
+    """Largest falls that a policy passes, in the order of :class:`Falls`; 1 where it has no rule."""
     return tuple(
         min((abs(rule.review) for rule in policy.rules if rule.metric == name and rule.review is not None), default=1.0)
         for name in USE
@@ -215,7 +221,10 @@ def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> Falls:
         max((row.get(name) or 0.0) - max(row.get(f"{name}_reference") or 0.0, 0.0), 0.0)
         for name in ("synthetic.lost_link", "synthetic.lost_column")
     ]
-    return Falls(float(np.mean(prediction)) if prediction else 0.0, *beyond)
+    certain = [
+        max(row.get(name) or 0.0, 0.0) for name in ("synthetic.lost_prediction_low", "synthetic.group_exclusion_low")
+    ]
+    return Falls(float(np.mean(prediction)) if prediction else 0.0, *beyond, *certain)
 
 
 def _lost(row: Mapping[str, Any], name: str, signal: float) -> float:

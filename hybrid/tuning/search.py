@@ -38,7 +38,7 @@ from hybrid.tuning.apply import applied
 from hybrid.tuning.halving import Choice, Rung, choose, ladder, survivors
 from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
 from hybrid.tuning.page import picture, reason, write_results
-from hybrid.tuning.settings import CONFIGURED, Setting, settings
+from hybrid.tuning.settings import CONFIGURED, Setting, largest_k, settings
 
 KIND = "tune"
 _DRAW = 3
@@ -185,7 +185,8 @@ def tune(
     held_out = inner.control.without_identifiers()
     targets = predicted(inner.train.without_identifiers(), held_out, single, rng_for(mine, "predicted"))
     rungs = ladder(_pace(single, people.without_identifiers()))
-    tried = settings(single, pipeline.policy, n_persons(people), rungs[0].settings, mine)
+    generalizes = _generalizes(single, split_seed, people, largest_k(pipeline.policy, n_persons(people)))
+    tried = settings(single, pipeline.policy, n_persons(people), rungs[0].settings, mine, generalizes)
     with filled_alone(folder, single.name, KIND, None, None), kept_store(None, folder) as store:
         trials = _Trials(people, targets, pipeline.policy, store, folder, jobs, mine)
         rounds = tuple(trials.rounds(tried, rungs, progress))
@@ -271,6 +272,17 @@ class _Trials:
 
         planned = planned_trials(pairs, write=False)
         return collect(planned, Workplace(self.store, None), self.folder, self.jobs, report)
+
+
+def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
+    """Whether the anonymization changes a record at the largest k that is tried."""
+    options = config.anonymize
+    if options is None or not options.generalizes or options.engine != "exact":
+        return True
+    asked = config.with_values({"anonymize.k": max(options.k, k)})
+    found = Pipeline(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
+    levels = found.result.levels
+    return len(found.suppressed) > 0 or levels is None or any(levels.values())
 
 
 def _units(rung: Rung, count: int) -> int:

@@ -23,11 +23,14 @@ METHODS = ("tree", "uniform")
 """Transitions, beside the configured one."""
 TREES = {
     "": (1.0, None),
+    ", weighed splits": (0.5, None),
     ", fewer splits": (0.1, None),
     ", small leaves": (1.0, 10),
     ", large leaves": (1.0, 100),
 }
 """Words, and ``alpha`` and ``min_leaf`` of `cart`."""
+SHARES = (0.7, 0.5)
+"""Shares of the people that are sampled, beside all of them."""
 OPTIONS = "synthesize.options."
 CONFIGURED = "configured"
 """Name of the setting that the configuration has; it is in every round."""
@@ -73,7 +76,9 @@ class Setting:
         return ", ".join(shown) or "as configured"
 
 
-def settings(config: RunConfig, policy: Policy, people: int, most: int, seed: int) -> list[Setting]:
+def settings(
+    config: RunConfig, policy: Policy, people: int, most: int, seed: int, generalizes: bool = True
+) -> list[Setting]:
     """Settings to try, the configured one first.
 
     Parameters
@@ -88,10 +93,12 @@ def settings(config: RunConfig, policy: Policy, people: int, most: int, seed: in
         Settings, at most, 1 or more.
     seed : int
         Decides which combinations are drawn, every level about equally often.
+    generalizes : bool
+        Whether the anonymization changes anything, at the largest k that is tried; if not, it is not varied.
     """
     here = Setting(CONFIGURED, {}, config)
     found, seen = [here], {_identity(config)}
-    levels = factors(config, policy, people)
+    levels = factors(config, policy, people, generalizes)
     if not levels:
         return found
     plan = ComparePlan(base="config", factors=levels, subset=Subset(n=DRAWN * most, seed=seed))
@@ -109,15 +116,23 @@ def settings(config: RunConfig, policy: Policy, people: int, most: int, seed: in
     return found
 
 
-def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]:
+def largest_k(policy: Policy, people: int) -> int:
+    """The largest class size that is tried; 0 if none is."""
+    return max(_ks(policy, people), default=0)
+
+
+def _ks(policy: Policy, people: int) -> list[int]:
+    asked = [rule for rule in policy.all_rules if isinstance(rule, AnonymityRule) and rule.quantity == "k"]
+    least = max((rule.review or 1 for rule in asked), default=1)
+    return [k for k in KS if least <= k <= people // 20]
+
+
+def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = True) -> dict[str, Levels]:
     """Factors that are varied, with the levels of each."""
     found: dict[str, Levels] = {}
     options = config.anonymize
-    if options is not None and options.generalizes and options.engine == "exact":
-        asked = [rule for rule in policy.all_rules if isinstance(rule, AnonymityRule) and rule.quantity == "k"]
-        least = max((rule.review or 1 for rule in asked), default=1)
-        ks = {options.k, *(k for k in KS if least <= k <= people // 20)}
-        found["anonymize.k"] = sorted(ks)
+    if generalizes and options is not None and options.generalizes and options.engine == "exact":
+        found["anonymize.k"] = sorted({options.k, *_ks(policy, people)})
         found["anonymize.suppression_limit"] = sorted({options.suppression_limit, *LIMITS})
         if not options.levels and options.suppressed == "leave_out" and options.known_rows == 1:
             found["anonymize.recoding"] = ["global", "local"]
@@ -128,8 +143,9 @@ def factors(config: RunConfig, policy: Policy, people: int) -> dict[str, Levels]
             f"cart{words}": {"synthesize.generator": "cart", f"{OPTIONS}alpha": alpha, f"{OPTIONS}min_leaf": leaf}
             for words, (alpha, leaf) in TREES.items()
         }
-    if config.sample.effective.method == "none":
-        found["sample"] = {"all": {}, "half": {"sample.method": "beta", "sample.beta": 0.5}}
+    if config.sample.effective.method in ("none", "beta"):
+        shares = {f"{share:.0%}": {"sample.method": "beta", "sample.beta": share} for share in SHARES}
+        found["sample"] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 
 
