@@ -32,12 +32,14 @@ def metrics(as_json: AsJson = False) -> None:
     What each measures, which direction is good, what it needs.
     """
     from hybrid.evaluation import REGISTRY
+    from hybrid.publication.asked import ways_to_ask
 
     if as_json:
         console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
         return
-    for metric in REGISTRY.values():
-        needed = [*metric.needs, *([] if metric.by_default else ["its name in evaluate.also"])]
+    ways = ways_to_ask()
+    for name, metric in REGISTRY.items():
+        needed = [*metric.needs, *(f"{way} in evaluate.also" for way in (ways[name],) if way)]
         needs = f"  (needs {', '.join(needed)})" if needed else ""
         console.out.print(
             f"{metric.family:<9}{metric.name:<26}{metric.direction:<7} is better   {metric.sentence}{needs}"

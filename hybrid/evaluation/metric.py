@@ -98,8 +98,8 @@ class Metric:
     predictor : bool
         Whether it is about a model; the reference is then a model trained on real data.
     by_default : bool
-        Whether it is computed where no metric is named; else only ``evaluate.metrics`` or ``evaluate.also`` asks for
-        it. False: heavy, or a paper's form of what a default metric says already.
+        Whether ``evaluate.also: all`` asks for it; else only its name in ``evaluate.metrics`` or ``evaluate.also``
+        does, or a policy that judges it. False: heavy, or a paper's form of what a default metric says already.
     printed : tuple of str
         Numbers of ``details["paper"]`` that papers print as this metric, larger being worse; they are there with
         ``evaluate.paper``. The laboratory tries each beside the metric itself.

@@ -18,6 +18,7 @@ from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.records import stage_records
 from hybrid.pipeline.stages import libraries
+from hybrid.publication.asked import not_asked
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config
@@ -102,10 +103,11 @@ def audit_report(
     created: datetime,
     notes: tuple[str, ...] = (),
     league: TrustLeague | None = None,
+    left_out: str = "",
 ) -> ReportInputs:
     """The inputs of ``render_report`` for files that were audited.
 
-    ``notes`` are about the files, ``league`` about the metrics.
+    ``notes`` are about the files, ``league`` about the metrics, ``left_out`` about metrics that were not asked for.
     """
     train, control, synthetic = tables
     return ReportInputs(
@@ -118,7 +120,7 @@ def audit_report(
         evaluation=evaluation,
         league=league,
         metric_texts=describe(REGISTRY.values()),
-        limits=(*notes, *LIMITS[1:]),
+        limits=tuple(filter(None, (*notes, *LIMITS[1:], left_out))),
         versions=library_versions(PACKAGE, *libraries()),
     )
 
@@ -127,6 +129,8 @@ def _limits(pipeline: Pipeline) -> Iterator[str]:
     """Limits of the evaluation."""
     yield from LIMITS[pipeline.anonymized is None :]
     yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
+    if left_out := not_asked(pipeline.judged_by, pipeline.measured_alone, pipeline.train):
+        yield left_out
     found = pipeline.all_rows
     if found is not None:
         yield (

@@ -191,9 +191,11 @@ def write_audit(
     folder: Path,
     notes: tuple[str, ...] = (),
     league: TrustLeague | None = None,
+    left_out: str = "",
 ) -> None:
-    """Write an audit's evaluation and report; ``notes`` are about the files."""
-    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes, league)
+    """Write an audit's evaluation and report; ``notes`` are about the files, ``left_out`` about metrics."""
+    said = datetime.now(UTC), notes, league, left_out
+    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, *said)
     measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
     trust = None if league is None else league.to_json(measured)
     with staged(folder) as temporary:

@@ -15,7 +15,6 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.join import own_names
 from hybrid.linked.keys import with_keys
@@ -29,6 +28,7 @@ from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.pipeline import ONLY_COMPARED
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
+from hybrid.publication.asked import asked
 from hybrid.publication.draw import Draw
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy
@@ -178,7 +178,8 @@ class LinkedRun:
     def _attacked(self) -> Evaluation:
         """Attacks that repeat the making of all tables, on the training people with all of their rows."""
         person = self.person
-        names = tuple(one.name for one in metrics_of(person.config.evaluate) if "trainings" in one.needs)
+        chosen = asked(person.judged_by, person.config.evaluate)
+        names = tuple(one.name for one in chosen if "trainings" in one.needs)
         if not names:
             return Evaluation(())
         alone = dict.fromkeys(("targets", "secrets", "linkability", "groups"))

@@ -246,9 +246,7 @@ class PeopleTables:
         population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
         must_detect = self.policy.detection if self._has_power else None
         data = self.data_fingerprint, population
-        return stage_keys(
-            self.config, self.seed, self.split_seed, *data, must_detect, only_compared=not self.judge_power
-        )
+        return stage_keys(self.config, self.seed, self.split_seed, *data, must_detect, judged_by=self.judged_by)
 
     @cached_property
     def anonymization(self) -> Anonymization | None:
@@ -305,6 +303,11 @@ class PeopleTables:
     def policy(self) -> Policy:
         """The rules of the gate."""
         return load_policy(self.config.policy_path)
+
+    @property
+    def judged_by(self) -> Policy | None:
+        """Policy whose verdict the run is for, which asks for metrics; None of a run that is only compared."""
+        return self.policy if self.judge_power else None
 
     @property
     def _has_power(self) -> bool:

@@ -67,6 +67,11 @@ class MetricRule(Rule):
         return self.compare == "excess" and self.stage == "synthetic"
 
     @property
+    def judged_metrics(self) -> tuple[str, ...]:
+        """Its metric."""
+        return (self.metric,)
+
+    @property
     def metric_to_trust(self) -> str | None:
         """Its metric, where the rule needs trust."""
         return None if self.needs_trust is None else self.metric

@@ -77,6 +77,11 @@ class Rule(Options):
         return False
 
     @property
+    def judged_metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that the rule judges, which a run must compute."""
+        return ()
+
+    @property
     def metric_to_trust(self) -> str | None:
         """Metric that a league must vouch for; None: none."""
         return None
