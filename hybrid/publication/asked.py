@@ -76,6 +76,6 @@ def not_asked(policy: Policy | None, options: EvaluateOptions, table: Table) -> 
     if not left_out:
         return ""
     return (
-        f"Not computed, since neither the policy nor the configuration asks for it: {', '.join(left_out)}. "
-        "With evaluate.also: all everything is."
+        f"Not computed, since neither the policy nor the configuration asks for them: {', '.join(left_out)}. "
+        "A configuration asks for all of them by evaluate.also: all."
     )
