@@ -90,7 +90,7 @@ class Metric:
     unit : str or None
         Unit of the value.
     headline : bool
-        Whether it represents its family where not all metrics can be shown.
+        Whether it represents its family where not all metrics can be shown. Every run computes it.
     leakage : bool
         Whether its risk counts for the strongest attack of a comparison.
     decides : int or None
