@@ -20,8 +20,8 @@ from prefect.cache_policies import NO_CACHE
 
 from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
-from hybrid.base.memory import forbid_dumps
 from hybrid.base.progress import LogProgress, Progress
+from hybrid.base.resources import forbid_dumps
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.jobs.run import summary
 from hybrid.jobs.start import AnyConfig, AnyRun, start

@@ -25,7 +25,7 @@ from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import HierarchySource, load_hierarchy
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_batches import ValueNumbers
 from hybrid.table.read_options import ColumnOptions
 

@@ -11,9 +11,9 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Mask
 from hybrid.table import Role, Schema, Table
-from hybrid.table.append import appended
-from hybrid.table.people_groups import people_groups
+from hybrid.table.cells import people_groups
 from hybrid.table.persons import n_persons
+from hybrid.table.schema import appended
 
 EVERYBODY = "everybody"
 ALONE = "alone with their quasi-identifiers"

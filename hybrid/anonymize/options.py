@@ -13,8 +13,8 @@ from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.techniques.assignment import generalizes, refuse_misfits
 from hybrid.anonymize.techniques.generalization import Generalization
 from hybrid.anonymize.techniques.registry import Steps
-from hybrid.base.memory import available_bytes
 from hybrid.base.options import Options
+from hybrid.base.resources import available_bytes
 
 _FREE_SHARE = 0.75
 """Share of the free memory that is used where no limit is set."""

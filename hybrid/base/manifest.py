@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from hybrid.base.hashing import file_sha256, library_versions
-from hybrid.base.memory import children_peak_bytes, peak_bytes, restart_peak
+from hybrid.base.resources import children_peak_bytes, peak_bytes, restart_peak
 
 MANIFEST = "manifest.json"
 PACKAGE = "hybrid-release"

@@ -13,7 +13,7 @@ import typer
 
 from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
-from hybrid.base.memory import forbid_dumps
+from hybrid.base.resources import forbid_dumps
 from hybrid.cli.console import err, print_error, show_warnings
 from hybrid.cli.group import Group
 from hybrid.cli.terminal import styled

@@ -15,7 +15,7 @@ from hybrid.cli.tune import tune_file
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hybrid.base.findings import Finding
+    from hybrid.base.errors import Finding
     from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_column import DraftColumn

@@ -17,8 +17,8 @@ from hybrid.constraints.condition import DrawCondition
 from hybrid.constraints.hot_deck import HotDeck, with_rows
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
-from hybrid.table.append import alike, appended
 from hybrid.table.persons import n_persons, person_groups, with_any_of
+from hybrid.table.schema import alike, appended
 
 Draw = Callable[[int, int], Table]
 """``draw(n, attempt)`` gives n new rows, or persons with their rows.

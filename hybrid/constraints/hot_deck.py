@@ -20,7 +20,7 @@ from hybrid.base.keys import pack_small
 from hybrid.constraints.constraint import Rule, in_order
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
-from hybrid.table.append import alike
+from hybrid.table.schema import alike
 
 BINS = 20
 """Quantiles of numbers and dates, within which rows are alike; and values of a column that associations count apart."""

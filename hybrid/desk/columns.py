@@ -10,8 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from hybrid.base.config_files import parse_yaml
-from hybrid.base.errors import ConfigError, HybridError
-from hybrid.base.findings import Finding
+from hybrid.base.errors import ConfigError, Finding, HybridError
 from hybrid.desk.desk import Desk, command, form, one_of, segment
 from hybrid.desk.editor import Editor, roles_of, state_of
 from hybrid.desk.effects import AT_ONCE, ON_DEMAND

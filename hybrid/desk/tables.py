@@ -10,7 +10,7 @@ from hybrid.linked.draft import LinkedDraft, all_columns
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.table import Schema, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 
 AnyDraft = Draft | LinkedDraft
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
 
-from hybrid.base.cpu import cpu_seconds
 from hybrid.base.errors import HybridError
+from hybrid.base.resources import cpu_seconds
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome

@@ -20,9 +20,9 @@ from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
-from hybrid.table.append import together
 from hybrid.table.holders import sharing, value_holders
 from hybrid.table.persons import drawn_rows, n_persons, person_groups
+from hybrid.table.schema import together
 
 LeakName = Literal[
     "copy", "near", "changed", "splice", "half", "rotated", "recoded", "exposed", "group", "histories", "secrets"

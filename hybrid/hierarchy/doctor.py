@@ -11,8 +11,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.atomic import write_text
-from hybrid.base.errors import HierarchyError, Problem
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding, HierarchyError, Problem
 from hybrid.hierarchy.file_text import csv_line
 from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
 from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, separator_of

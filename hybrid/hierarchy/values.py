@@ -11,8 +11,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.tree import MOST_LISTED, PLAIN_DTYPES
 from hybrid.table import DTYPES, Column
-from hybrid.table.infer import Parsed, parse
-from hybrid.table.text import as_text
+from hybrid.table.text import Parsed, as_text, parse
 
 
 def distinct_values(values: pd.Series, column: Column) -> Array:

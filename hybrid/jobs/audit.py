@@ -22,7 +22,7 @@ from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_options import ColumnOptions
 
 ONE_POPULATION = 0.55

@@ -34,8 +34,7 @@ from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.rare_values import RareValues
 from hybrid.publication.seal import sealed
 from hybrid.table.cells import least_cell
-from hybrid.table.write import write_table
-from hybrid.table.write_csv import layout_of
+from hybrid.table.write import layout_of, write_table
 
 
 def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:

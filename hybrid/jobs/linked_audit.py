@@ -45,7 +45,7 @@ from hybrid.report import ReportInputs, render_report
 from hybrid.report.run.sections import JOINT
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.schema import PARQUET_SUFFIXES
 
 SUFFIXES = (".csv", *PARQUET_SUFFIXES)
 

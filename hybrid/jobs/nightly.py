@@ -47,7 +47,7 @@ from hybrid.publication.night_lock import one_night
 from hybrid.publication.own_release import OwnReleases, newest_own, repair_latest, verify_own
 from hybrid.publication.redact import public_config
 from hybrid.publication.release_tags import Tags, tags_of
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit", "resume", "refuse"]

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid.base.errors import HybridError, Problem
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding, HybridError, Problem
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.run import LinkedRun

@@ -17,9 +17,8 @@ from hybrid.pipeline.config import IN_MEMORY, NightlyOptions, RunConfig, configu
 from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.refusals import LINKED, refusal, refused
 from hybrid.table import Kind, Role, Table
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions
-from hybrid.table.read_frame import Frame, read_frame
+from hybrid.table.data_options import DataOptions, load_table
+from hybrid.table.typed_table import Frame, read_frame
 
 LINKS = tuple(LinkOptions.model_fields)
 """Top-level keys of a configuration of linked tables that a single table's does not have."""
@@ -93,7 +92,7 @@ class LinkedConfig:
         Raises
         ------
         HybridError
-            As :func:`hybrid.table.load.load_table` and :func:`hybrid.table.read_frame.read_frame`.
+            As :func:`hybrid.table.data_options.load_table` and :func:`hybrid.table.typed_table.read_frame`.
         """
         frame = self.config_of(name).frame
         return load_table(self.source(name), self.folder) if frame is None else read_frame(frame, self.source(name))

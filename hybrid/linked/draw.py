@@ -18,7 +18,7 @@ from hybrid.linked.join import beside
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.children import fit_children
 from hybrid.table import Table
-from hybrid.table.append import appended
+from hybrid.table.schema import appended
 
 MOST_ROUNDS = 100
 """Rounds of drawing again at most."""

@@ -10,7 +10,7 @@ from hybrid.publication.description.columns import stated_columns
 from hybrid.publication.stated_tables import StatedTable
 from hybrid.publication.table_facts import TableFacts, rounded
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.schema import PARQUET_SUFFIXES
 
 
 def file_of(name: str, config: RunConfig) -> str:

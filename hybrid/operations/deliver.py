@@ -31,8 +31,8 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.stated_tables import table_files
 from hybrid.table import Table
 from hybrid.table.arrow import to_arrow
+from hybrid.table.data_options import DataOptions
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
-from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.schema import PARQUET_SUFFIXES

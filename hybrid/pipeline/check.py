@@ -9,8 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.base.errors import ConfigError, HybridError, Problem
-from hybrid.base.findings import Finding
+from hybrid.base.errors import ConfigError, Finding, HybridError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
@@ -42,8 +41,8 @@ from hybrid.store import Store
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
+from hybrid.table.data_options import EACH_ROW
 from hybrid.table.holders import row_holders
-from hybrid.table.options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.split import split

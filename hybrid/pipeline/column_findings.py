@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
 from hybrid.pipeline.starter.evidence import evidence_of
 from hybrid.table import Kind, Role, Table
 from hybrid.table.checks import formulas, giveaways, unique_share
-from hybrid.table.infer import ambiguous_dates
-from hybrid.table.text import as_text
+from hybrid.table.text import ambiguous_dates, as_text
 
 MANY_TEXTS = 1000
 """Categories beyond which generators need much memory and learn little."""

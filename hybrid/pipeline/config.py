@@ -2,7 +2,7 @@
 
 The table, the stages, and the options of each.
 
-A section's options are defined in the room that uses them (``hybrid/table/options.py``,
+A section's options are defined in the room that uses them (``hybrid/table/data_options.py``,
 ``hybrid/anonymize/options.py``, ...); this module composes them, reads YAML and turns every mistake into a
 message. ``hybrid check CONFIG --show`` prints a configuration with all its defaults.
 """
@@ -49,15 +49,14 @@ from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
+from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.files import File
-from hybrid.table.households import with_households
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions, SplitOptions
-from hybrid.table.persons import with_order, with_persons
+from hybrid.table.persons import with_households, with_order, with_persons
 from hybrid.table.read_file import read_table
-from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.sources import SOURCES
 from hybrid.table.sources.sql import SqlOptions
+from hybrid.table.split import SplitOptions
+from hybrid.table.typed_table import DATA_FRAME, Frame, read_frame
 from hybrid.table.weights import refuse_unusable_weights
 
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from hybrid.base.errors import ConfigError
-from hybrid.base.findings import Finding
+from hybrid.base.errors import ConfigError, Finding
 from hybrid.constraints import Constraint, Rules
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.constraints.discover import discover

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybrid.base.cpu import cores
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
+from hybrid.base.resources import cores
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.options import RetrainOptions

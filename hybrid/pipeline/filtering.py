@@ -17,8 +17,8 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.pipeline.generation import Generated
 from hybrid.synthesize.options import FilterOptions
 from hybrid.table import Table
-from hybrid.table.append import appended
 from hybrid.table.persons import person_groups
+from hybrid.table.schema import appended
 
 LEAST_DRAWN = 100
 """Rows of a further round at least."""

@@ -23,10 +23,10 @@ from hybrid.base.scratch import scratch
 from hybrid.evaluation.measure import AllRows
 from hybrid.pipeline.generation import Generated
 from hybrid.table import Table
-from hybrid.table.append import appended
 from hybrid.table.arrow import plain_schema, to_arrow
 from hybrid.table.persons import n_persons
 from hybrid.table.record_hash import SECRET_BYTES, record_hashes
+from hybrid.table.schema import appended
 from hybrid.table.write import marked
 
 Draw = Callable[[int, int], Generated]

@@ -24,7 +24,7 @@ from hybrid.protect.group_values import possible_names
 from hybrid.table import Kind, Table
 from hybrid.table.persons import limited
 from hybrid.table.split import Parts, folds, split
-from hybrid.table.write_csv import Layout, layout_of
+from hybrid.table.write import Layout, layout_of
 
 
 class Inputs:

@@ -9,7 +9,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.rule_costs import RuleCosts, rule_costs
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.pipeline.anonymization import Anonymization

@@ -38,7 +38,7 @@ from hybrid.sample import Sampled
 from hybrid.store import Store
 from hybrid.table import Table
 from hybrid.table.split import Parts
-from hybrid.table.write_csv import Layout
+from hybrid.table.write import Layout
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from hybrid.evaluation.registry import REGISTRY as METRICS
 from hybrid.pipeline.risk import leak_of, removal_of
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
-from hybrid.table.options import EACH_ROW
+from hybrid.table.data_options import EACH_ROW
 from hybrid.table.schema import PARQUET_SUFFIXES
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.refusals import PUSHED, SAMPLED, refused
 from hybrid.pipeline.stages import READ
 from hybrid.table import Column, ColumnFormat, Schema, Table
-from hybrid.table.read_file import typed_table
+from hybrid.table.typed_table import typed_table
 from hybrid.table.warehouse import ENGINE_SHARE, opened
 
 

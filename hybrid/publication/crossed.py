@@ -9,7 +9,7 @@ from typing import Any
 from hybrid.evaluation.measure import Crossed
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.verdict import Check
-from hybrid.table.options import CROSS, SplitOptions
+from hybrid.table.split import CROSS, SplitOptions
 
 LIKE_FOLDS = "like the judged tables"
 """Start of the names of the checks."""

@@ -25,7 +25,7 @@ from hybrid.publication.technique_words import (
 )
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import registry
-from hybrid.table.options import EACH_ROW
+from hybrid.table.data_options import EACH_ROW
 from hybrid.transition import reads_originals
 
 NOT_LINKED = (

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.privacy.accounting import at_most
-from hybrid.table.options import EACH_ROW
+from hybrid.table.data_options import EACH_ROW
 
 WITHHELD = "withheld"
 """Entry of a public file that would be computed from records without noise."""

@@ -16,7 +16,7 @@ from hybrid.sample.options import SampleOptions
 from hybrid.sample.shares import GroupShare, group_shares
 from hybrid.sample.strata import strata_of
 from hybrid.table import Table
-from hybrid.table.households import kept_together
+from hybrid.table.persons import kept_together
 
 Quotas = Callable[[Counts, SampleOptions, np.random.Generator], tuple[Counts, float]]
 """From the strata's sizes to the records to keep of each, and their expected total."""

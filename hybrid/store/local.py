@@ -15,10 +15,11 @@ import pickle
 import re
 import shutil
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from io import BufferedReader
 from pathlib import Path
@@ -28,7 +29,48 @@ from hybrid.base import atomic
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked, locked_if_free
 from hybrid.store.cipher import Cipher, ExchangedError
-from hybrid.store.entry import StoreEntry, own_seconds
+
+
+@dataclass(frozen=True)
+class StoreEntry:
+    """Metadata of one stored result."""
+
+    stage: str
+    key: str
+    """The fingerprint; in an encrypted store its keyed hash."""
+    created: str
+    """UTC, ISO 8601."""
+    seconds: float
+    """Seconds of its own computation, without that of other stored results it requested."""
+    n_bytes: int
+    sha256: str
+    """Of the stored file: the pickled result, encrypted where the store is."""
+
+
+class _Nested(threading.local):
+    def __init__(self) -> None:
+        self.seconds = [0.0]
+
+
+_nested = _Nested()
+
+
+@contextmanager
+def own_seconds() -> Iterator[Callable[[], float]]:
+    """Measure a block.
+
+    Gives a function for its wall-clock seconds, without those of blocks measured inside it.
+    """
+    start = time.perf_counter()
+    _nested.seconds.append(0.0)
+    own = 0.0
+    try:
+        yield lambda: own
+    finally:
+        whole = time.perf_counter() - start
+        own = whole - _nested.seconds.pop()
+        _nested.seconds[-1] += whole
+
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 from hybrid.base.errors import ConfigError, MissingExtraError, OutputError
 from hybrid.base.s3 import s3
 from hybrid.store.cipher import Cipher, ExchangedError
-from hybrid.store.entry import StoreEntry, own_seconds
-from hybrid.store.local import Store
+from hybrid.store.local import Store, StoreEntry, own_seconds
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hybrid.base.findings import Finding
-from hybrid.base.memory import available_bytes
+from hybrid.base.errors import Finding
+from hybrid.base.resources import available_bytes
 from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.cost import Cost, slowness
 from hybrid.synthesize.options import SynthesizeOptions

@@ -1,4 +1,4 @@
-"""Cells of a column without small groups of people.
+"""Cells of a column without small groups of people, and groups of people made of them.
 
 A figure made of these cells names no category, bound or count that belongs to fewer than ``minimum`` people
 (:mod:`hybrid.table.holders`), however many rows they have: rare categories are pooled, sparse intervals are joined
@@ -8,6 +8,7 @@ people and within the values of the ``minimum``-th smallest and largest person.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.table.holders import NOBODY, bounds, holders, row_holders
-from hybrid.table.schema import Kind, Table
+from hybrid.table.schema import Column, Kind, Table
 
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26
@@ -260,3 +261,79 @@ def _numbers(values: pd.Series) -> Array:
 def _texts(values: pd.Series) -> pd.Series:
     """Categories as text, missing ones kept missing."""
     return values.astype(object).map(str, na_action="ignore")
+
+
+MOST_VALUES = 100
+"""Categories of a column with a group of their own, at most; the rarer ones are one group."""
+
+
+@dataclass(frozen=True)
+class PeopleGroups:
+    """Groups by one column, which have no row in common.
+
+    Parameters
+    ----------
+    column : Column
+        The column that they are made by.
+    cells : Cells
+        Its values, pooled so that no cell stands for few people.
+    named : numpy.ndarray, shape (n_groups,), int64
+        Cells that enough people are in, and not all; the last number stands for missing values.
+    """
+
+    column: Column
+    cells: Cells
+    named: Array
+
+    def __len__(self) -> int:
+        return len(self.named)
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the groups.
+
+        A category, an interval with round bounds, all rare values together, or missing.
+        """
+        names = [*self.cells.labels, "missing"]
+        return ["rare values together" if names[at] == OTHER and self.cells.pooled else names[at] for at in self.named]
+
+    def places(self, table: Table) -> Array:
+        """Group of each row, -1 for none; shape (n,), int64."""
+        group = np.full(len(self.cells) + 1, -1, dtype=np.int64)
+        group[self.named] = np.arange(len(self.named))
+        placed: Array = group[self.cells.assign(table.frame[self.column.name])]
+        return placed
+
+    def people(self, table: Table) -> Array:
+        """People with a row in each group; shape (n_groups,), int64."""
+        return holders(self.places(table), len(self), row_holders(table))
+
+
+def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[PeopleGroups]:
+    """Groups of at least ``least`` training people, column by column.
+
+    Parameters
+    ----------
+    train : Table
+        The real records.
+    names : iterable of str
+        Columns.
+    least : int
+        Fewest people of a group. Values that fewer people hold are one group, if that is large enough.
+
+    Yields
+    ------
+    PeopleGroups
+        One per column with any group that is not everybody.
+    """
+    for name in names:
+        column = train.schema[name]
+        cells = part(train, name, least, MOST_VALUES)
+        if cells is None:
+            continue
+        places = cells.assign(train.frame[name])
+        held = holders(places, len(cells) + 1, row_holders(train))
+        rows = np.bincount(places, minlength=len(cells) + 1)
+        named = np.flatnonzero((held >= least) & (rows < len(train)))
+        if len(named):
+            yield PeopleGroups(column, cells, named)

@@ -1,7 +1,9 @@
-"""Persons behind the rows of a table: the unit of privacy.
+"""Persons behind the rows of a table, the unit of privacy, and their households.
 
 A row whose key is missing has a person of its own, with a negative number: draws treat it as somebody else, and
-nobody may be counted on its account, since it may be a row of any person.
+nobody may be counted on its account, since it may be a row of any person. The members of a household know each other
+and are known together: split and samples keep them together, and who recognizes one of them has recognized the
+household.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.table.schema import Role, Schema, Table
 
@@ -243,3 +245,52 @@ def constant_within(table: Table, names: Sequence[str]) -> list[str]:
         if (persons > 1).any() and len(values) == int((persons > 0).sum()):
             found.append(name)
     return found
+
+
+def with_households(table: Table, names: Sequence[str]) -> Table:
+    """The table with the household of each row.
+
+    Parameters
+    ----------
+    table : Table, n rows
+        With the key columns, and with its persons where rows share them.
+    names : sequence of str
+        Columns whose values together name a household; none: the table stays as it is. Rows without a key are a
+        household of their own, with all rows of their person.
+
+    Raises
+    ------
+    ConfigError
+        A column does not exist.
+    DataError
+        Persons are in more than one household.
+    """
+    if not names:
+        return table
+    unknown = [name for name in names if name not in table.schema]
+    if unknown:
+        raise ConfigError(
+            f"data.household names columns that the data does not have: {', '.join(map(repr, unknown))}",
+            hint=f"use some of: {', '.join(table.schema.names)}",
+        )
+    households = person_codes([pd.factorize(table.frame[name])[0].astype(np.int64) for name in names])
+    if table.persons is not None:
+        persons = person_groups(table.persons)
+        households = np.where(households < 0, -1 - persons, households)
+        pairs = pd.DataFrame({"person": persons, "household": households}).drop_duplicates()
+        moved = int(pairs["person"].duplicated().sum())
+        if moved:
+            raise DataError(
+                f"data.household: {moved:,} times a person is in another household than in its first row",
+                hint="give every row of a person the household of one date, or leave data.household out",
+            )
+    return replace(table, households=households)
+
+
+def kept_together(table: Table) -> Codes | None:
+    """Group of each row whose rows are drawn together, 0..n_groups-1.
+
+    Households, or else persons; None where each row stands alone.
+    """
+    codes = table.persons if table.households is None else table.households
+    return None if codes is None else person_groups(codes)

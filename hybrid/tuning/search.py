@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.cpu import cpu_seconds
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
+from hybrid.base.resources import cpu_seconds
 from hybrid.base.rng import rng_for
 from hybrid.comparison.expand import Configuration
 from hybrid.comparison.results import ROWS, Rows

@@ -22,7 +22,7 @@ from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
 from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.table.shuffle import Shuffle
+from hybrid.table.read_batches import Shuffle
 from tests.anonymize.streamed_people import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 
 MODELS: dict[str, dict[str, Any]] = {

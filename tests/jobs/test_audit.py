@@ -15,7 +15,7 @@ from hybrid.jobs.audit import audit_config, audit_files, audit_tables, rules_for
 from hybrid.jobs.audited_files import read_audited
 from hybrid.publication.policy import load_policy
 from hybrid.table import Kind
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 
 FAST = EvaluateOptions(metrics=("identical_match", "dcr_share", "singling_out", "membership"), attacks=200)
 

@@ -20,7 +20,7 @@ from hybrid.lab.tables import TablesPlan, run_on_tables
 from hybrid.lab.tables import plan as plans
 from hybrid.lab.tables.plan import Amount
 from hybrid.lab.tables.trials import AS_IT_IS, NO_LEAK, tables_trials
-from hybrid.table.append import together
+from hybrid.table.schema import together
 
 METRICS = ("identical_match", "nndr_share", "gtcap", "copied_identifiers")
 AMOUNT = Amount((0.05, 0.1, 0.3), (1, 2, 3), 20, None, ("copy", "splice", "histories"))

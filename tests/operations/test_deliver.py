@@ -15,7 +15,7 @@ from hybrid.operations.deliver import DeliverOptions, NotDelivered, check_target
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import parse_config
 from hybrid.publication.verify import verify
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.sql_connection import url_of
 from hybrid.table.warehouse import opened
 from tests.helpers.s3_server import SECRET, bucket

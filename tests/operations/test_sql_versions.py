@@ -17,7 +17,7 @@ from hybrid.base.errors import ConfigError, DataError, HybridError, OutputError,
 from hybrid.operations.deliver import DeliverOptions, check_targets, deliver, recall
 from hybrid.operations.sql_versions import check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.ledger import Ledger, Withdrawal
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.warehouse import Warehouse, opened
 from tests.helpers.postgres_server import postgres
 

@@ -19,7 +19,7 @@ from hybrid.publication.publish import publish
 from hybrid.publication.retention import retain
 from hybrid.publication.verify import verify
 from hybrid.publication.withdraw import withdraw
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 
 RunMaker = Callable[..., Path]
 OTHER = "a" * 64

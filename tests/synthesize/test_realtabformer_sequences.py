@@ -20,8 +20,8 @@ from hybrid.synthesize.protocol import Encoded, Feature, Sequences
 from hybrid.synthesize.sequences import fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 from tests.synthesize.visits import STATIC, visits
 
 SMALL = {"n_embd": 16, "n_head": 2, "n_layer": 1, "epochs": 2, "batch_size": 16, "accumulation": 1}

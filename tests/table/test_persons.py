@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import SplitOptions
 from hybrid.table.persons import agreed, constant_within, limited, n_persons, person_groups, with_order, with_persons
-from hybrid.table.split import split
+from hybrid.table.split import SplitOptions, split
 
 KEYS = st.lists(st.integers(0, 8) | st.none(), min_size=2, max_size=60)
 modest = settings(max_examples=60, deadline=None)

@@ -26,8 +26,8 @@ from hybrid.anonymize.search.losses import Bound, Loss, Score
 from hybrid.anonymize.search.merged_tables import MergedTables, grouped_at
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.outcome import Infeasible, Solution
-from hybrid.base.cpu import cores
 from hybrid.base.progress import Progress, silent
+from hybrid.base.resources import cores
 
 _SMALL = 1 << 12
 """Tables of fewer distinct rows are searched by one thread: another would cost more than it gains."""

@@ -29,8 +29,8 @@ from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.table import Schema, Table
+from hybrid.table.data_options import DataOptions
 from hybrid.table.files import File
-from hybrid.table.options import DataOptions
 from hybrid.table.read_batches import ParquetRows, ValueNumbers, open_parquet
 
 

@@ -13,8 +13,7 @@ from hybrid.anonymize.search.row_counts import Combinations, add_up
 from hybrid.base.arrays import Codes, Counts, Mask
 from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.base.progress import Progress
-from hybrid.table.read_batches import ParquetRows, ValueNumbers
-from hybrid.table.shuffle import MOST_PARTS
+from hybrid.table.read_batches import MOST_PARTS, ParquetRows, ValueNumbers
 
 _BATCH = 1 << 20
 _LEAST_BATCH = 1 << 14

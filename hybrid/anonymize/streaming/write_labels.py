@@ -17,8 +17,7 @@ from hybrid.anonymize.streaming.labels import Labelling, Labels
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.table.read_batches import ParquetRows, ValueNumbers
-from hybrid.table.shuffle import Shuffle
+from hybrid.table.read_batches import ParquetRows, Shuffle, ValueNumbers
 
 _SPILL = ".parts"
 

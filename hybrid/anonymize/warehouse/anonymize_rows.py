@@ -24,8 +24,8 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions
-from hybrid.table.read_file import column_problems
+from hybrid.table.data_options import DataOptions
+from hybrid.table.typed_table import column_problems
 from hybrid.table.warehouse import Transfer, Warehouse, unverified
 
 _STEPS = ("read", "search", "write", "verify", "sample")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.table import Table
-from hybrid.table.append import appended
+from hybrid.table.schema import appended
 
 MISSING = -2
 """Number of a missing value."""

@@ -20,7 +20,7 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.lab.attacks.attacked_people import attacked
 from hybrid.table import Table
-from hybrid.table.append import appended
+from hybrid.table.schema import appended
 
 Observer = Callable[[Table, Table], Array]
 """What an attacker notes of a synthetic table about people: ``observe(people, table)``, shape (n_people, ...)."""

@@ -18,8 +18,8 @@ from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.jobs.audited_files import Audited
 from hybrid.lab.risk import PLANTED, RiskModel
 from hybrid.table import Table
-from hybrid.table.append import together
 from hybrid.table.persons import person_groups
+from hybrid.table.schema import together
 
 
 @dataclass(frozen=True)

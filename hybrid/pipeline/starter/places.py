@@ -12,8 +12,9 @@ from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.pipeline.starter.reading import guess_reading, guess_sql_reading
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
+from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED, ReadOptions
+from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.sources.sql import SqlOptions, read_sql
 from hybrid.table.sql_connection import connected, sqlalchemy
 

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
-from hybrid.base.memory import forbid_dumps, peak_bytes
+from hybrid.base.resources import forbid_dumps, peak_bytes
 from hybrid.synthesize.protocol import (
     DrawnSequences,
     Encoded,

@@ -15,13 +15,13 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.base.memory import available_bytes
 from hybrid.base.options import Options
-from hybrid.table.read_file import typed_table
+from hybrid.base.resources import available_bytes
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.sources.source import Source
 from hybrid.table.sql_connection import connected, too_slow
+from hybrid.table.typed_table import typed_table
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -1,13 +1,27 @@
-"""Memory of this process and of the machine."""
+"""Memory and processor cores of the machine, and what this process has used of them."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import resource
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_seconds() -> float:
+    """Processor seconds used so far, of all threads and ended child processes."""
+    children = os.times()
+    return time.process_time() + children.children_user + children.children_system
+
 
 _CGROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),

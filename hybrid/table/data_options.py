@@ -1,13 +1,15 @@
-"""Options of the sections ``data`` and ``split``."""
+"""Options of the section ``data``, and the table that it names."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from hybrid.base.options import Options, composed_options
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.schema import Table
 from hybrid.table.sources import SOURCES
 from hybrid.table.sources.source import Source
 
@@ -103,66 +105,21 @@ class DataOptions(ReadOptions, PersonOptions, SourceOptions):
     """Options of the input table, one key per source."""
 
 
-CROSS = "cross"
+def load_table(options: DataOptions, folder: Path) -> Table:
+    """Read the table that a configuration names.
 
+    Parameters
+    ----------
+    options : DataOptions
+        Where it is and what its columns are.
+    folder : Path
+        What relative paths are relative to.
 
-class SplitOptions(Options):
-    """Control set: records that no generator sees, the yardstick of every attack."""
-
-    control: Annotated[float, Field(ge=0, lt=1)] | Literal["cross"] = 0.3
-    """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable". cross: the table
-    is made from all records, and the verdict is about ``folds`` further tables made the same way, each without the
-    people who then are control. For small tables: nobody is kept away from the table, and everybody is control once."""
-    folds: int = Field(default=4, ge=2, le=20)
-    """Tables on which ``control: cross`` judges the procedure. Each is made without 1/folds of the people; a run costs
-    about folds + 1 runs."""
-    release: float = Field(default=0.0, ge=0, lt=1)
-    """Share of records (0..1) set aside as fresh people for tables with a known leak (``risk``), and used for nothing
-    else."""
-    rows: int | None = Field(default=None, ge=2)
-    """Use no more than so many records, drawn at random: a budget for trying things out."""
-    key: str | None = None
-    """A column whose equal values stay on one side, such as a ward. With `data.person` or `data.household` it
-    follows from them: all rows of a person, and all members of a household, are on one side."""
-    stable: bool = False
-    """Whether a record keeps its side when others come and go: for releases night after night, whose sum would
-    give more away if everybody changed sides. Records are distinguished by ``key`` (or person), else by the
-    identifiers, else by all columns."""
-
-    independent: bool = False
-    """Whether each person's side is drawn on its own, so that one person more or less moves no other; the shares are
-    then kept on average only. `privacy.mode: dp` needs it, and sets it."""
-
-    @model_validator(mode="after")
-    def _room_for_training(self) -> Self:
-        if self.independent and self.stable:
-            raise ValueError("independent: a stable share is exact, and moves a few; leave one of them out")
-        if self.is_crossed and self.release:
-            raise ValueError("control: cross keeps nobody apart, and release does; leave one of them out")
-        if self.is_crossed and self.rows is not None:
-            raise ValueError("control: cross uses everybody, and rows leaves some out; leave one of them out")
-        if self.is_crossed and self.independent:
-            raise ValueError("independent: control: cross judges further tables made from the same people")
-        if self.share_apart >= 1:
-            raise ValueError("control and release together leave nothing to train on")
-        return self
-
-    @property
-    def is_crossed(self) -> bool:
-        """True if the procedure is judged on folds, and no record is kept apart."""
-        return self.control == CROSS
-
-    @property
-    def control_share(self) -> float:
-        """Share of records, 0..1, that the released table is made without, as control."""
-        return self.control if isinstance(self.control, float | int) else 0.0
-
-    @property
-    def share_apart(self) -> float:
-        """Share of records, 0..1, that the released table is made without."""
-        return self.control_share + self.release
-
-    @property
-    def of_one_fold(self) -> SplitOptions:
-        """The split of one fold of ``control: cross``."""
-        return self.model_copy(update={"control": 1 / self.folds})
+    Raises
+    ------
+    ConfigError, MissingExtraError
+        The address is none, or needs a package.
+    DataError
+        The source cannot be reached, or as :func:`hybrid.table.read_file.read_table`.
+    """
+    return options.source.read(options.place, options, folder)
