@@ -15,8 +15,7 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
 from prefect.states import Completed
 
-from flows.progress import ShownProgress
-from flows.shown import shown
+from flows.progress import ShownProgress, shown
 from flows.stages import (
     STATES,
     artifact_key,

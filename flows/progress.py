@@ -1,13 +1,31 @@
-"""Progress of a night as a Prefect artifact, with time left."""
+"""Display in Prefect, which never decides how a run ends; progress of a night with time left."""
 
+import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
+import httpx
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.exceptions import PrefectException
 
-from flows.shown import shown
 from hybrid.pipeline.stages import STAGES
+
+logger = logging.getLogger("hybrid.flows")
+
+
+@contextmanager
+def shown(what: str) -> Iterator[None]:
+    """Show something.
+
+    Where Prefect's server is gone, the log says so and the run continues.
+    """
+    try:
+        yield
+    except (httpx.HTTPError, PrefectException) as error:
+        logger.warning("Prefect's server did not take the %s (%s)", what, type(error).__name__)
+
 
 STEPS = tuple(stage.name for stage in STAGES)
 """Stages of a single table's run, as its progress names them."""

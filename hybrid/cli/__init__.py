@@ -14,25 +14,18 @@ import typer
 from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.resources import forbid_dumps
-from hybrid.cli.console import err, print_error, show_warnings
-from hybrid.cli.group import Group
-from hybrid.cli.terminal import styled
+from hybrid.cli.arguments import Group
+from hybrid.cli.console import err, print_error, show_warnings, styled
 
 MODULES = (
     "data",
-    "tune",
     "tour",
     "run",
     "releases",
-    "review",
-    "keys",
-    "policies",
     "nights",
     "compare",
     "lab",
     "look",
-    "desk",
-    "generators",
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 

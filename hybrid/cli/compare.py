@@ -10,8 +10,7 @@ import typer
 from rich.table import Table as Grid
 
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import RetryFailed, Scheduler, Work, refuse_engine
+from hybrid.cli.arguments import Group, RetryFailed, Scheduler, Work, refuse_engine
 
 if TYPE_CHECKING:
     from hybrid.comparison.forecast import Forecast

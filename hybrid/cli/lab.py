@@ -10,9 +10,8 @@ import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
+from hybrid.cli.arguments import Group, Names, RetryFailed, Scheduler, refuse_engine
 from hybrid.cli.compare import duration, print_forecast
-from hybrid.cli.group import Group
-from hybrid.cli.options import Names, RetryFailed, Scheduler, refuse_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

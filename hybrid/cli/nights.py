@@ -14,8 +14,7 @@ import typer
 
 from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Releases, Runs, Work
+from hybrid.cli.arguments import ConfigPath, Group, Releases, Runs, Work
 
 
 def nightly(

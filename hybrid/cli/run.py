@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Names, Out, Seed, Settings, StorePath, Work, overrides
+from hybrid.cli.arguments import ConfigPath, Group, Names, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
     from hybrid.linked.run import LinkedRun

@@ -14,7 +14,7 @@ import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.cli.group import Group
+from hybrid.cli.arguments import Group
 
 _PERSON = "visitor of the tour"
 _REASON = "the table is simulated: no real person is in it"

@@ -12,9 +12,7 @@ from starlette.routing import Route
 from hybrid.base.config_files import parse_yaml
 from hybrid.base.errors import ConfigError, Finding, HybridError
 from hybrid.desk.desk import Desk, command, form, one_of, segment
-from hybrid.desk.editor import Editor, roles_of, state_of
-from hybrid.desk.effects import AT_ONCE, ON_DEMAND
-from hybrid.desk.tables import AnyDraft
+from hybrid.desk.editor import AT_ONCE, ON_DEMAND, AnyDraft, Editor, roles_of, state_of
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.linked.check import diagnose_linked

@@ -13,8 +13,7 @@ from starlette.routing import Route
 from hybrid.constraints import Constraint
 from hybrid.constraints.discover import discover
 from hybrid.desk.desk import Desk, command, form, one_of
-from hybrid.desk.editor import Editor, state_of
-from hybrid.desk.tables import AnyDraft
+from hybrid.desk.editor import AnyDraft, Editor, state_of
 from hybrid.pipeline.config import RunConfig
 
 HERE = "/columns/constraints"

@@ -1,27 +1,62 @@
-"""State of one desk, and the answers that its screens share."""
+"""State of one desk, the answers that its screens share, and its texts in every language."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.manifest import MANIFEST
-from hybrid.desk.clicks import Clicks
-from hybrid.desk.editor import Editor
-from hybrid.desk.effects import AT_ONCE, Effects, Shown
+from hybrid.desk.editor import AT_ONCE, Editor, Effects, Shown
+from hybrid.desk.guard import Clicks, Sessions
 from hybrid.desk.runner import Runner
-from hybrid.desk.sessions import Sessions
-from hybrid.desk.texts import LANGUAGES, language_of, text
 from hybrid.jobs.places import Places
+
+LANGUAGES = ("en", "de")
+"""Languages of the catalogue; the first is the default."""
+
+
+@cache
+def catalogue() -> Mapping[str, Mapping[str, str]]:
+    """Texts by key and language."""
+    content: dict[str, dict[str, str]] = yaml.safe_load(
+        files("hybrid.desk").joinpath("texts.yaml").read_text(encoding="utf-8")
+    )
+    return content
+
+
+def text(key: str, language: str, **values: object) -> str:
+    """One text in a language, with values in its places.
+
+    Raises
+    ------
+    KeyError
+        The catalogue has no such text.
+    """
+    return catalogue()[key][language].format(**values)
+
+
+def language_of(accepted: str, chosen: str = "") -> str:
+    """Language to use.
+
+    The chosen one, else the first of ``Accept-Language`` that the catalogue has.
+    """
+    if chosen in LANGUAGES:
+        return chosen
+    wanted = [part.partition(";")[0].strip()[:2].lower() for part in accepted.split(",")]
+    return next((one for one in wanted if one in LANGUAGES), LANGUAGES[0])
+
 
 LANGUAGE_COOKIE = "hybrid-desk-language"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox"

@@ -14,9 +14,8 @@ from starlette.routing import Route
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.desk.desk import Desk, command, form
-from hybrid.desk.editor import state_of
+from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TRADE_OFF
-from hybrid.desk.tables import AnyDraft
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
 from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.config import RunConfig

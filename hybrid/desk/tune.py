@@ -14,9 +14,8 @@ from starlette.routing import Route
 from hybrid.base.errors import ConfigError
 from hybrid.base.yaml_document import flow
 from hybrid.desk.desk import Desk, command, form
-from hybrid.desk.editor import state_of
+from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TUNE
-from hybrid.desk.tables import AnyDraft
 from hybrid.report.charts.figures import Dot, scatter_chart
 from hybrid.tuning.apply import applied
 from hybrid.tuning.page import RESULT

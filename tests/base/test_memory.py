@@ -86,7 +86,7 @@ def test_a_peak_is_restarted_where_dumps_are_forbidden() -> None:
     """Files below /proc/self are those of root then, and most operators are not root."""
     code = """
 import os, sys
-from hybrid.base import memory
+from hybrid.base import resources
 resources.restart_peak()
 os.setgid(65534); os.setuid(65534)
 resources.forbid_dumps()

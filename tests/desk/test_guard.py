@@ -198,10 +198,10 @@ def test_the_log_names_what_was_refused_and_holds_no_secret(visitor: Visitor, op
 
 
 def test_a_visitor_cannot_fill_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hybrid.desk import clicks
+    from hybrid.desk import guard
 
-    monkeypatch.setattr(clicks, "MOST_REFUSED", 3)
-    log = clicks.Clicks(tmp_path)
+    monkeypatch.setattr(guard, "MOST_REFUSED", 3)
+    log = guard.Clicks(tmp_path)
     for _ in range(10):
         log.note("GET", "/", refused="no")
     log.note("POST", "/runs/start", "hybrid run c.yaml")

@@ -1,7 +1,9 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and groups of commands."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -65,3 +67,29 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
             raise ConfigError(f"--set {setting}: KEY=VALUE was expected", hint="for example --set anonymize.k=10")
         result[key.strip()], _ = parse_yaml(value, f"--set {key.strip()}")
     return result
+
+
+@dataclass(frozen=True)
+class Group:
+    """Commands under one title.
+
+    Parameters
+    ----------
+    title : str
+        Title of the panel; groups with the same title share one.
+    commands : tuple of callable
+        Functions that Typer turns into commands, named as they are, in the order of the panel.
+    families : mapping of str to Typer
+        Commands with sub-commands, by name, after the others.
+    """
+
+    title: str
+    commands: tuple[Callable[..., Any], ...] = ()
+    families: Mapping[str, typer.Typer] = field(default_factory=dict)
+
+    def register(self, app: typer.Typer) -> None:
+        """Add the commands to the program."""
+        for command in self.commands:
+            app.command(rich_help_panel=self.title)(command)
+        for name, family in self.families.items():
+            app.add_typer(family, name=name, rich_help_panel=self.title)
