@@ -106,7 +106,6 @@ def nightly(
 
 
 def _outcome(night: Night, notice: Notice) -> str:
-    """Outcome as Markdown, with what the gate asks for."""
     lines = [f"# {STATES[notice.outcome]}", "", notice.message]
     if night.refusal is not None:
         lines += ["", *(f"- {problem}" for problem in night.refusal.problems)]
@@ -114,10 +113,7 @@ def _outcome(night: Night, notice: Notice) -> str:
 
 
 def _listener(notify: str | None) -> Listener:
-    """Emit an event, and send a notification through a configured block.
-
-    A failure to do so is logged.
-    """
+    """Emit an event, and send a notification through a configured block; a failure to do so is logged."""
 
     def hear(notice: Notice) -> None:
         resource = {"prefect.resource.id": f"hybrid.data-set.{notice.data_set}"}

@@ -17,10 +17,7 @@ logger = logging.getLogger("hybrid.flows")
 
 @contextmanager
 def shown(what: str) -> Iterator[None]:
-    """Show something.
-
-    Where Prefect's server is gone, the log says so and the run continues.
-    """
+    """Show something; where Prefect's server is gone, the log says so and the run continues."""
     try:
         yield
     except (httpx.HTTPError, PrefectException) as error:
@@ -53,10 +50,7 @@ class ShownProgress:
         self._last = 0.0
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG002
-        """Show where the work is.
-
-        At most every two seconds, except when a stage begins.
-        """
+        """Show where the work is, at most every two seconds, except when a stage begins."""
         stage = next((name for name in self.steps if _is_part(step, name)), None)
         begins = stage is not None
         if stage is not None:
@@ -79,7 +73,6 @@ class ShownProgress:
         self._write(100 * done / whole, f"{step}{left}")
 
     def _of(self, name: str) -> list[float]:
-        """Seconds of a stage, or of its parts."""
         return [seconds for stage, seconds in self.seconds.items() if _is_part(stage, name)]
 
     def _write(self, percent: float, description: str) -> None:

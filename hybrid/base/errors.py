@@ -82,10 +82,7 @@ class UnreachableError(DataError):
 
 
 class DriftError(DataError):
-    """Drift of the input table beyond the limits.
-
-    It is compared with the one last released.
-    """
+    """The input table differs from the one last released beyond the limits."""
 
     title = "drift"
     page = "guides/nights.md"
@@ -184,5 +181,4 @@ class Finding:
 
     @classmethod
     def error(cls, problem: Problem) -> Finding:
-        """The finding for a problem of an exception."""
         return cls("error", problem.message, problem.hint, problem.values)

@@ -13,7 +13,6 @@ from pathlib import Path
 
 
 def cores() -> int:
-    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -43,12 +42,10 @@ def available_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """Peak resident memory of this process in bytes.
+    """Peak resident memory of this process in bytes since it started, or since :func:`restart_peak`.
 
-    Since it started, or since :func:`restart_peak`.
-
-    ``getrusage`` carries the figure of the parent process over on Linux, and psutil has no peak there: the kernel's
-    own high-water mark is read.
+    ``getrusage`` carries the figure of the parent process over on Linux, and psutil has no peak there: the kernel's own
+    high-water mark is read.
     """
     status = _text("/proc/self/status")
     kibibytes = next((line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")), None)
@@ -65,9 +62,7 @@ def restart_peak() -> None:
 
 
 def forbid_dumps() -> None:
-    """Forbid core files and reading of this process by others.
-
-    Its memory holds records.
+    """Forbid core files and reading of this process, whose memory holds records, by others.
 
     Core files of it and of the processes that it starts have no size (RLIMIT_CORE, every POSIX system). On Linux,
     moreover, nothing is handed to a collector of crashes, and no other process of the same user reads the memory
@@ -80,10 +75,7 @@ def forbid_dumps() -> None:
 
 @contextmanager
 def _own_files() -> Iterator[None]:
-    """Own files below ``/proc/self`` for the block.
-
-    They are those of root where dumps are forbidden.
-    """
+    """Own files below ``/proc/self`` for the block, which are those of root where dumps are forbidden."""
     before = _prctl(_GET_DUMPABLE) if sys.platform == "linux" else 1
     if before != 0:
         yield

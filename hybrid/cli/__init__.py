@@ -63,7 +63,6 @@ def _options(
         help="json: errors, warnings and steps as lines for programs.",
     ),
 ) -> None:
-    """Set the options of every command."""
     if log_format == "json":
         write_json_lines()
     else:

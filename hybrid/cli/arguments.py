@@ -49,9 +49,7 @@ def refuse_engine(engine: str, scheduler: str | None) -> None:
 
 
 def overrides(settings: list[str] | None) -> dict[str, Any]:
-    """Convert ``--set`` arguments to a mapping of dotted keys.
-
-    Values are read as YAML.
+    """Convert ``--set`` arguments to a mapping of dotted keys; values are read as YAML.
 
     Raises
     ------
@@ -88,7 +86,6 @@ class Group:
     families: Mapping[str, typer.Typer] = field(default_factory=dict)
 
     def register(self, app: typer.Typer) -> None:
-        """Add the commands to the program."""
         for command in self.commands:
             app.command(rich_help_panel=self.title)(command)
         for name, family in self.families.items():

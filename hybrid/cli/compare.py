@@ -70,7 +70,6 @@ def compare(
 
 
 def print_forecast(expected: Forecast, jobs: int) -> None:
-    """Print the runs and stages of a plan, and the expected time."""
     seeds, further = divmod(expected.trials, max(expected.configurations, 1))
     times = "," if further else f" x {seeds} seeds ="
     console.line("ok", f"{expected.configurations:,} configurations{times} {expected.trials:,} runs")
@@ -135,7 +134,6 @@ def print_reach(expected: Forecast) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, whichever reads best."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -40,10 +40,7 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 
 
 def plain(text: str) -> str:
-    r"""Write hidden and control characters as their codes.
-
-    Such as ``\x1b`` and ``\u202e``.
-    """
+    r"""Write hidden and control characters as their codes, such as ``\x1b`` and ``\u202e``."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -64,7 +61,6 @@ class Terminal(Console):
         super().__init__(markup=False, emoji=False, highlight=False, soft_wrap=True, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Render a text, or a cell of a table."""
         return super().render_str(plain(text), **options | {"markup": False, "emoji": False})
 
 
@@ -106,19 +102,13 @@ def show_warnings() -> None:
 
 
 def shows_values() -> bool:
-    """True if cell values may be printed: only on a terminal.
-
-    ``HYBRID_SHOW_VALUES=1`` or ``0`` overrides it.
-    """
+    """True if cell values may be printed: only on a terminal, unless ``HYBRID_SHOW_VALUES`` says 1 or 0."""
     forced = os.environ.get("HYBRID_SHOW_VALUES")
     return sys.stderr.isatty() if forced is None else forced == "1"
 
 
 def print_error(error: HybridError) -> None:
-    """Print every problem with its hint, and the page that explains them.
-
-    On a terminal with the values. Or JSON lines.
-    """
+    """Print every problem with its hint and page, on a terminal with the values; or JSON lines."""
     if writes_json_lines():
         for problem in error.problems:
             logger.error("%s", problem)
@@ -138,13 +128,12 @@ def print_error(error: HybridError) -> None:
 
 
 def line(status: str, text: str, hint: str = "") -> None:
-    """Print one aligned finding: status, sentence, hint."""
     tail = f"   hint: {hint}" if hint else ""
     out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
 
 
 def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ()) -> None:
-    """Print the verdict, the draw's number, the open checks and the lamps.
+    """Print the verdict, the draw's number, the open checks and the answers to the questions of readers.
 
     The other checks are counted. ``promise`` has the terms of differential privacy.
     """
@@ -171,10 +160,7 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ())
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Progress bars on a terminal.
-
-    Elsewhere lines, one every half minute in long steps; or JSON lines.
-    """
+    """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines."""
     if writes_json_lines():
         yield LogProgress(logger.info)
         return

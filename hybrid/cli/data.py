@@ -45,7 +45,6 @@ def tune(
 
 
 def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> None:
-    """Tune a file, print what was found, and write the choice into it where that is wanted."""
     from rich.table import Table as Grid
 
     from hybrid.base.atomic import write_text
@@ -159,7 +158,6 @@ def hierarchy_set(
 
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
-    """Find the hierarchy file of a column, its schema and its values."""
     from hybrid.linked.draft import read_draft
 
     draft = read_draft(config)
@@ -169,7 +167,6 @@ def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
 
 
 def _column(draft: Draft | LinkedDraft, name: str) -> tuple[DraftColumn, Table]:
-    """Find a column with a hierarchy, and its table."""
     from hybrid.base.errors import ConfigError
     from hybrid.linked.draft import all_columns, table_of
 
@@ -335,7 +332,6 @@ def trade_off(
 
 
 def _opened(place: str | None) -> Store | None:
-    """The store at a place; None where none is named."""
     from hybrid.store import StorePlace
 
     return None if place is None else StorePlace(place).open()

@@ -155,7 +155,6 @@ def _print_trials(found: Laboratory) -> None:
 
 
 def _print_believing(found: Laboratory) -> None:
-    """Print which metrics to believe, best first, and which not."""
     from hybrid.lab.advice import believing
     from hybrid.lab.risk import KNOWN
 

@@ -202,7 +202,6 @@ def remove(name: EnvironmentName) -> None:
 
 
 def _show_environment(environment: Environment) -> None:
-    """Print state, size and main versions in one line."""
     from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
 
     status = "ok" if environment.state == "ready" else "note"

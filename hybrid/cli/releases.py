@@ -247,7 +247,6 @@ def release(
 
 
 def _say_whether_drawn(finished: Finished | None, found: Sequence[Finished]) -> None:
-    """Say which finished run is published, or left."""
     if finished is not None:
         said = f"{finished.words} is of this very configuration, and nothing was drawn again"
         console.line("note", said, "--anew draws once more")
@@ -406,7 +405,6 @@ def verify(
 
 
 def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
-    """Print who signed a release, and whether that was checked."""
     from hybrid.publication.signing.check import signers
     from hybrid.publication.signing.envelope import read_envelope
 

@@ -66,7 +66,6 @@ def sample(
 
 
 def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
-    """Print where the tables and the report of a run are."""
     from hybrid.linked.facts import stated
     from hybrid.linked.run import LinkedRun
 

@@ -138,7 +138,6 @@ def tour(
 
 
 def shown(step: Step) -> str:
-    """Command of a step, to be copied into a shell."""
     return shlex.join(["hybrid", *step.command])
 
 

@@ -36,8 +36,6 @@ _LONGEST = 60
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screen."""
-
     def listed(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
@@ -206,7 +204,6 @@ def _findings(config: RunConfig | LinkedConfig) -> list[Finding]:
 
 
 def _linked(draft: AnyDraft) -> list[dict[str, Any]]:
-    """Linked tables and their references; none for a single table."""
     tables = draft["tables"] if not isinstance(draft, Draft) else {}
     return [
         {
@@ -226,10 +223,7 @@ def _identifiers(draft: AnyDraft) -> list[str]:
 
 
 def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int | None]]:
-    """Identifiers of a single table, with their numbers of values.
-
-    None in place of a number where the table cannot be read.
-    """
+    """Identifiers of a single table with their numbers of values; None for one where it cannot be read."""
     if not isinstance(draft, Draft):
         return []
     try:
@@ -240,16 +234,12 @@ def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int
 
 
 def _released_identifiers(draft: AnyDraft) -> str:
-    """Choice of what a release has in place of identifiers.
-
-    Empty for linked tables, which need them, and without identifiers.
-    """
+    """What a release has in place of identifiers; empty without any, and for linked tables, which need them."""
     config = draft.config
     return config.output.identifiers if isinstance(config, RunConfig) and _identifiers(draft) else ""
 
 
 def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
-    """Repeating identifiers without a decision about the person."""
     if not isinstance(draft, Draft):
         return ()
     try:
@@ -259,10 +249,7 @@ def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
 
 
 def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:
-    """Number of persons, and most rows of one.
-
-    None where each row is another person, or the table cannot be read.
-    """
+    """Number of persons, and most rows of one; None where each row is another, or the table cannot be read."""
     try:
         table = editor.person_table(draft)
     except HybridError:
@@ -274,16 +261,12 @@ def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:
 
 
 def _after(names: list[str], name: str) -> list[str]:
-    """The names behind this one, and then those before it."""
     at = names.index(name)
     return [*names[at + 1 :], *names[:at]]
 
 
 def _facts(table: Table, draft: AnyDraft, column: DraftColumn) -> dict[str, Any]:
-    """Facts of a column in the table, with examples.
-
-    Private: for the screen of this machine alone.
-    """
+    """Facts of a column in the table, with examples: private, for the screen of this machine alone."""
     own = column.path[-1]
     if own not in table.schema:
         return {}
@@ -303,7 +286,6 @@ def _facts(table: Table, draft: AnyDraft, column: DraftColumn) -> dict[str, Any]
 
 
 def _levels(table: Table, draft: AnyDraft, column: DraftColumn) -> list[Any]:
-    """Levels of a column's hierarchy on the data; none without one."""
     if column.hierarchy is None:
         return []
     own = column.path[-1]

@@ -37,13 +37,10 @@ class Listed:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Keys of the declared ones."""
         return ("tables", self.table, "constraints") if self.table else ("constraints",)
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Page and actions of the screen."""
-
     def shown(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
@@ -83,7 +80,6 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _listed(editor: Editor, draft: AnyDraft) -> list[Listed]:
-    """Constraints of every table about people."""
     config = draft.config
     if isinstance(config, RunConfig):
         return [_of(editor, draft, "", config.constraints)]

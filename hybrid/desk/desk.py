@@ -29,7 +29,6 @@ LANGUAGES = ("en", "de")
 
 @cache
 def catalogue() -> Mapping[str, Mapping[str, str]]:
-    """Texts by key and language."""
     content: dict[str, dict[str, str]] = yaml.safe_load(
         files("hybrid.desk").joinpath("texts.yaml").read_text(encoding="utf-8")
     )
@@ -48,10 +47,7 @@ def text(key: str, language: str, **values: object) -> str:
 
 
 def language_of(accepted: str, chosen: str = "") -> str:
-    """Language to use.
-
-    The chosen one, else the first of ``Accept-Language`` that the catalogue has.
-    """
+    """The chosen language, else the first of ``Accept-Language`` that the catalogue has."""
     if chosen in LANGUAGES:
         return chosen
     wanted = [part.partition(";")[0].strip()[:2].lower() for part in accepted.split(",")]
@@ -115,7 +111,6 @@ class Desk:
         return None if self._effects is None else self._effects.of(most)
 
     def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        """One screen in the language of the request."""
         language = language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
 
         def translated(key: str, **named: object) -> str:
@@ -145,7 +140,6 @@ class Desk:
 
 
 def command(*words: object) -> str:
-    """Command line, to be copied into a shell."""
     return shlex.join(["hybrid", *map(str, words)])
 
 
@@ -170,9 +164,7 @@ def form(request: Request, *names: str) -> list[str]:
 
 
 def one_of(names: Sequence[str], wanted: str, what: str) -> str:
-    """The name, if it is one of the known ones.
-
-    So no path is ever made from a request.
+    """The name, if it is one of the known ones: no path is ever made from a request.
 
     Raises
     ------

@@ -28,10 +28,7 @@ AnyDraft = Draft | LinkedDraft
 
 
 class KeptTables:
-    """Cache of tables by name. Private.
-
-    A table is read again when its file or its reading has changed.
-    """
+    """Cache of tables by name, read again when their file or its reading has changed. Private."""
 
     def __init__(self) -> None:
         self._tables: dict[str | None, tuple[str, Table]] = {}
@@ -101,7 +98,6 @@ class Editor:
         self._first_hierarchies = _hierarchies(draft)
 
     def read(self) -> AnyDraft:
-        """The draft as the file has it now."""
         return read_draft(self.path)
 
     @property
@@ -121,10 +117,7 @@ class Editor:
         return [name for name in columns if self.hierarchy_difference(columns[name])]
 
     def hierarchy_difference(self, column: DraftColumn) -> str:
-        """Unified difference of a hierarchy since the desk was opened.
-
-        Private: it may hold cell values.
-        """
+        """Unified difference of a hierarchy since the desk was opened; it may hold cell values."""
         if column.hierarchy is None:
             return ""
         path = column.draft.folder / column.hierarchy
@@ -216,10 +209,7 @@ class Editor:
         self.change(state, action)
 
     def set_hierarchy(self, state: str, name: str, text: str, suffix: str) -> None:
-        """Replace a column's hierarchy.
-
-        It is checked on the data first. Raises as :meth:`change`.
-        """
+        """Replace a column's hierarchy after a check on the data; raises as :meth:`change`."""
 
         def action(draft: AnyDraft) -> HierarchyFile:
             column = _column(draft, name)
@@ -240,20 +230,14 @@ class Editor:
 
 
 def roles_of(column: DraftColumn) -> list[str]:
-    """Roles that a column may have.
-
-    Of linked tables, the person table alone has quasi-identifiers and weights.
-    """
+    """Roles that a column may have; of linked tables, the person table alone has quasi-identifiers and weights."""
     table = table_of(column)
     away = {Role.QUASI_IDENTIFIER, Role.WEIGHT} if table not in (None, column.draft["person"]) else set()
     return [str(role) for role in Role if role not in away]
 
 
 def state_of(draft: AnyDraft) -> str:
-    """Digest of a draft's text and of the hierarchies that it names.
-
-    By it a change knows what the person saw.
-    """
+    """Digest of a draft's text and its hierarchies, by which a change knows what the person saw."""
     digest = hashlib.sha256(draft.text.encode())
     for path, text in sorted(_hierarchies(draft).items()):
         digest.update(repr((str(path), text)).encode())
@@ -267,7 +251,6 @@ def _column(draft: AnyDraft, name: str) -> DraftColumn:
 
 
 def _hierarchies(draft: AnyDraft) -> dict[Path, str | None]:
-    """Texts of the hierarchies that a draft names."""
     named = {column.hierarchy for column in draft.columns.values() if column.hierarchy is not None}
     return {draft.folder / one: _text(draft.folder / one) for one in named}
 
@@ -278,10 +261,7 @@ def _text(path: Path) -> str | None:
 
 
 def _write(after: Files, before: Files) -> None:
-    """Write files, all or none.
-
-    A file that is to be none was made by the desk, and is as the desk wrote it.
-    """
+    """Write files, all or none; one that is to be none was made by the desk, and is as the desk wrote it."""
     done: list[Path] = []
     try:
         for path, text in after.items():
@@ -330,9 +310,7 @@ class Effects:
         self._before: RoleEffect | None = None
 
     def of(self, most: int) -> Shown | None:
-        """Effect of the configuration.
-
-        None while it, or its table, cannot be used.
+        """Effect of the configuration; None while it, or its table, cannot be used.
 
         Parameters
         ----------
@@ -357,9 +335,6 @@ class Effects:
 
 
 def _effect_key(config: RunConfig) -> tuple[str, ...]:
-    """Key of an effect.
-
-    What a person only confirms is no part of it.
-    """
+    """Key of an effect; what a person only confirms is no part of it."""
     options = config.anonymize
     return searched(config), *([] if options is None else [str(options.k), repr(options.suppression_limit)])

@@ -52,7 +52,6 @@ class Sessions:
             return value
 
     def knows(self, cookie: str) -> bool:
-        """True for the cookie of the session."""
         return bool(self._session) and hmac.compare_digest(_digest(cookie), self._session)
 
     @property
@@ -61,7 +60,6 @@ class Sessions:
         return hmac.new(self._secret, self._session, hashlib.sha256).hexdigest()
 
     def is_form_of(self, token: str) -> bool:
-        """True for the token of a form that this session was shown."""
         return hmac.compare_digest(token.encode(), self.form_token.encode())
 
 
@@ -76,9 +74,7 @@ MOST_REFUSED = 1_000
 
 
 class Clicks:
-    """Log in the private zone (mode 0600).
-
-    It holds times, the account, paths and command lines: no cell value, no token.
+    """Log in the private zone (mode 0600): times, account, paths and commands, no cell value and no token.
 
     Parameters
     ----------
@@ -165,7 +161,6 @@ class Guard:
         self.cookie = f"hybrid-desk-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on to the pages."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -184,10 +179,7 @@ class Guard:
         await self._answer(scope, receive, _with_headers(send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer of the pages.
-
-        An error inside of them is never shown, since its text may hold a cell value.
-        """
+        """Send the answer of the pages; an error in them is never shown, since its text may hold a cell value."""
         begun = False
 
         async def sender(message: Message) -> None:
@@ -223,7 +215,6 @@ class Guard:
         return ""
 
     async def _form(self, request: Request) -> tuple[dict[str, str], str]:
-        """Fields of a form, and the reason to refuse it."""
         if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
             return {}, "it is not a form"
         body = b""
@@ -246,8 +237,6 @@ class Guard:
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
-    """Sender that adds the headers of :data:`HEADERS`."""
-
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = {name.lower() for name, _ in message["headers"]}
@@ -259,6 +248,5 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
 
 
 def entered(response: Response, cookie: str, value: str) -> Response:
-    """The response with the session's cookie."""
     response.set_cookie(cookie, value, httponly=True, samesite="strict", path="/")
     return response

@@ -98,9 +98,7 @@ def restarted(sort: str, column: Column, values: pd.Series) -> Written:
 
 
 def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") -> Written:
-    """Labels after the action of the form.
-
-    Other groups, one level more, one level less.
+    """Labels after the action of the form: other groups, one level more, one level less.
 
     Raises
     ------
@@ -146,7 +144,6 @@ def _fields(form: Mapping[str, str], sort: str) -> dict[str, Any]:
 
 
 def _numbers(text: str) -> list[str]:
-    """Numbers between commas, semicolons or spaces, as they were typed."""
     return [part for part in re.split(r"[,;\s]+", text) if part]
 
 
@@ -163,8 +160,6 @@ LONGEST_TEXT = 40_000
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Page and actions of the screen."""
-
     def page(request: Request, values: dict[str, str] | None = None, error: HybridError | None = None) -> Response:
         editor = desk.own_editor
         draft = editor.read()
@@ -221,7 +216,6 @@ def _level(given: Mapping[str, str]) -> int:
 
 
 def _written(column: DraftColumn, table: Table, action: str, values: dict[str, str]) -> Written:
-    """The text that a form asks for."""
     own = column.path[-1]
     if action == "restart":
         return restarted(values.get("sort", ""), table.schema[own], table.frame[own])
@@ -235,10 +229,7 @@ def _written(column: DraftColumn, table: Table, action: str, values: dict[str, s
 
 
 def _described(column: DraftColumn, table: Table, level: int) -> dict[str, Any]:
-    """Description of a hierarchy, and its effect on the data.
-
-    Private: for the screen of this machine alone.
-    """
+    """Description of a hierarchy and its effect on the data: private, for the screen of this machine alone."""
     own = column.path[-1]
     schema, values = table.schema[own], table.frame[own]
     path = _file(column)
@@ -273,7 +264,6 @@ def _described(column: DraftColumn, table: Table, level: int) -> dict[str, Any]:
 
 
 def _paths(hierarchy: Hierarchy) -> list[tuple[str, ...]]:
-    """Labels of some values on every level."""
     rows = rows_of(hierarchy)
     at = np.unique(np.linspace(0, len(rows) - 1, min(_SHOWN, len(rows))).astype(int))
     return [rows[place] for place in at]

@@ -26,7 +26,6 @@ _PART = 1_000_000
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screens."""
     releases, work = desk.places.releases, desk.places.work
 
     def own() -> OwnReleases:
@@ -89,7 +88,6 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _files(folder: Path) -> list[str]:
-    """Names of all files of a release, as its certificate lists them."""
     release = read_release(folder)
     listed = None if release is None else release.certificate.get("files")
     return [

@@ -74,7 +74,6 @@ def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
 def _advice(
     advice: Mapping[str, Any], levels: Mapping[str, Mapping[str, Any]], titles: Mapping[str, tuple[str, str]]
 ) -> dict[str, Any]:
-    """The recommended configuration, the safest and the most useful one."""
     rows = [
         {
             "key": key,
@@ -99,7 +98,6 @@ def _advice(
 def _chart(
     folder: Path, found: Mapping[str, Any], advice: Mapping[str, Any], titles: Mapping[str, tuple[str, str]]
 ) -> Markup:
-    """Means of every configuration: privacy across, usefulness upwards."""
     columns = [str(advice["privacy"]), str(advice["utility"])]
     runs = results(pd.read_csv(folder / RUNS), [str(name) for name in found["factors"]])
     means = runs.ok.groupby("configuration")[columns].mean().dropna()
@@ -114,7 +112,6 @@ def _chart(
 
 
 def _effects(found: Mapping[str, Any], advice: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Mean of the two metrics at each level of each factor."""
     main = {one["column"]: one["main"] for one in found["effects"]}
     privacy, utility = (main.get(advice[key], {}) for key in ("privacy", "utility"))
     means = {
@@ -260,7 +257,6 @@ SCREENS = (
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages of both screens."""
     return [route for screen in SCREENS for route in _routes(desk, screen)]
 
 

@@ -46,10 +46,7 @@ def _line(folder: Path) -> dict[str, Any]:
 def _decision_routes(desk: Desk) -> list[Route]:
 
     def seen(request: Request) -> FinishedRun:
-        """Run of the address.
-
-        It must be the very one that the page showed.
-        """
+        """The run of the address, which must be the very one that the page showed."""
         run = read_run(run_folder(desk, request))
         (shown,) = form(request, "run")
         one_of([run.id], shown, "run")
@@ -116,10 +113,7 @@ def _decision_routes(desk: Desk) -> list[Route]:
 
 
 def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
-    """Content of the screen below a verdict.
-
-    Files to publish, approvals, reasons of sending back.
-    """
+    """Content of the screen below a verdict: files to publish, approvals, reasons of sending back."""
     now, work = datetime.now(UTC), desk.places.work
     keys = signing_keys(work)
     stands = standing(run, work, now)
@@ -181,8 +175,6 @@ def _zones(desk: Desk, run: FinishedRun, releases: str = "--releases") -> list[s
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screens."""
-
     def listed(request: Request) -> Response:
         rows = judged_runs([desk.places.runs / name for name in reversed(names_in(desk.places.runs))])
         started = {name: run for name, run in desk.runner.started.items() if name != TRADE_OFF}

@@ -125,10 +125,7 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
 
 
 def read_ahead(desk: Desk) -> None:
-    """Read the table and measure its effect before the first page.
-
-    People open a browser meanwhile. Errors are those of the first page, which shows them.
-    """
+    """Read the table and measure its effect while people open a browser; the first page shows any error."""
     with suppress(Exception):
         desk.effect()
 

@@ -22,13 +22,10 @@ from hybrid.tuning.page import RESULT
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screen."""
-
     def folder() -> Path:
         return desk.places.work / TUNE / desk.own_editor.read().config.name
 
     def kept() -> dict[str, Any] | None:
-        """Results of the last tune of this name."""
         try:
             found = json.loads((folder() / RESULT).read_text(encoding="utf-8"))
             return found if {"values", "reason", "said", "points"} <= set(found) else None
@@ -83,7 +80,6 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _chart(found: dict[str, Any]) -> Markup:
-    """Usefulness against disclosure, by the last round of each setting."""
     dots = [
         Dot(one["name"], one["value"], one["useful"], filled=one["chosen"], named=one["decided"])
         for one in found["points"]

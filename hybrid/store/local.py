@@ -57,10 +57,7 @@ _nested = _Nested()
 
 @contextmanager
 def own_seconds() -> Iterator[Callable[[], float]]:
-    """Measure a block.
-
-    Gives a function for its wall-clock seconds, without those of blocks measured inside it.
-    """
+    """Measure a block: gives a function for its wall-clock seconds, without those of blocks measured inside it."""
     start = time.perf_counter()
     _nested.seconds.append(0.0)
     own = 0.0
@@ -148,12 +145,10 @@ class Store:
         return None if self.path is None else _about(self.path / self._name(stage, key))
 
     def unfinished(self, stage: str, key: str) -> Path | None:
-        """Private folder for the state of an unfinished computation.
-
-        The computation restarts from it.
+        """Private folder for the state from which an unfinished computation restarts.
 
         To be asked for within ``compute`` of :meth:`get_or_compute`, for the same stage and key. It goes when the
-        result is kept, or with :meth:`clean`; None where nothing is kept, or only encrypted.
+        result is kept, or with :meth:`clean`; None where nothing is kept.
         """
         if self.path is None or self.cipher is not None:
             return None
@@ -258,7 +253,6 @@ class Store:
             yield from (path for path in self.path.iterdir() if path.name[0] != "." and _ENTRY.fullmatch(path.name))
 
     def _locks(self) -> list[Path]:
-        """Locks of all entries, unfinished work and computations."""
         assert self.path is not None
         names = {path.stem for path in (self.path / LOCKS).glob("*.lock")} | {path.name for path in self._folders()}
         names |= {path.name[len(UNFINISHED) :] for path in self.path.glob(f"{UNFINISHED}*")}
@@ -267,9 +261,7 @@ class Store:
 
 
 def keep_private(path: Path, content: bytes, days: float) -> None:
-    """Write a private file atomically (mode 0600).
-
-    Removes expired files beside it.
+    """Write a private file atomically (mode 0600), and remove expired files beside it.
 
     Parameters
     ----------
@@ -307,10 +299,7 @@ def _about(folder: Path) -> StoreEntry | None:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """Open a file of an entry and check its owner afterwards.
-
-    The order excludes an exchange in between.
-    """
+    """Open a file of an entry and check its owner afterwards, so that it cannot be exchanged in between."""
     _refuse_foreign(path.parent.lstat(), path.parent)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -30,7 +30,6 @@ class StorePlace:
 
     @property
     def is_shared(self) -> bool:
-        """True if the address can be reached from other machines."""
         return "://" in self.place
 
     def open(self) -> Store:

@@ -96,7 +96,6 @@ def part(table: Table, name: str, minimum: int, most: int = MOST_CATEGORIES) -> 
 
 
 def count_people(rows: Mask, whose: Codes | None) -> int:
-    """Number of different holders in some of the rows."""
     return int(holders(np.zeros(int(rows.sum()), dtype=np.int64), 1, None if whose is None else whose[rows])[0])
 
 
@@ -137,15 +136,11 @@ def _intervals(present: pd.Series, whose: Codes | None, kind: Kind, minimum: int
 
 
 def _joined(places: Array, n_places: int, whose: Codes | None, minimum: int) -> list[int]:
-    """Exclusive ends of joined intervals with no or ``minimum`` people.
-
-    The outer ones are never empty. ``places``: interval of each value.
-    """
+    """Exclusive ends of joined intervals with no or ``minimum`` people; the outer ones are never empty."""
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(n_places + 1))
 
     def held(first: int, end: int) -> int:
-        """People with a value in these intervals."""
         rows = np.ones(starts[end] - starts[first], dtype=bool)
         return count_people(rows, None if whose is None else whose[order[starts[first] : starts[end]]])
 
@@ -178,7 +173,6 @@ def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, flo
 
 
 def _weights(whose: Codes | None, n: int) -> Array:
-    """Weight of each value; all people weigh the same."""
     if whose is None:
         return np.ones(n)
     codes, distinct = pd.factorize(whose)
@@ -198,7 +192,6 @@ def _limits(numbers: Array, whose: Codes | None, kind: Kind, minimum: int) -> tu
 
 
 def _even_limits(low: float, high: float, *, whole: bool) -> Array:
-    """Multiples of a round step within [low, high]."""
     if high <= low:
         return np.array([])
     step = _round_up((high - low) / (MOST_INTERVALS - 2))
@@ -213,10 +206,7 @@ def _round_up(step: float) -> float:
 
 
 def _growing_limits(low: float, high: float, *, whole: bool) -> Array:
-    """Round numbers 1, 2, 5, 10, ... within [low, high].
-
-    Every power of ten only if these are too many.
-    """
+    """Round numbers 1, 2, 5, 10, ... within [low, high], or powers of ten if these are too many."""
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for factors in ((1, 2, 5), (1,)):
         limits = np.multiply.outer(10.0**powers, factors).ravel()
@@ -259,7 +249,6 @@ def _numbers(values: pd.Series) -> Array:
 
 
 def _texts(values: pd.Series) -> pd.Series:
-    """Categories as text, missing ones kept missing."""
     return values.astype(object).map(str, na_action="ignore")
 
 
@@ -290,10 +279,6 @@ class PeopleGroups:
 
     @property
     def labels(self) -> list[str]:
-        """Names of the groups.
-
-        A category, an interval with round bounds, all rare values together, or missing.
-        """
         names = [*self.cells.labels, "missing"]
         return ["rare values together" if names[at] == OTHER and self.cells.pooled else names[at] for at in self.named]
 

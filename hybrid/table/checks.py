@@ -67,18 +67,12 @@ def formulas(column: Column, values: pd.Series) -> int:
 
 
 def unique_share(table: Table, names: Sequence[str]) -> float:
-    """Share of rows (0..1) of people who are alone in these columns.
-
-    Missing is a value; without persons every row is one.
-    """
+    """Share of rows (0..1) of people who are alone in these columns; missing is a value."""
     return small_share(table, names, 2)
 
 
 def small_share(table: Table, names: Sequence[str], k: int) -> float:
-    """Share of rows (0..1) whose values fewer than k persons have.
-
-    Counted as :func:`hybrid.table.holders.sharing` does.
-    """
+    """Share of rows (0..1) whose values fewer than k persons have (:func:`hybrid.table.holders.sharing`)."""
     return float((sharing(table, names) < k).mean()) if names and len(table) else 0.0
 
 
@@ -167,7 +161,7 @@ def _held(table: Table, codes: Array) -> int:
 
 
 def _tells(teller: Array, told: Array) -> bool:
-    """True if equal codes of the first have equal second ones."""
+    """True if equal codes of the first always go with equal codes of the second."""
     return all(
         int(pair_numbers(teller[rows], told[rows]).max()) + 1 == len(np.unique(teller[rows]))
         for rows in (slice(_SCREENED), slice(None))
@@ -175,7 +169,7 @@ def _tells(teller: Array, told: Array) -> bool:
 
 
 def _is_confirmed(teller: Array, told: Array) -> bool:
-    """True if enough rows repeat a pair of values."""
+    """True if enough rows repeat a pair of values, of which the second is not the most frequent one."""
     unusual = told != np.bincount(told).argmax()
     return int(unusual.sum()) - len(np.unique(teller[unusual])) >= _CONFIRMED
 

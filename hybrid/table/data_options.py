@@ -22,12 +22,10 @@ class _SourceChoice(Options):
 
     @property
     def source(self) -> Source:
-        """The source whose key is set."""
         return next(source for source in SOURCES.values() if getattr(self, source.key))
 
     @property
     def place(self) -> Any:
-        """The value of the source's key."""
         return getattr(self, self.source.key)
 
     @model_validator(mode="after")
@@ -65,24 +63,19 @@ class PersonOptions(Options):
 
     @property
     def person_columns(self) -> tuple[str, ...]:
-        """Columns that name the person of a row.
-
-        None where each row is another person.
-        """
+        """Columns that name the person of a row; empty where each row is another person."""
         if self.person is None or self.person == EACH_ROW:
             return ()
         return (self.person,) if isinstance(self.person, str) else self.person
 
     @property
     def household_columns(self) -> tuple[str, ...]:
-        """Columns that name the household of a row."""
         if self.household is None:
             return ()
         return (self.household,) if isinstance(self.household, str) else self.household
 
     @property
     def several_rows(self) -> bool:
-        """True if several rows of a person may be used."""
         return bool(self.person_columns) and self.max_rows != 1
 
 

@@ -44,7 +44,6 @@ class OtherFormat:
     packages: str = "pandas pyarrow"
 
     def hint(self, file: str) -> str:
-        """Remedy for one of these files."""
         if not self.conversion:
             return "unpack or export the table as CSV or Parquet, and name that file"
         new = f"{PurePath(file).stem}{'.csv' if 'to_csv' in self.conversion else '.parquet'}"
@@ -212,7 +211,6 @@ def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem 
 
 
 def _in_series(header: Sequence[str], at: int) -> bool:
-    """True for whole numbers in a row, and for dates beside dates."""
     name = header[at]
     for beside in (header[max(at - 1, 0)], header[min(at + 1, len(header) - 1)]):
         if _WHOLE.fullmatch(name) and _WHOLE.fullmatch(beside) and abs(int(name) - int(beside)) == 1:
@@ -258,10 +256,7 @@ def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: 
 
 
 def short_last_line(file: File, raw: pa.Table, header: Sequence[str], fields: int) -> Problem:
-    """Problem of a last line with too few fields.
-
-    The line comes after the records of ``raw``.
-    """
+    """Problem of a last line with too few fields, which comes after the records of ``raw``."""
     return Problem(
         f"{file}: line {_line(raw, header, raw.num_rows)}: the last line has {fields} of {len(header)} fields, so the "
         "file seems to be cut off",
@@ -270,10 +265,7 @@ def short_last_line(file: File, raw: pa.Table, header: Sequence[str], fields: in
 
 
 def is_last_line(file: File, line: str, encoding: str) -> bool:
-    """True if the file ends in this line.
-
-    A line break may or may not follow it.
-    """
+    """True if the file ends in this line, with or without a line break."""
     wanted = line.rstrip("\r\n").encode(encoding, errors="replace")
     with file.filesystem.open_input_file(file.path) as data:
         data.seek(max(data.size() - len(wanted) - 8, 0))
@@ -284,7 +276,6 @@ def is_last_line(file: File, line: str, encoding: str) -> bool:
 def _multiline(
     file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, separator: str
 ) -> Iterator[Problem]:
-    """Cells with a line break and as many separators as a record."""
     broken = pc.match_substring(cells, "\n")
     if not pc.any(broken).as_py():
         return
@@ -299,11 +290,7 @@ def _multiline(
 
 
 def _long(file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray) -> Iterator[Problem]:
-    """Problem of a column with cells of extreme length.
-
-    Extreme are more than 200 characters and at least 50 times the median length of the column's cells that are not
-    empty.
-    """
+    """Cells of more than 200 characters and 50 times the median length of the column's cells that are not empty."""
     lengths = pc.utf8_length(cells)
     longest = pc.max(lengths).as_py() or 0
     if longest <= _LONG:
@@ -343,10 +330,7 @@ def _totals(file: File, raw: pa.Table, header: Sequence[str]) -> Iterator[Proble
 
 
 def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
-    """True if the file seems to end within its last cell.
-
-    The last line break is missing, and the last cell is shorter than those of all other rows.
-    """
+    """True if the last line break is missing, and the last cell is shorter than those of all other rows."""
     if raw.num_rows <= _FEWEST:
         return False
     with file.filesystem.open_input_file(file.path) as data:
@@ -358,10 +342,7 @@ def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
 
 
 def _line(raw: pa.Table, header: Sequence[str], row: int) -> int:
-    """Line of the file in which a row begins, from 1.
-
-    Empty lines are not counted.
-    """
+    """Line of the file in which a row begins, from 1; empty lines are not counted."""
     before = raw.slice(0, row)
     inside = sum(pc.sum(pc.count_substring(column, "\n")).as_py() or 0 for column in before.columns)
     return 2 + row + int(inside) + sum(name.count("\n") for name in header)

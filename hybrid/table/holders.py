@@ -21,10 +21,7 @@ NOBODY = int(np.iinfo(np.int64).min)
 
 
 def row_persons(table: Table) -> Codes | None:
-    """Person of each row, as k counts them.
-
-    :data:`NOBODY` for rows without a key. None: each row is another person.
-    """
+    """Person of each row, as k counts them: :data:`NOBODY` without a key; None: each row is another person."""
     return None if table.persons is None else np.where(table.persons < 0, NOBODY, table.persons)
 
 
@@ -95,10 +92,7 @@ def sharing(table: Table, names: Sequence[str]) -> Array:
 
 
 def pair_numbers(first: Array, second: Array) -> Array:
-    """Numbers 0.. of the pairs that occur, by their first row.
-
-    Shape (n,), int64.
-    """
+    """Numbers 0.. of the pairs that occur, by their first row; shape (n,), int64."""
     if not len(first):
         return first
     keys, _ = pack(((column, int(column.max()) + 1) for column in (first, second)), len(first))

@@ -45,9 +45,7 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
 
 
 def with_order(table: Table, name: str | None) -> Table:
-    """The table with its rows sorted.
-
-    By the column that orders the rows of a person.
+    """The table with its rows sorted by the column that orders the rows of a person.
 
     Parameters
     ----------
@@ -82,10 +80,7 @@ def with_order(table: Table, name: str | None) -> Table:
 
 
 def _ranks(values: pd.Series) -> Codes:
-    """Place of each value among the distinct ones; shape (n,), int64.
-
-    Missing ones come last.
-    """
+    """Place of each value among the distinct ones, missing ones last."""
     codes, distinct = pd.factorize(values, sort=True)
     result: Codes = np.where(codes < 0, len(distinct), codes).astype(np.int64)
     return result
@@ -121,7 +116,6 @@ def agreed(table: Table, static: Sequence[str] | None) -> Table:
 
 
 def unknown_person(unknown: Sequence[str], names: Sequence[str]) -> ConfigError:
-    """The error for key columns that the data does not have."""
     return ConfigError(
         f"data.person names columns that the data does not have: {', '.join(map(repr, unknown))}",
         hint=f"use some of: {', '.join(names)}",
@@ -175,18 +169,12 @@ def person_groups(persons: Codes) -> Codes:
 
 
 def n_persons(table: Table) -> int:
-    """Number of persons of a table.
-
-    Its rows, where each is another person.
-    """
+    """Number of persons of a table; its rows, where each is another person."""
     return len(table) if table.persons is None else len(pd.unique(table.persons))
 
 
 def with_any_of(table: Table, rows: Mask) -> Mask:
-    """All rows of the persons who have any of these rows.
-
-    Shape (n_rows,), bool; the rows themselves without persons.
-    """
+    """All rows of the persons who have any of these rows; shape (n_rows,), bool."""
     if table.persons is None:
         return rows
     groups = person_groups(table.persons)
@@ -194,10 +182,7 @@ def with_any_of(table: Table, rows: Mask) -> Mask:
 
 
 def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
-    """Mask of at most ``most`` rows of each person.
-
-    Drawn at random; shape (n,), bool.
-    """
+    """Mask of at most ``most`` rows of each person, drawn at random; shape (n,), bool."""
     order = np.lexsort((rng.random(len(persons)), persons))
     ranked = persons[order]
     starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=np.int64)
@@ -208,20 +193,14 @@ def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
 
 
 def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
-    """Positions of one random row of each person, in random order.
-
-    Shape (n_persons,), int64.
-    """
+    """Positions of one random row of each person, in random order; shape (n_persons,), int64."""
     order = rng.permutation(len(persons))
     first: Array = order[np.sort(np.unique(persons[order], return_index=True)[1])]
     return first
 
 
 def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
-    """Table with at most ``most`` rows of each person.
-
-    Drawn at random; None: with all rows.
-    """
+    """Table with at most ``most`` rows of each person, drawn at random; None: all rows."""
     if most is None or table.persons is None:
         return table
     return table.take(within_limit(table.persons, most, rng))

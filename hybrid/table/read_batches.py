@@ -92,7 +92,6 @@ class ParquetRows:
         return [(info.size, info.mtime_ns) for info in (file.info() for file in self.files)]
 
     def sha256(self) -> str:
-        """The SHA-256 of the files' bytes, one after the other."""
         sink = hashlib.sha256()
         for file in self.files:
             with file.open() as stream:
@@ -102,9 +101,7 @@ class ParquetRows:
 
 
 def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
-    """Open Parquet files by their metadata.
-
-    One file, or all those in a folder.
+    """Open one Parquet file, or all those in a folder, by their metadata.
 
     Parameters
     ----------
@@ -138,10 +135,7 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
 
 
 def _files(folder: File) -> list[File]:
-    """The Parquet files below a folder, by name.
-
-    None if it is no folder.
-    """
+    """Parquet files below a folder, by name; none if it is no folder."""
     if folder.info().type is not FileType.Directory:
         return []
     found = folder.filesystem.get_file_info(FileSelector(folder.path, recursive=True))
@@ -154,7 +148,6 @@ def _files(folder: File) -> list[File]:
 
 
 def _without_index(schema: pa.Schema) -> pa.Schema:
-    """The columns without those in which pandas stores a row index."""
     return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith("__index_level_")])
 
 
@@ -180,9 +173,7 @@ def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) 
 
 
 class ValueNumbers:
-    """Incremental numbering of a column's values.
-
-    0 is null, then 1, 2, ... by appearance.
+    """Incremental numbering of a column's values: 0 is null, then 1, 2, ... by appearance.
 
     Parameters
     ----------
@@ -262,9 +253,7 @@ class ValueNumbers:
         return at.astype(np.int64)
 
     def typed(self, source: str, options: ReadOptions) -> tuple[Column, pd.Series]:
-        """The column's role and kind, and the values that records have.
-
-        In the kind's dtype, indexed by their number.
+        """The column's role and kind, and the values that records have, typed and indexed by their number.
 
         Raises
         ------
@@ -365,10 +354,7 @@ class Shuffle:
             start = end
 
     def parts(self, rng: np.random.Generator) -> Iterator[pa.Table]:
-        """All rows, part by part, each in random order.
-
-        A part's file is removed when it is read.
-        """
+        """All rows, part by part, each in random order; a part's file is removed when it is read."""
         for writer in self._writers:
             writer.close()
         for path in self._paths:

@@ -118,10 +118,7 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
 def _records(
     file: File, header: list[str], options: ReadOptions, wrong: list[Any], *, numbered: bool = False
 ) -> pa.Table:
-    """Cells of a CSV file, its first line included.
-
-    Rows of another length go to ``wrong``.
-    """
+    """Cells of a CSV file, its first line included; rows of another length go to ``wrong``."""
 
     def keep_reading(row: Any) -> str:
         wrong.append(row)
@@ -156,7 +153,6 @@ def _records(
 
 
 def _wrong_length(file: File, header: list[str], options: ReadOptions, *, is_title: bool) -> DataError:
-    """Error that names rows shorter or longer than the header."""
     wrong: list[Any] = []
     _records(file, header, options, wrong, numbered=True)
     lengths = ", ".join(map(str, sorted({row.actual_columns for row in wrong})[:MOST_NAMED]))
@@ -190,10 +186,7 @@ def parquet_metadata(file: File) -> pq.FileMetaData:
 
 
 def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
-    """Row groups of a Parquet file.
-
-    Their columns are not looked at: Arrow ends the process where a broken file has wrong ones.
-    """
+    """Row groups; their columns are not looked at: Arrow ends the process where a broken file has wrong ones."""
     return [metadata.row_group(at) for at in range(metadata.num_row_groups)]
 
 
@@ -215,13 +208,6 @@ def readable(file: File, problem: str = "the file could not be read as Parquet")
 
 
 def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOptions) -> None:
-    """Refuse a table that memory cannot hold while it is read.
-
-    Raises
-    ------
-    DataError
-        Says how much it takes and how much is free.
-    """
     if "more_than_memory" in options.accept:
         return
     cells = metadata.num_rows * metadata.num_columns * _CELL_BYTES
@@ -236,10 +222,7 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOption
 
 
 def _ends_in_quotes(file: File, last: str, options: ReadOptions) -> bool:
-    """True if the file ends inside of quotes.
-
-    It is judged from the last value as it was read.
-    """
+    """True if the file ends inside of quotes, judged from the last value as it was read."""
     opened = '"' + last.replace('"', '""')
     longest = 4 * (len(opened) + 4)
     with file.filesystem.open_input_file(file.path) as data:
@@ -254,13 +237,6 @@ def _ends_in_field(text: str, field: str, options: ReadOptions) -> bool:
 
 
 def _refuse_binary(file: File, encoding: str) -> None:
-    """Refuse a file whose beginning is not text.
-
-    Raises
-    ------
-    DataError
-        It is full of NUL bytes and other control characters.
-    """
     try:
         with file.open() as data:
             head = data.read(_HEAD)
@@ -280,10 +256,7 @@ def _refuse_binary(file: File, encoding: str) -> None:
 
 
 def _csv_header(file: File, options: ReadOptions) -> list[str]:
-    """Names in the first line that is not empty.
-
-    A first column without a name is :data:`ROW_NUMBER`. Nothing beyond that line is read.
-    """
+    """Names in the first line that is not empty; nothing beyond that line is read."""
     try:
         is_utf8 = codecs.lookup(options.encoding).name == "utf-8"
         encoding = "utf-8-sig" if is_utf8 else options.encoding
@@ -303,10 +276,7 @@ def _csv_header(file: File, options: ReadOptions) -> list[str]:
 
 
 def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema]:
-    """Columns of a Parquet file, and its types.
-
-    Texts are dictionaries.
-    """
+    """Columns of a Parquet file, texts as dictionaries, and its types."""
     metadata = parquet_metadata(file)
     _refuse_too_large(file, metadata, options)
     with readable(file):

@@ -48,10 +48,7 @@ def record_hashes(table: Table, secret: bytes, key: Sequence[str] = ()) -> Array
 
 
 def each_once(hashes: Array) -> Array:
-    """Hashes with repeats made distinct by their count so far.
-
-    Shape (n,), uint64.
-    """
+    """Hashes with repeats made distinct by their count so far; shape (n,), uint64."""
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
     starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
@@ -75,9 +72,7 @@ def _hashes(table: Table, names: Sequence[str], secret: bytes) -> Array:
 
 
 def mixed(left: Array, right: Array | np.uint64) -> Array:
-    """Hash of pairs.
-
-    The finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
+    """Hash of pairs: finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
 
     Parameters
     ----------

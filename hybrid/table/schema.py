@@ -141,7 +141,6 @@ class Schema:
 
     @property
     def names(self) -> list[str]:
-        """All column names, in order."""
         return [column.name for column in self.columns]
 
     def having(self, role: Role) -> list[str]:
@@ -150,7 +149,6 @@ class Schema:
 
     @property
     def identifiers(self) -> list[str]:
-        """Names of the identifier columns."""
         return self.having(Role.IDENTIFIER)
 
     @property
@@ -160,12 +158,10 @@ class Schema:
 
     @property
     def quasi_identifiers(self) -> list[str]:
-        """Names of the quasi-identifiers."""
         return self.having(Role.QUASI_IDENTIFIER)
 
     @property
     def sensitive(self) -> list[str]:
-        """Names of the sensitive columns."""
         return self.having(Role.SENSITIVE)
 
     @property
@@ -184,10 +180,7 @@ class Schema:
         return Schema(tuple(column for column in self.columns if column.name in wanted))
 
     def without_identifiers(self) -> Schema:
-        """Schema of the columns that may be learned from.
-
-        No identifiers, and no undecided or excluded columns.
-        """
+        """Schema of the columns that may be learned from: no identifiers, undecided or excluded columns."""
         return self.only(column.name for column in self if column.role.is_learned)
 
     def without_left_out(self) -> Schema:
@@ -230,7 +223,7 @@ class Table:
         return len(self.frame)
 
     def __repr__(self) -> str:
-        """Size and columns; no values, since a table may hold people's records."""
+        # No values: a table may hold people's records.
         return f"Table: {len(self):,} rows, {len(self.schema)} columns ({', '.join(self.schema.names)}); .frame"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -238,16 +231,12 @@ class Table:
         return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
 
     def take(self, positions: Array) -> Table:
-        """Rows at these positions, renumbered from 0.
-
-        Positions are integers or a boolean mask.
-        """
+        """Rows at these positions (integers, or a boolean mask), renumbered from 0."""
         rows = self.frame.loc[positions] if positions.dtype == bool else self.frame.iloc[positions]
         persons, households = (None if of is None else of[positions] for of in (self.persons, self.households))
         return Table(rows.reset_index(drop=True), self.schema, persons, households)
 
     def only(self, names: Iterable[str]) -> Table:
-        """These columns, in the table's order."""
         schema = self.schema.only(names)
         return Table(self.frame[schema.names], schema, self.persons, self.households)
 
@@ -288,10 +277,7 @@ def appended(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
 
 
 def alike(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
-    """Two columns in one dtype.
-
-    Categories that only the second has come last.
-    """
+    """Two columns in one dtype; categories that only the second has come last."""
     if not isinstance(old.dtype, pd.CategoricalDtype) or old.dtype == new.dtype:
         return old, new
     known = set(old.cat.categories)

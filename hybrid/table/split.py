@@ -184,7 +184,6 @@ def folds(
 
 
 def _used(table: Table, options: SplitOptions, rng: np.random.Generator) -> Table:
-    """The records that are split."""
     if options.key is not None and options.key not in table.schema:
         raise ConfigError(
             f"split.key names the column {options.key!r}, which the data does not have",
@@ -246,7 +245,6 @@ def _each_alone(table: Table, options: SplitOptions, rng: np.random.Generator) -
 
 
 def _between(order: Array, start: float, end: float) -> Array:
-    """Mask of the groups between two shares of the order."""
     inside = np.zeros(len(order), dtype=bool)
     if start == end:
         return inside
@@ -263,10 +261,7 @@ def _between(order: Array, start: float, end: float) -> Array:
 def _ranked(
     table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str], household: Sequence[str]
 ) -> tuple[Array, Array]:
-    """Group of each record, and the groups in control order.
-
-    In this order they become the control group.
-    """
+    """Group of each record, and the groups in the order in which they become the control group."""
     key = tuple(household) or tuple(person) or (() if options.key is None else (options.key,))
     if options.stable:
         secret = rng.bytes(SECRET_BYTES)

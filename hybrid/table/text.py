@@ -66,10 +66,7 @@ def _text(value: Any, column: Column) -> str:
 
 
 def _date_text(value: pd.Timestamp, date_format: str) -> str:
-    """Date text as ``strftime``, with four-digit years on every platform.
-
-    Years before 1000 differ between platforms otherwise.
-    """
+    """Text as ``strftime``, with years of four digits also before 1000, where platforms differ."""
     return str(value.strftime(date_format.replace("%Y", f"{value.year:04d}")))
 
 
@@ -183,14 +180,12 @@ def _guess(texts: list[str], date_format: str | None, mark: str) -> Kind:
 
 
 def _written(texts: list[str], pattern: str) -> Array:
-    """True for texts that match an RE2 pattern; shape (n_texts,), bool."""
     matches = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
     result: Array = matches.to_numpy(zero_copy_only=False)
     return result
 
 
 def _fit(texts: list[str]) -> Array:
-    """True for whole numbers within 64 bits; shape (n_texts,), bool."""
     fits = np.ones(len(texts), dtype=bool)
     long = np.flatnonzero(pc.binary_length(pa.array(texts, pa.large_string())).to_numpy() >= len(str(_INT64.max)))
     fits[long] = [_INT64.min <= int(texts[at]) <= _INT64.max for at in long]
@@ -198,7 +193,6 @@ def _fit(texts: list[str]) -> Array:
 
 
 def _are_decimal(texts: list[str], mark: str) -> Array:
-    """True for numbers up to :data:`~hybrid.table.schema.LARGEST_DECIMAL`; shape (n_texts,), bool."""
     found = _written(texts, _DECIMAL.replace("MARK", re.escape(mark)))
     numbers = [text.replace(mark, ".") for text, ok in zip(texts, found, strict=True) if ok]
     found[found] = np.abs(np.array(numbers, dtype=np.float64)) <= LARGEST_DECIMAL
@@ -231,10 +225,7 @@ def _decimals(texts: list[str], mark: str) -> Parsed:
 
 
 def _digits(known: list[tuple[str, float]]) -> ColumnFormat:
-    """Number of decimals: fixed, a range, or as needed.
-
-    As needed: each number has as many as it needs.
-    """
+    """Number of decimals: fixed, a range, or as many as each number needs."""
     digits = {len(text.partition(".")[2]) for text, _ in known}
     if not known or max(digits) > _MOST_DECIMALS or any("e" in text.lower() for text, _ in known):
         return ColumnFormat()
@@ -273,10 +264,7 @@ def _booleans(texts: list[str]) -> Parsed:
 
 
 def _declared_spelling(texts: list[str]) -> tuple[str, str]:
-    """Spelling of a column declared boolean.
-
-    1/0, on/off and single values count too.
-    """
+    """Spelling of a column declared boolean, where 1/0, on/off and single values count, too."""
     lowered = {text.lower() for text in texts}
     spellings = (*BOOLEAN_SPELLINGS, ("1", "0"), ("on", "off"))
     return max(spellings, key=lambda pair: len(lowered & set(pair)))
@@ -298,7 +286,6 @@ def _dates(texts: list[str], kind: Kind, date_format: str | None) -> Parsed:
 
 
 def _to_datetime(texts: list[str], date_format: str) -> pd.Series:
-    """Dates and times in microseconds; NaT for texts of another format."""
     found = pd.to_datetime(pd.Series(texts, dtype=object), format=date_format, errors="coerce").astype(_DTYPE)
     # pandas reads years 1678 to 2262 only; "9999-12-31" for "never" is common.
     rest = found.isna()
@@ -314,10 +301,7 @@ def _moment(text: str, date_format: str) -> datetime | None:
 
 
 def _date_format(texts: list[str], formats: tuple[str, ...]) -> str | None:
-    """First format that reads every text; None if none does.
-
-    Day comes before month where both would do.
-    """
+    """First format that reads every text; day comes before month where both would do."""
     if not texts or not texts[0][:1].isdigit():
         return None
     for candidate in formats:
@@ -332,10 +316,7 @@ def _best_format(texts: list[str], formats: tuple[str, ...]) -> str:
 
 
 def ambiguous_dates(texts: Sequence[str], date_format: str) -> bool:
-    """True if day and month could be swapped in every text.
-
-    Then the config should state the format.
-    """
+    """True if day and month could be swapped in every text, so that the config should state the format."""
     swapped = date_format.replace("%d", "%_").replace("%m", "%d").replace("%_", "%m")
     if swapped == date_format or date_format.startswith("%Y") or "." in date_format:
         return False
@@ -423,9 +404,9 @@ def _distinct(raw: pa.ChunkedArray, markers: set[str], counts: Array | None) -> 
 
 
 def _encoded(raw: pa.ChunkedArray) -> tuple[pa.Array, Array]:
-    """Distinct texts, and the number of each row's text.
+    """Distinct texts, and the number of each row's text, -1 for a null.
 
-    -1 for a null. A dictionary is never written out: a small file may hold a long text in each of millions of rows.
+    A dictionary is never written out: a small file may hold a long text in each of millions of rows.
     """
     if not pa.types.is_dictionary(raw.type) or pa.types.is_null(raw.type.value_type):
         encoded = raw.cast(pa.large_string()).combine_chunks().dictionary_encode()
@@ -461,7 +442,6 @@ def _commonest_marker(texts: _Texts) -> str:
 
 
 def _common_padding(texts: _Texts) -> str:
-    """The white space before every value, if it is before every value."""
     if texts.spelled.equals(texts.bare):
         return ""
     values = texts.spelled.filter(pa.array(~texts.is_marker)).to_pylist()

@@ -179,13 +179,10 @@ def _convert_typed(
 
 @runtime_checkable
 class ArrowStream(Protocol):
-    """Table with Arrow's PyCapsule interface.
-
-    Those of polars, pyarrow, DuckDB and narwhals have it.
-    """
+    """Table with Arrow's PyCapsule interface, as polars, pyarrow, DuckDB and narwhals have it."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the columns over without a copy."""
+        pass
 
 
 Frame: TypeAlias = pd.DataFrame | ArrowStream
@@ -246,7 +243,6 @@ def is_frame(data: object) -> bool:
 
 
 def _arrow_table(frame: ArrowStream) -> pa.Table:
-    """Arrow table of another library's table, with plain texts."""
     try:
         table = pa.table(frame)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
@@ -261,12 +257,10 @@ def _has_views(table: pa.Table) -> bool:
 
 
 def _is_view(kind: Any) -> bool:
-    """True for texts or categories of texts that are views."""
     return bool(pa.types.is_string_view(kind.value_type if pa.types.is_dictionary(kind) else kind))
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column with texts in the layout that files have."""
     if not _is_view(column.type):
         return column
     text = pa.large_string()

@@ -286,7 +286,6 @@ def plain(content: Any) -> Any:
 
 
 def _place(name: str) -> tuple[str, str | None]:
-    """Plain name of a table, and its schema; None: the default one."""
     schema, _, plain = name.rpartition(".")
     return plain, schema or None
 

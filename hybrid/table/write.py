@@ -45,10 +45,7 @@ class Layout:
 
 
 def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layout:
-    """Layout of a CSV file, from its first thousand rows.
-
-    The default for Parquet.
-    """
+    """Layout of a CSV file, from its first thousand rows; the default for Parquet."""
     if file.suffix in PARQUET_SUFFIXES:
         return Layout()
     with file.open() as stream:
@@ -73,7 +70,6 @@ def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layo
 
 
 def _raw_rows(text: str, separator: str) -> Iterator[list[str]]:
-    """Raw fields of the file, quotes included."""
     field = re.compile(rf'("(?:[^"]|"")*"|[^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r?\n|\r|\Z)')
     row: list[str] = []
     for match in field.finditer(text):
@@ -122,10 +118,7 @@ def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: L
 
 
 def _fields(table: Table, column: Column, separator: str, layout: Layout) -> tuple[Array, pa.Array]:
-    """Text number of each row of a column, and the texts.
-
-    The texts are ready to be written.
-    """
+    """Text number of each row of a column, and the texts, ready to be written."""
     codes, texts = encode_texts(table.frame[column.name], column)
     quoted = column.name in layout.quoted
     fields = [_field(text, separator, quoted) for text in texts[:-1]]
@@ -141,7 +134,6 @@ def _field(text: str, separator: str, quoted: bool) -> str:
 
 
 def _joined(texts: pa.Array) -> str:
-    """All texts one after the other."""
     _, offsets, data = texts.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
     return bytes(memoryview(data)[ends[0] : ends[-1]]).decode()

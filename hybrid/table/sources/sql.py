@@ -99,12 +99,10 @@ class SqlOptions(Options):
 
     @property
     def sample_size(self) -> int:
-        """Rows that are expected in the sample."""
         return _SAMPLE_ROWS if self.sample_rows is None else self.sample_rows
 
     @property
     def labels_table(self) -> str:
-        """Name of the table of labels."""
         return self.labels or f"{self.table}_labels"
 
 
