@@ -15,7 +15,7 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
 from prefect.states import Completed
 
-from flows.progress import ShownProgress, shown
+from flows.progress import ShownProgress, server_may_be_gone
 from flows.stages import (
     STATES,
     artifact_key,
@@ -53,7 +53,7 @@ def look(night: Night, accept_drift: bool) -> Decision:
     decision = night.decide(accept_drift)
     lines = [f"# {decision.action}", "", decision.reason, "", "| | compared with the latest release |", "|---|---|"]
     lines += [f"| {finding.status} | {finding.message} |" for finding in decision.findings]
-    with shown("decision"):
+    with server_may_be_gone("decision"):
         create_markdown_artifact("\n".join(lines), key=artifact_key(night.name, "decision"))
     return decision
 
@@ -63,13 +63,13 @@ def close(night: Night, decision: Decision) -> Notice:
     """Carry out the decision."""
     try:
         notice = night.close(decision)
-        with shown("outcome"):
+        with server_may_be_gone("outcome"):
             create_markdown_artifact(_outcome(night, notice), key=artifact_key(night.name, "outcome"))
         return notice
     finally:
         # The stages of a run that is resumed are not computed here, and must not be for the sake of a picture.
         if decision.walks and night.run_folder is not None and night.run_folder.is_dir():
-            with shown("figures"):
+            with server_may_be_gone("figures"):
                 show_run(night.pipeline, night.run_folder)
 
 

@@ -16,7 +16,7 @@ logger = logging.getLogger("hybrid.flows")
 
 
 @contextmanager
-def shown(what: str) -> Iterator[None]:
+def server_may_be_gone(what: str) -> Iterator[None]:
     """Show something; where Prefect's server is gone, the log says so and the run continues."""
     try:
         yield
@@ -76,7 +76,7 @@ class ShownProgress:
         return [seconds for stage, seconds in self.seconds.items() if _is_part(stage, name)]
 
     def _write(self, percent: float, description: str) -> None:
-        with shown("progress"):
+        with server_may_be_gone("progress"):
             if self.artifact is None:
                 self.artifact = create_progress_artifact(progress=percent, key=self.key, description=description)
             else:

@@ -13,7 +13,7 @@ from hybrid.base.arrays import Mask
 from hybrid.table import Role, Schema, Table
 from hybrid.table.cells import people_groups
 from hybrid.table.persons import n_persons
-from hybrid.table.schema import appended
+from hybrid.table.schema import concat_rows
 
 EVERYBODY = "everybody"
 ALONE = "alone with their quasi-identifiers"
@@ -90,7 +90,7 @@ def _whole(kept: Table, suppressed: Table) -> Table:
     persons = None
     if kept.persons is not None and suppressed.persons is not None:
         persons = np.concatenate([kept.persons, suppressed.persons])
-    return Table(appended(kept.frame, suppressed.frame), kept.schema, persons)
+    return Table(concat_rows(kept.frame, suppressed.frame), kept.schema, persons)
 
 
 def _alone(table: Table, names: list[str]) -> Mask:

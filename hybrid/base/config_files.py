@@ -35,7 +35,7 @@ _LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 
 @dataclass(frozen=True)
-class Source:
+class ConfigSource:
     """Origin of options: name of a file, and line of each key.
 
     Parameters
@@ -65,17 +65,17 @@ class Source:
         found = _LEADING_KEY.match(message)
         return self.at(found.group().split(".")) if found else self.name
 
-    def with_changes(self, keys: Iterable[str]) -> Source:
+    def with_changes(self, keys: Iterable[str]) -> ConfigSource:
         """Source with overridden dotted keys, which have no line."""
         return replace(self, changed=(*self.changed, *(tuple(key.split(".")) for key in keys)))
 
 
-Origins: TypeAlias = dict[tuple[str, ...], tuple[Source, tuple[str, ...]]]
+Origins: TypeAlias = dict[tuple[str, ...], tuple[ConfigSource, tuple[str, ...]]]
 """For paths of merged options: the source of the value there, and its path in it."""
 
 
 @dataclass(frozen=True)
-class Merged(Source):
+class MergedSource(ConfigSource):
     """Origin of options that were merged from several files."""
 
     origins: Origins = field(default_factory=dict, repr=False)
@@ -92,7 +92,7 @@ class Merged(Source):
 class YamlMapping(dict[str, Any]):
     """The mapping that a file holds, with its source."""
 
-    def __init__(self, content: Mapping[str, Any], source: Source) -> None:
+    def __init__(self, content: Mapping[str, Any], source: ConfigSource) -> None:
         super().__init__(content)
         self.source = source
 
@@ -140,7 +140,7 @@ def read_yaml(path: Path) -> YamlMapping:
 
 def parse_yaml(
     text: str, name: str, *, as_text: bool = False, error: type[HybridError] = ConfigError
-) -> tuple[Any, Source]:
+) -> tuple[Any, ConfigSource]:
     """Parse the text of one YAML document.
 
     Parameters
@@ -172,7 +172,7 @@ def parse_yaml(
         node = constructor.composer.get_single_node()
         lines = _Lines(node)
         if not lines.too_large and not lines.twice:
-            return (None if node is None else constructor.construct_document(node)), Source(name, lines.of)
+            return (None if node is None else constructor.construct_document(node)), ConfigSource(name, lines.of)
     except MarkedYAMLError as problem:
         where = f"{name}, line {problem.problem_mark.line + 1}" if problem.problem_mark else name
         raise error(f"{where}: this is not valid YAML: {problem.problem}", hint="correct the line") from None
@@ -250,7 +250,7 @@ def _too_deep(name: str) -> Problem:
     )
 
 
-def validated(model: type[Model], content: Mapping[str, Any], source: Source | str = "") -> Model:
+def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSource | str = "") -> Model:
     """Check the content of a file against an option model.
 
     Parameters
@@ -270,14 +270,14 @@ def validated(model: type[Model], content: Mapping[str, Any], source: Source | s
     if isinstance(content, YamlMapping):
         source = content.source
     elif isinstance(source, str):
-        source = Source(source)
+        source = ConfigSource(source)
     try:
         return model.model_validate(content)
     except ValidationError as error:
         raise ConfigError(_problem(model, source, detail, content) for detail in error.errors()) from None
 
 
-def _problem(root: type[BaseModel], source: Source, detail: Any, content: Mapping[str, Any]) -> Problem:
+def _problem(root: type[BaseModel], source: ConfigSource, detail: Any, content: Mapping[str, Any]) -> Problem:
     """One pydantic error as a sentence: where, what, and what would be right."""
     location = detail["loc"]
     path = [part for part in location if _is_key(part, location, content)]

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import yaml
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
-from hybrid.base.config_files import Source, node_of, parse_yaml
+from hybrid.base.config_files import ConfigSource, node_of, parse_yaml
 from hybrid.base.errors import ConfigError
 
 Path: TypeAlias = tuple[str, ...]
@@ -39,7 +39,7 @@ class YamlDocument:
     name: str = "config"
 
     @cached_property
-    def _parsed(self) -> tuple[Any, Source]:
+    def _parsed(self) -> tuple[Any, ConfigSource]:
         return parse_yaml(self.text, self.name)
 
     @property

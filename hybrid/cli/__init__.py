@@ -14,7 +14,7 @@ import typer
 from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.resources import forbid_dumps
-from hybrid.cli.arguments import Group
+from hybrid.cli.arguments import CommandGroup
 from hybrid.cli.console import err, print_error, show_warnings, styled
 
 MODULES = (
@@ -47,7 +47,7 @@ app = typer.Typer(
     "4 a night waits for an approval.",
 )
 for _module in MODULES:
-    _group: Group = import_module(f"hybrid.cli.{_module}").GROUP
+    _group: CommandGroup = import_module(f"hybrid.cli.{_module}").GROUP
     _group.register(app)
 
 

@@ -68,7 +68,7 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Group:
+class CommandGroup:
     """Commands under one title.
 
     Parameters

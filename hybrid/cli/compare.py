@@ -10,7 +10,7 @@ import typer
 from rich.table import Table as Grid
 
 from hybrid.cli import console
-from hybrid.cli.arguments import Group, RetryFailed, Scheduler, Work, refuse_engine
+from hybrid.cli.arguments import CommandGroup, RetryFailed, Scheduler, Work, refuse_engine
 
 if TYPE_CHECKING:
     from hybrid.comparison.forecast import Forecast
@@ -174,4 +174,4 @@ def store_key() -> None:
 
 for _name, _action in (("list", store_list), ("clean", store_clean), ("key", store_key)):
     store_app.command(name=_name)(_action)
-GROUP = Group("Compare", (compare,), {"store": store_app})
+GROUP = CommandGroup("Compare", (compare,), {"store": store_app})

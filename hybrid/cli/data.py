@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.arguments import ConfigPath, Group, Out, Seed, Settings, StorePath, Work, overrides
+from hybrid.cli.arguments import CommandGroup, ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -339,4 +339,4 @@ def _opened(place: str | None) -> Store | None:
 
 for _action in (hierarchy_show, hierarchy_check, hierarchy_set, hierarchy_extend):
     hierarchy_app.command(name=_action.__name__.removeprefix("hierarchy_"))(_action)
-GROUP = Group("Data", (demo, init, check, trade_off, tune), {"hierarchy": hierarchy_app})
+GROUP = CommandGroup("Data", (demo, init, check, trade_off, tune), {"hierarchy": hierarchy_app})

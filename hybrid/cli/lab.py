@@ -10,7 +10,7 @@ import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.cli.arguments import Group, Names, RetryFailed, Scheduler, refuse_engine
+from hybrid.cli.arguments import CommandGroup, Names, RetryFailed, Scheduler, refuse_engine
 from hybrid.cli.compare import duration, print_forecast
 
 if TYPE_CHECKING:
@@ -187,4 +187,4 @@ def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
         yield plan, Path(temporary)
 
 
-GROUP = Group("Compare", (lab,))
+GROUP = CommandGroup("Compare", (lab,))

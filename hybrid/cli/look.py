@@ -12,7 +12,7 @@ import typer
 
 from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.cli import console
-from hybrid.cli.arguments import AsJson, ConfigPath, Group, Releases, Runs, Settings, Work, overrides
+from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Releases, Runs, Settings, Work, overrides
 
 if TYPE_CHECKING:
     from hybrid.linked.draft import LinkedDraft
@@ -223,4 +223,4 @@ def _show_environment(environment: Environment) -> None:
 generators_app.callback(invoke_without_command=True)(generators)
 for _command in (install, remove):
     generators_app.command()(_command)
-GROUP = Group("Look", (explain, metrics, warm, desk, edit), {"generators": generators_app})
+GROUP = CommandGroup("Look", (explain, metrics, warm, desk, edit), {"generators": generators_app})

@@ -14,7 +14,7 @@ import typer
 
 from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.cli import console
-from hybrid.cli.arguments import ConfigPath, Group, Releases, Runs, Work
+from hybrid.cli.arguments import CommandGroup, ConfigPath, Releases, Runs, Work
 
 
 def nightly(
@@ -117,4 +117,4 @@ def _check_schedule(cron: str, timezone: str) -> None:
     console.line("ok", f"the first night begins {first:%Y-%m-%d %H:%M} ({timezone})")
 
 
-GROUP = Group("Nights", (nightly, deliver, serve))
+GROUP = CommandGroup("Nights", (nightly, deliver, serve))

@@ -16,7 +16,7 @@ from rich.table import Table as Grid
 
 from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.cli import console
-from hybrid.cli.arguments import AsJson, Group, Releases, Runs, Seed, Settings, Work, overrides
+from hybrid.cli.arguments import AsJson, CommandGroup, Releases, Runs, Seed, Settings, Work, overrides
 
 if TYPE_CHECKING:
     from securesystemslib.signer import SSlibKey
@@ -454,7 +454,7 @@ for _action in (keys_make, keys_show, keys_rotate):
     keys_app.command(name=_action.__name__.removeprefix("keys_"))(_action)
 policies_app.callback(invoke_without_command=True)(policies)
 policies_app.command(name="show")(policies_show)
-GROUP = Group(
+GROUP = CommandGroup(
     "Releases",
     (release, approve, verify, status, withdraw, retain, difference, side_by_side, send_back),
     {"keys": keys_app, "policies": policies_app},

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.arguments import ConfigPath, Group, Names, Out, Seed, Settings, StorePath, Work, overrides
+from hybrid.cli.arguments import CommandGroup, ConfigPath, Names, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
     from hybrid.linked.run import LinkedRun
@@ -221,4 +221,4 @@ def audit_dp(
         raise typer.Exit(1)
 
 
-GROUP = Group("Run", (run, sample, anonymize, audit, audit_dp))
+GROUP = CommandGroup("Run", (run, sample, anonymize, audit, audit_dp))

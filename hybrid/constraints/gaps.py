@@ -12,7 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Numbers
 from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, whole_numbers, with_column
 from hybrid.table import DTYPES, Column, Kind, Table
-from hybrid.table.holders import bounds, row_holders
+from hybrid.table.holders import people_bounds, row_holders
 from hybrid.table.schema import ColumnFormat
 
 MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
@@ -124,7 +124,7 @@ def gap_bounds(found: Numbers, table: Table, least: int, lowest: float = -np.inf
     """Bounds of the gaps of training records, as :func:`fitted_gap`."""
     known = ~np.isnan(found) & (np.nan_to_num(found) >= lowest)
     values, codes = np.unique(np.where(known, found, 0.0), return_inverse=True)
-    ends = bounds(np.where(known, codes, -1), least, row_holders(table))
+    ends = people_bounds(np.where(known, codes, -1), least, row_holders(table))
     return None if ends is None else (float(values[ends[0]]), float(values[ends[1]]))
 
 

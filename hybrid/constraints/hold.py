@@ -18,7 +18,7 @@ from hybrid.constraints.hot_deck import HotDeck, with_rows
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
 from hybrid.table.persons import n_persons, person_groups, with_any_of
-from hybrid.table.schema import alike, appended
+from hybrid.table.schema import concat_rows, in_one_dtype
 
 Draw = Callable[[int, int], Table]
 """``draw(n, attempt)`` gives n new rows, or persons with their rows.
@@ -182,7 +182,7 @@ def _hot_deck(draw: Draw, rules: Rules, wanted: int, first: Table, fixed: Collec
         if len(found.donors) == len(first) or len(found.donors) >= max(len(first) / 2, LEAST_DONORS):
             break
         more = HotDeck.by(rules, rules.settle(draw(max(wanted, LEAST_DONORS), attempt)), fixed).donors
-        found = replace(found, donors=Table(appended(found.donors.frame, more.frame), first.schema))
+        found = replace(found, donors=Table(concat_rows(found.donors.frame, more.frame), first.schema))
     return found
 
 
@@ -211,7 +211,7 @@ def _joined(table: Table, other: Table, units: int) -> Table:
         groups = person_groups(other.persons)
         taken = groups < units
         persons = np.concatenate([person_groups(table.persons), groups[taken] + n_persons(table)])
-    return Table(appended(table.frame, other.take(taken).frame), table.schema, persons)
+    return Table(concat_rows(table.frame, other.take(taken).frame), table.schema, persons)
 
 
 def first_draw(rules: Rules, table: Table) -> Redrawn:
@@ -324,7 +324,7 @@ class _Concerned:
         changes = np.tile(self.rank < width, (copies, 1))
         columns = {}
         for name, old in rows.frame.items():
-            before, new = alike(old, again.frame[name])
+            before, new = in_one_dtype(old, again.frame[name])
             values = before.take(np.tile(np.arange(len(rows)), copies)).reset_index(drop=True)
             if self.source[name] in self.names:
                 changed = changes[:, self.names.index(self.source[name])]

@@ -20,7 +20,7 @@ from hybrid.base.keys import pack_small
 from hybrid.constraints.constraint import Rule, in_order
 from hybrid.constraints.rules import Rules
 from hybrid.table import Table
-from hybrid.table.schema import alike
+from hybrid.table.schema import in_one_dtype
 
 BINS = 20
 """Quantiles of numbers and dates, within which rows are alike; and values of a column that associations count apart."""
@@ -169,7 +169,7 @@ class _Cells:
     def _compute(self, name: str) -> tuple[Codes, int]:
         column = self.donors.schema[name]
         if not column.kind.is_continuous or self.donors.frame[name].nunique() <= BINS:
-            both = pd.concat(alike(self.donors.frame[name], self.rows.frame[name]), ignore_index=True)
+            both = pd.concat(in_one_dtype(self.donors.frame[name], self.rows.frame[name]), ignore_index=True)
             codes, distinct = pd.factorize(both, use_na_sentinel=True)
             return codes.astype(np.int64) + 1, len(distinct) + 1
         known, other = (in_order(each, column) for each in (self.donors, self.rows))
@@ -207,7 +207,7 @@ def with_rows(table: Table, rows: Rows, other: Table) -> Table:
         return table
     columns = dict(table.frame.items())
     for name in other.schema.names:
-        values, new = alike(columns[name], other.frame[name])
+        values, new = in_one_dtype(columns[name], other.frame[name])
         columns[name] = values.copy()
         columns[name].iloc[rows] = new.array
     return Table(pd.DataFrame(columns), table.schema, table.persons)

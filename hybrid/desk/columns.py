@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from hybrid.base.config_files import parse_yaml
 from hybrid.base.errors import ConfigError, Finding, HybridError
-from hybrid.desk.desk import Desk, command, form, one_of, segment
+from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.desk.editor import AT_ONCE, ON_DEMAND, AnyDraft, Editor, roles_of, state_of
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
@@ -23,7 +23,7 @@ from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.roles import person_problem, without_person
 from hybrid.table import Kind, Role, Table
-from hybrid.table.checks import unique_share
+from hybrid.table.dependencies import unique_share
 from hybrid.table.persons import person_groups
 from hybrid.table.text import as_text
 
@@ -65,7 +65,7 @@ def routes(desk: Desk) -> list[Route]:
         editor = desk.own_editor
         draft = editor.read()
         names = list(draft.columns)
-        name = one_of(names, request.path_params["name"], "column")
+        name = known_name(names, request.path_params["name"], "column")
         at, column = names.index(name), draft.columns[name]
         return desk.page(
             request,
@@ -87,7 +87,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def decide(request: Request) -> Response:
         editor = desk.own_editor
-        state, role, kind = form(request, "state", "role", "kind")
+        state, role, kind = form_fields(request, "state", "role", "kind")
         name, target = request.path_params["name"], request.state.form.get("target", "") == "yes"
         before = editor.read().columns.get(name)
         was = {} if before is None else {"kind": before.kind, "target": str(before.target).lower()}
@@ -104,8 +104,8 @@ def routes(desk: Desk) -> list[Route]:
 
     def person(request: Request) -> Response:
         editor = desk.own_editor
-        state, name = form(request, "state", "person")
-        chosen = one_of([*_identifiers(editor.read()), "none"], name, "identifier")
+        state, name = form_fields(request, "state", "person")
+        chosen = known_name([*_identifiers(editor.read()), "none"], name, "identifier")
 
         def action(draft: AnyDraft) -> None:
             draft["data.person"] = chosen
@@ -115,8 +115,8 @@ def routes(desk: Desk) -> list[Route]:
 
     def identifiers(request: Request) -> Response:
         editor = desk.own_editor
-        state, wanted = form(request, "state", "identifiers")
-        chosen = one_of(RELEASED, wanted, "choice")
+        state, wanted = form_fields(request, "state", "identifiers")
+        chosen = known_name(RELEASED, wanted, "choice")
 
         def action(draft: AnyDraft) -> None:
             draft["output.identifiers"] = chosen
@@ -126,7 +126,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def sign(request: Request) -> Response:
         editor = desk.own_editor
-        state, name = form(request, "state", "name")
+        state, name = form_fields(request, "state", "name")
         whose = _without_person(editor, editor.read())
 
         def action(draft: AnyDraft) -> None:
@@ -144,7 +144,7 @@ def routes(desk: Desk) -> list[Route]:
         return desk.done(request, "/columns", said)
 
     def undo(request: Request) -> Response:
-        (state,) = form(request, "state")
+        (state,) = form_fields(request, "state")
         desk.own_editor.undo(state)
         return desk.done(request, "/changes", "")
 
@@ -164,7 +164,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def set_key(request: Request) -> Response:
         editor = desk.own_editor
-        state, key, text = form(request, "state", "key", "value")
+        state, key, text = form_fields(request, "state", "key", "value")
         if not key.strip() or key.count(".") > _DEEPEST:
             raise ConfigError("the form names no key", hint="write one such as anonymize.k")
 

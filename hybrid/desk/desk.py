@@ -18,8 +18,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.manifest import MANIFEST
-from hybrid.desk.editor import AT_ONCE, Editor, Effects, Shown
-from hybrid.desk.guard import Clicks, Sessions
+from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
+from hybrid.desk.guard import ActionLog, Sessions
 from hybrid.desk.runner import Runner
 from hybrid.jobs.places import Places
 
@@ -78,7 +78,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions()
-        self.clicks = Clicks(self.places.work)
+        self.clicks = ActionLog(self.places.work)
         self.editor = None if self.config is None else Editor(self.config)
         self._effects = None if self.editor is None else Effects(self.editor)
         self.runner = Runner(self.places.runs, self.places.work)
@@ -106,7 +106,7 @@ class Desk:
             raise ConfigError("this desk has no configuration", hint="hybrid desk CONFIG")
         return self.editor
 
-    def effect(self, most: int = AT_ONCE) -> Shown | None:
+    def effect(self, most: int = AT_ONCE) -> ShownEffect | None:
         """Effect of the roles as they are (:meth:`Effects.of`); None without a configuration."""
         return None if self._effects is None else self._effects.of(most)
 
@@ -148,7 +148,7 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def form(request: Request, *names: str) -> list[str]:
+def form_fields(request: Request, *names: str) -> list[str]:
     """Fields of the form that was sent.
 
     Raises
@@ -163,7 +163,7 @@ def form(request: Request, *names: str) -> list[str]:
     return [given[name] for name in names]
 
 
-def one_of(names: Sequence[str], wanted: str, what: str) -> str:
+def known_name(names: Sequence[str], wanted: str, what: str) -> str:
     """The name, if it is one of the known ones: no path is ever made from a request.
 
     Raises
@@ -193,4 +193,4 @@ def run_folder(desk: Desk, request: Request) -> Path:
     ConfigError
         There is none of this name.
     """
-    return desk.places.runs / one_of(names_in(desk.places.runs), request.path_params["name"], "run")
+    return desk.places.runs / known_name(names_in(desk.places.runs), request.path_params["name"], "run")

@@ -287,7 +287,7 @@ ON_DEMAND = 2_000_000
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownEffect:
     """Effect now, and before the last change where that was measured."""
 
     now: RoleEffect
@@ -309,7 +309,7 @@ class Effects:
         self._now: tuple[tuple[str, ...], int, RoleEffect] | None = None
         self._before: RoleEffect | None = None
 
-    def of(self, most: int) -> Shown | None:
+    def of(self, most: int) -> ShownEffect | None:
         """Effect of the configuration; None while it, or its table, cannot be used.
 
         Parameters
@@ -324,14 +324,14 @@ class Effects:
                 person = config if isinstance(config, RunConfig) else config.person
                 key = _effect_key(person)
                 if self._now is not None and self._now[0] == key and self._now[1] >= most:
-                    return Shown(self._now[2], self._before)
+                    return ShownEffect(self._now[2], self._before)
                 found = role_effect(person, self._editor.person_table(draft), most)
             except HybridError:
                 return None
             if self._now is not None and self._now[0] != key:
                 self._before = self._now[2]
             self._now = key, most, found
-            return Shown(found, self._before)
+            return ShownEffect(found, self._before)
 
 
 def _effect_key(config: RunConfig) -> tuple[str, ...]:

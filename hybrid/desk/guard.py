@@ -73,7 +73,7 @@ MOST_REFUSED = 1_000
 """Refused requests that one desk logs; a page that floods it does not fill the disk."""
 
 
-class Clicks:
+class ActionLog:
     """Log in the private zone (mode 0600): times, account, paths and commands, no cell value and no token.
 
     Parameters
@@ -155,7 +155,7 @@ class Guard:
         Log of every request that changes something, and of every one that is refused.
     """
 
-    def __init__(self, app: ASGIApp, sessions: Sessions, port: int, clicks: Clicks) -> None:
+    def __init__(self, app: ASGIApp, sessions: Sessions, port: int, clicks: ActionLog) -> None:
         self.app, self.sessions, self.clicks = app, sessions, clicks
         self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self.cookie = f"hybrid-desk-{port}"
@@ -247,6 +247,6 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
     return sender
 
 
-def entered(response: Response, cookie: str, value: str) -> Response:
+def with_session_cookie(response: Response, cookie: str, value: str) -> Response:
     response.set_cookie(cookie, value, httponly=True, samesite="strict", path="/")
     return response

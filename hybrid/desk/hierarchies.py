@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.yaml_document import flow
-from hybrid.desk.desk import Desk, command, form, one_of, segment
+from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.desk.editor import state_of
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import Rows
@@ -39,7 +39,7 @@ _KEPT = (8, 3)
 
 
 @dataclass(frozen=True)
-class Written:
+class HierarchyText:
     """Text of a form, and the command with the same effect.
 
     Parameters
@@ -62,7 +62,7 @@ def sorts_for(kind: Kind) -> tuple[str, ...]:
     return ("dates", "groups") if kind.is_temporal else ("groups", "mask")
 
 
-def rule_written(form: Mapping[str, str], sort: str) -> Written:
+def rule_written(form: Mapping[str, str], sort: str) -> HierarchyText:
     """Description of intervals, dates or masks from the fields of their form.
 
     Raises
@@ -77,7 +77,7 @@ def rule_written(form: Mapping[str, str], sort: str) -> Written:
     return _spec_written(spec)
 
 
-def restarted(sort: str, column: Column, values: pd.Series) -> Written:
+def restarted(sort: str, column: Column, values: pd.Series) -> HierarchyText:
     """Hierarchy of another sort to start from.
 
     Raises
@@ -91,13 +91,13 @@ def restarted(sort: str, column: Column, values: pd.Series) -> Written:
         )
     if sort == "groups":
         kept = tuple(n for n in _KEPT if n < values.nunique()) or (1,)
-        return Written(starter_text(by_frequency(column, values, kept), column, values), CSV)
+        return HierarchyText(starter_text(by_frequency(column, values, kept), column, values), CSV)
     if sort == "mask":
         return _spec_written(prefixes(column, values))
     return _spec_written(equal_width(column, values) if sort == "intervals" else calendar(values))
 
 
-def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") -> Written:
+def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") -> HierarchyText:
     """Labels after the action of the form: other groups, one level more, one level less.
 
     Raises
@@ -119,13 +119,13 @@ def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") ->
         if not below or len(below) > MOST_LABELS or None in given:
             raise ConfigError("the form is not of this level", hint="open the page again")
         changed = regrouped(rows, level, {one: str(label) for one, label in zip(below, given, strict=True)})
-    return Written(text_of_rows(changed, separator), CSV)
+    return HierarchyText(text_of_rows(changed, separator), CSV)
 
 
-def _spec_written(spec: HierarchySpec) -> Written:
+def _spec_written(spec: HierarchySpec) -> HierarchyText:
     text = text_of_spec(spec)
     options = (f"{key}={flow(value)}" for key, value in yaml.safe_load(text).items())
-    return Written(text, YAML, tuple(options))
+    return HierarchyText(text, YAML, tuple(options))
 
 
 def _fields(form: Mapping[str, str], sort: str) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def change(request: Request) -> Response:
         editor = desk.own_editor
-        (state, action) = form(request, "state", "action")
+        (state, action) = form_fields(request, "state", "action")
         values: dict[str, str] = request.state.form
         column = _with_hierarchy(editor.read().columns, request.path_params["name"])
         try:
@@ -207,7 +207,7 @@ def routes(desk: Desk) -> list[Route]:
 
 def _with_hierarchy(columns: dict[str, DraftColumn], name: str) -> DraftColumn:
     having = [one for one, column in columns.items() if column.hierarchy is not None]
-    return columns[one_of(having, name, "hierarchy")]
+    return columns[known_name(having, name, "hierarchy")]
 
 
 def _level(given: Mapping[str, str]) -> int:
@@ -215,16 +215,16 @@ def _level(given: Mapping[str, str]) -> int:
     return int(wanted) if wanted.isdecimal() and len(wanted) < 4 else 1
 
 
-def _written(column: DraftColumn, table: Table, action: str, values: dict[str, str]) -> Written:
+def _written(column: DraftColumn, table: Table, action: str, values: dict[str, str]) -> HierarchyText:
     own = column.path[-1]
     if action == "restart":
         return restarted(values.get("sort", ""), table.schema[own], table.frame[own])
     if action == "text":
         suffix = _file(column).suffix.lower()
-        return Written(values.get("text", "").replace("\r\n", "\n"), suffix)
+        return HierarchyText(values.get("text", "").replace("\r\n", "\n"), suffix)
     if action == "rule":
         return rule_written(values, values.get("sort", ""))
-    one_of(("regroup", "add_level", "remove_level"), action, "action")
+    known_name(("regroup", "add_level", "remove_level"), action, "action")
     return groups_written(values, _rows(column, table), _separator(column))
 
 

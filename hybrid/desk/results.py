@@ -18,7 +18,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import LARGEST, read_json
-from hybrid.desk.desk import REPORT_POLICY, Desk, command, one_of
+from hybrid.desk.desk import REPORT_POLICY, Desk, command, known_name
 from hybrid.evaluation.trust import COPIES, SCHEMA, WORDS
 from hybrid.report.charts.figures import Dot, scatter_chart
 from hybrid.report.run.inputs import title_of
@@ -264,7 +264,7 @@ def _routes(desk: Desk, screen: Screen) -> list[Route]:
     runs = desk.places.runs
 
     def folder(request: Request) -> Path:
-        return runs / one_of(screen.names(runs), request.path_params["name"], screen.kind)
+        return runs / known_name(screen.names(runs), request.path_params["name"], screen.kind)
 
     def listed(request: Request) -> Response:
         said = command(screen.verb, "PLAN", "--out", runs / "NAME")

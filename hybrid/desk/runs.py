@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.desk.desk import REPORT_POLICY, Desk, command, form, names_in, one_of, run_folder, segment
+from hybrid.desk.desk import REPORT_POLICY, Desk, command, form_fields, known_name, names_in, run_folder, segment
 from hybrid.desk.runner import TRADE_OFF
 from hybrid.jobs.release import read_candidate
 from hybrid.publication.approvals import SignedStatement, accepted, statement_of
@@ -48,13 +48,13 @@ def _decision_routes(desk: Desk) -> list[Route]:
     def seen(request: Request) -> FinishedRun:
         """The run of the address, which must be the very one that the page showed."""
         run = read_run(run_folder(desk, request))
-        (shown,) = form(request, "run")
-        one_of([run.id], shown, "run")
+        (shown,) = form_fields(request, "run")
+        known_name([run.id], shown, "run")
         return run
 
     def decide(request: Request) -> Response:
         run = seen(request)
-        by, reason = form(request, "by", "reason")
+        by, reason = form_fields(request, "by", "reason")
         if verdict_of(run).status == "review" or _stands(desk, run):
             return _accept(desk, request, run, by, reason, None)
         published = read_candidate(run.folder, desk.places).publish()
@@ -62,14 +62,14 @@ def _decision_routes(desk: Desk) -> list[Route]:
 
     def back(request: Request) -> Response:
         run = seen(request)
-        by, reason = form(request, "by", "reason")
+        by, reason = form_fields(request, "by", "reason")
         send_back(run.folder, desk.places.releases, desk.places.work, by, reason)
-        said = command("send-back", *_told(desk, run, by, reason))
+        said = command("send-back", *_arguments_by(desk, run, by, reason))
         return desk.done(request, _page(run), said)
 
     def state(request: Request) -> Response:
         run = seen(request)
-        by, reason = form(request, "by", "reason")
+        by, reason = form_fields(request, "by", "reason")
         desk.statements[run.id] = statement_of(run, by, reason, datetime.now(UTC))
         said = command("approve", run.folder, "--by", by, "--reason", reason, "--statement", _file(run))
         return desk.done(request, f"{_page(run)}/statement", said)
@@ -96,7 +96,7 @@ def _decision_routes(desk: Desk) -> list[Route]:
 
     def signed(request: Request) -> Response:
         run = seen(request)
-        (signature,) = form(request, "signature")
+        (signature,) = form_fields(request, "signature")
         if run.id not in desk.statements:
             raise ConfigError("there is no statement to sign", hint="write it on the page of the run")
         given = SignedStatement(desk.statements[run.id], signature.replace("\r\n", "\n").strip() + "\n")
@@ -118,7 +118,7 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
     keys = signing_keys(work)
     stands = standing(run, work, now)
     asks = verdict.status == "review" or bool(stands)
-    words = _told(desk, run, "NAME", "TEXT")
+    words = _arguments_by(desk, run, "NAME", "TEXT")
     return {
         "contents": release_contents(run),
         "signer": keys[-1].keyid[:16] if keys else "",
@@ -148,7 +148,7 @@ def _accept(
     desk: Desk, request: Request, run: FinishedRun, by: str, reason: str, signed: SignedStatement | None
 ) -> Response:
     """Keep an approval, which stays also where others must follow, and publish."""
-    said = command("approve", *(_zones(desk, run) if signed else _told(desk, run, by, reason)))
+    said = command("approve", *(_zones(desk, run) if signed else _arguments_by(desk, run, by, reason)))
     desk.clicks.note("POST", request.url.path, f"{said} --signed {_file(run)}" if signed else said)
     zones = desk.places.releases, desk.places.work
     published = publish(run.folder, *zones, accept_review=True, by=by, reason=reason, signed=signed)
@@ -164,7 +164,7 @@ def _file(run: FinishedRun) -> str:
     return f"{run.id[:12]}.json"
 
 
-def _told(desk: Desk, run: FinishedRun, by: str, reason: str) -> list[str | Path]:
+def _arguments_by(desk: Desk, run: FinishedRun, by: str, reason: str) -> list[str | Path]:
     """Arguments of the commands that name a person and a reason."""
     folder, *zones = _zones(desk, run)
     return [folder, "--by", by, "--reason", reason, *zones]
@@ -211,7 +211,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def together(request: Request) -> Response:
         known = names_in(desk.places.runs)
-        chosen = [one_of(known, name, "run") for name in dict.fromkeys(request.query_params.getlist("run"))]
+        chosen = [known_name(known, name, "run") for name in dict.fromkeys(request.query_params.getlist("run"))]
         folders = [desk.places.runs / name for name in chosen]
         both = side_by_side([read_run(folder) for folder in folders])
         return desk.page(request, "side_by_side.html", both=both, command=command("side-by-side", *folders))

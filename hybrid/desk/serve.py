@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.desk import columns, constraints, hierarchies, releases, results, runs, trade_off, tune
 from hybrid.desk.desk import LANGUAGE_COOKIE, LANGUAGES, Desk
-from hybrid.desk.guard import ENTRY, STYLE, Guard, entered
+from hybrid.desk.guard import ENTRY, STYLE, Guard, with_session_cookie
 
 
 def desk_app(desk: Desk, port: int) -> ASGIApp:
@@ -44,7 +44,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             desk.clicks.note("GET", ENTRY, refused="wrong or used token")
             return desk.page(request, "refused.html", 403)
         desk.clicks.note("GET", ENTRY)
-        return entered(desk.page(request, "entered.html"), cookie, value)
+        return with_session_cookie(desk.page(request, "entered.html"), cookie, value)
 
     def home(_: Request) -> Response:
         return RedirectResponse("/columns" if desk.config is not None else "/runs", 303)

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
-from hybrid.desk.desk import Desk, command, form
+from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TRADE_OFF
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
@@ -73,7 +73,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def use(request: Request) -> Response:
         editor = desk.own_editor
-        state, k, limit = form(request, "state", "k", "limit")
+        state, k, limit = form_fields(request, "state", "k", "limit")
         found = kept(editor.read().config)
         points = () if found is None else found.points
         point = next((one for one in points if (str(one.k), _percent(one)) == (k, limit)), None)

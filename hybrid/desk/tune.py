@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError
 from hybrid.base.yaml_document import flow
-from hybrid.desk.desk import Desk, command, form
+from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TUNE
 from hybrid.report.charts.figures import Dot, scatter_chart
@@ -60,7 +60,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def use(request: Request) -> Response:
         editor, found = desk.own_editor, kept()
-        state, reason = form(request, "state", "reason")
+        state, reason = form_fields(request, "state", "reason")
         if found is None or found["reason"] != reason:
             raise ConfigError("there is no such choice", hint="tune again")
 

@@ -22,7 +22,7 @@ from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
 from hybrid.table.holders import sharing, value_holders
 from hybrid.table.persons import drawn_rows, n_persons, person_groups
-from hybrid.table.schema import together
+from hybrid.table.schema import concat_tables
 
 LeakName = Literal[
     "copy", "near", "changed", "splice", "half", "rotated", "recoded", "exposed", "group", "histories", "secrets"
@@ -187,7 +187,7 @@ def _people_alone(
 def _rows_alone(context: Context, ways: Array) -> Array:
     """Training rows whose cells in some columns are no other person's, of training or control."""
     train, control = context.train, context.control
-    everybody = train if control is None else together(train, control)
+    everybody = train if control is None else concat_tables(train, control)
     if everybody.persons is not None:
         everybody = replace(everybody, persons=person_groups(everybody.persons))  # rows without a person are one each
     alone = np.zeros(len(train), dtype=bool)

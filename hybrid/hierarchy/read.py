@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from hybrid.base.config_files import Source, parse_yaml
+from hybrid.base.config_files import ConfigSource, parse_yaml
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
@@ -154,7 +154,7 @@ def parse_spec(text: str, name: str) -> HierarchySpec:
     return spec
 
 
-def _problem(source: Source, detail: Any) -> Problem:
+def _problem(source: ConfigSource, detail: Any) -> Problem:
     keys = [str(part) for part in detail["loc"][1:]]
     file = source.at(keys or ["type"])
     if keys and keys[0] in _FREE_TEXT:

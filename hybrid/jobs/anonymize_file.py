@@ -22,7 +22,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Schema
-from hybrid.table.persons import within_limit
+from hybrid.table.persons import row_limit_mask
 from hybrid.table.read_batches import is_parquet, open_parquet, person_column
 from hybrid.table.split import control_mask
 
@@ -118,7 +118,7 @@ def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) 
         return training
     mask = np.ones(n_rows, dtype=bool) if training is None else training
     # As of a table in memory: drawn among the training records alone.
-    chosen = np.flatnonzero(mask)[within_limit(persons[mask], most, rng_for(seed, "max_rows"))]
+    chosen = np.flatnonzero(mask)[row_limit_mask(persons[mask], most, rng_for(seed, "max_rows"))]
     limited = np.zeros(n_rows, dtype=bool)
     limited[chosen] = True
     return limited

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
+from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.linked.options import LinkOptions, TableOptions
 from hybrid.linked.structure import below, key_columns, structure_problems
@@ -152,11 +152,11 @@ def configured_any(content: Mapping[str, Any], overrides: Mapping[str, Any], pat
     """
     if not is_linked(content):
         return configured(content, overrides, path)
-    source = content.source if isinstance(content, YamlMapping) else Source(str(path))
+    source = content.source if isinstance(content, YamlMapping) else ConfigSource(str(path))
     return linked_config(overridden(content, overrides), source.with_changes(overrides), path)
 
 
-def linked_config(content: Mapping[str, Any], source: Source, path: Path) -> LinkedConfig:
+def linked_config(content: Mapping[str, Any], source: ConfigSource, path: Path) -> LinkedConfig:
     """Check the content of a configuration of linked tables.
 
     Raises
@@ -280,12 +280,12 @@ def _models(config: LinkedConfig) -> Iterator[Problem]:
             yield refusal(LINKED, "anonymize.models of other tables", repr(attribute), config.links.person)
 
 
-def _located(problems: list[Problem], source: Source) -> list[Problem]:
+def _located(problems: list[Problem], source: ConfigSource) -> list[Problem]:
     return [Problem(f"{source.at_key_of(one.message)}: {one.message}", one.hint) for one in problems]
 
 
-def _shifted(source: Source, name: str) -> Source:
+def _shifted(source: ConfigSource, name: str) -> ConfigSource:
     """Source of one table's configuration: the lines of its keys under ``data``."""
     lines = {("data", *path[2:]): line for path, line in source.lines.items() if path[:2] == ("tables", name)}
     own = {path: line for path, line in source.lines.items() if path[0] not in LINKS}
-    return Source(source.name, own | lines, source.changed)
+    return ConfigSource(source.name, own | lines, source.changed)

@@ -21,7 +21,7 @@ from hybrid.base.errors import ConfigError, OutputError
 from hybrid.table import Kind, Table
 from hybrid.table.arrow import is_text, to_arrow
 from hybrid.table.sources.sql import CHUNK, SqlOptions, code_of, fetch
-from hybrid.table.sql_connection import connected, sqlalchemy, url_of
+from hybrid.table.sql_connection import connect, sqlalchemy, url_of
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -57,7 +57,7 @@ def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) 
         A target holds rows that this program did not deliver, or has other columns; all are as they were.
     """
     sqlalchemy()
-    with connected(url_env, ", ".join(tables), read_only=False) as connection:
+    with connect(url_env, ", ".join(tables), read_only=False) as connection:
         if connection.dialect.name == "sqlite":
             # Its driver would begin the transaction with the first row that is written.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -81,7 +81,7 @@ def check_sql_tables(targets: Sequence[str], url_env: str) -> None:
     dialect, *place = _place(url_of(url_env))
     if dialect == "sqlite" and not Path(place[0]).exists():
         return
-    with connected(url_env, ", ".join(targets), read_only=True) as connection:
+    with connect(url_env, ", ".join(targets), read_only=True) as connection:
         for target in targets:
             _refuse_view(connection, target)
 
@@ -108,7 +108,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
         raise ConfigError(f"nightly.deliver.sql.table: {MARKS} holds what was delivered", hint="choose another table")
     if source is None or not _may_be_same(url_of(source.url_env), url_of(url_env)):
         return
-    with connected(source.url_env, source.table or "the query of data.sql", read_only=True) as connection:
+    with connect(source.url_env, source.table or "the query of data.sql", read_only=True) as connection:
         if name in set(_read_by(connection, source)):
             raise ConfigError(
                 f"nightly.deliver.sql.table: the source reads {target}, which delivery would replace",

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from hybrid.base.errors import ConfigError, OutputError, Problem
 from hybrid.table.arrow import plain_schema
-from hybrid.table.warehouse import Warehouse, opened
+from hybrid.table.warehouse import Warehouse, open_warehouse
 
 logger = logging.getLogger(__name__)
 KEY = "nightly.deliver.sql.versions"
@@ -104,7 +104,7 @@ def deliver_versions(
     Raises
     ------
     ConfigError, MissingExtraError, UnreachableError, DataError
-        As :func:`hybrid.table.warehouse.opened`; the warehouse is one that versions are not written to.
+        As :func:`hybrid.table.warehouse.open_warehouse`; the warehouse is one that versions are not written to.
     OutputError
         A table or view of a name that is needed was not made here, or is that of another data set; all such at once,
         before anything is written. Or a version to be dropped holds other rows than those delivered.
@@ -162,7 +162,7 @@ def plain_rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Recor
 @contextmanager
 def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
     """Session that keeps other deliveries to these views out."""
-    with opened(url_env, MEMORY, KEY) as warehouse:
+    with open_warehouse(url_env, MEMORY, KEY) as warehouse:
         if warehouse.engine not in ENGINES:
             raise ConfigError(
                 f"{KEY} needs transactions, as DuckDB and PostgreSQL have them, and this is {warehouse.engine}",

@@ -33,7 +33,7 @@ from hybrid.protect.below_labels import Restorable, restorable
 from hybrid.protect.result import BELOW_LABELS
 from hybrid.sample import Sampled, SampledTable
 from hybrid.table import Schema, Table
-from hybrid.table.persons import agreed
+from hybrid.table.persons import harmonized
 from hybrid.transition import Repeats
 from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
@@ -251,7 +251,7 @@ class Anonymization:
         """
 
         def finish(table: Table, part: LabelTable) -> Table:
-            table = agreed(self._repeats.apply(table, part, rng), self.static)
+            table = harmonized(self._repeats.apply(table, part, rng), self.static)
             for rule in self.tied:
                 table = rule.decode(table, self.train)
             return table

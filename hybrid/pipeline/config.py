@@ -26,7 +26,7 @@ from pydantic import (
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.techniques.assignment import gives_k, steps_on, unlabelled
-from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
+from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
@@ -451,13 +451,13 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
             hint="linked tables go through hybrid check, run, explain, release, nightly and serve",
         )
     changed = overridden(content, overrides)
-    source = content.source if isinstance(content, YamlMapping) else Source(str(path))
+    source = content.source if isinstance(content, YamlMapping) else ConfigSource(str(path))
     config = parse_config(changed, source.with_changes(overrides))
     config._folder = path.parent
     return config
 
 
-def parse_config(content: Mapping[str, Any], source: Source = Source("config")) -> RunConfig:  # noqa: B008 - frozen
+def parse_config(content: Mapping[str, Any], source: ConfigSource = ConfigSource("config")) -> RunConfig:  # noqa: B008 - frozen
     """Check a configuration given as a mapping; errors as :func:`load_config`."""
     config = validated(RunConfig, content, source)
     refuse_contradictions(config, source)

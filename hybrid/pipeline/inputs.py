@@ -22,7 +22,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import READ
 from hybrid.protect.group_values import possible_names
 from hybrid.table import Kind, Table
-from hybrid.table.persons import limited
+from hybrid.table.persons import with_row_limit
 from hybrid.table.split import Parts, folds, split
 from hybrid.table.write import Layout, layout_of
 
@@ -126,7 +126,7 @@ class Inputs:
         if most is None:
             return parts
         rng = rng_for(seed, "max_rows")
-        train, *others = (None if part is None else limited(part, most, rng) for part in parts)
+        train, *others = (None if part is None else with_row_limit(part, most, rng) for part in parts)
         assert train is not None
         return Parts(train, *others)
 

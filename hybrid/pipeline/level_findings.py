@@ -22,7 +22,7 @@ from hybrid.protect import Protection
 from hybrid.protect.result import BELOW_LABELS
 from hybrid.store import Store
 from hybrid.table import Kind, Table
-from hybrid.table.checks import small_share
+from hybrid.table.dependencies import small_share
 
 MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check searches all suppression limits; beyond, the configured one alone."""

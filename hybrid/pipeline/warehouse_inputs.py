@@ -26,7 +26,7 @@ from hybrid.pipeline.refusals import PUSHED, SAMPLED, refused
 from hybrid.pipeline.stages import READ
 from hybrid.table import Column, ColumnFormat, Schema, Table
 from hybrid.table.typed_table import typed_table
-from hybrid.table.warehouse import ENGINE_SHARE, opened
+from hybrid.table.warehouse import ENGINE_SHARE, open_warehouse
 
 
 class WarehouseInputs(Inputs):
@@ -100,12 +100,12 @@ class WarehouseInputs(Inputs):
 def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTask]:
     """Connect to the warehouse of a configuration for the block.
 
-    Errors as of :func:`hybrid.table.warehouse.opened`.
+    Errors as of :func:`hybrid.table.warehouse.open_warehouse`.
     """
     assert config.anonymize is not None
     memory = config.anonymize.memory_bytes
     place = config.data.place
-    with opened(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
+    with open_warehouse(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
         yield TableTask(
             warehouse=warehouse,
             data=config.data,

@@ -9,7 +9,7 @@ from hybrid.base.arrays import Array
 from hybrid.protect.numbers import Redrawn, protect_numbers
 from hybrid.protect.steps import steps_of
 from hybrid.table import Column, Kind, Role
-from hybrid.table.holders import bounds, holders
+from hybrid.table.holders import holders, people_bounds
 
 _STEPS = Column("steps", Role.INSENSITIVE, Kind.INTEGER)
 
@@ -63,7 +63,7 @@ def protect_history(
     """
     counted = persons if whose is None else whose
     codes, distinct = pd.factorize(values, sort=True)
-    ends = bounds(codes, least, counted) if len(distinct) else None
+    ends = people_bounds(codes, least, counted) if len(distinct) else None
     held = holders(codes, len(distinct), counted)
     steps = None if ends is None or held.min() >= least else steps_of(pd.Series(distinct), column)
     if steps is None or ends is None or not steps.whole:

@@ -15,7 +15,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.keys import pack
 from hybrid.protect.steps import Steps, steps_of
 from hybrid.table import Column
-from hybrid.table.holders import bounds, holders
+from hybrid.table.holders import holders, people_bounds
 
 LEAST_BLOCK = 10
 """Fewest people whose values are drawn from one range."""
@@ -87,7 +87,7 @@ def protect_numbers(
         return Redrawn(values, 0, 0)
     steps = steps_of(pd.Series(distinct), column, listed)
     held = holders(codes, len(distinct), persons)
-    ends = bounds(codes, least, persons)
+    ends = people_bounds(codes, least, persons)
     rare = int((held < least).sum())
     if ends is None:
         return Redrawn(steps.series(np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), bool)), len(held), rare)

@@ -12,7 +12,7 @@ from hybrid.base.arrays import Array, Mask
 from hybrid.constraints.gaps import MICROSECONDS, after, gaps, lengths
 from hybrid.protect.numbers import protect_numbers
 from hybrid.table import DTYPES, Column, Kind, Role, Table
-from hybrid.table.holders import bounds, holders
+from hybrid.table.holders import holders, people_bounds
 
 _GAPS = Column("gaps", Role.INSENSITIVE, Kind.INTEGER)
 
@@ -103,7 +103,7 @@ class _Held:
     def of(cls, values: pd.Series, least: int, persons: Array | None) -> _Held:
         codes, distinct = pd.factorize(values, sort=True)
         few = np.append(holders(codes, len(distinct), persons) < least, False)
-        ends = bounds(codes, least, persons) if len(distinct) else None
+        ends = people_bounds(codes, least, persons) if len(distinct) else None
         return cls(few[codes], None if ends is None else (distinct[ends[0]], distinct[ends[1]]))
 
     def inside(self, values: pd.Series) -> pd.Series:

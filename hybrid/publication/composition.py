@@ -19,7 +19,7 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.table import Table
-from hybrid.table.record_hash import each_once, mixed, record_hashes
+from hybrid.table.record_hash import each_once, hash_pairs, record_hashes
 
 
 @dataclass(frozen=True)
@@ -108,13 +108,13 @@ class JointClasses:
         signatures[np.searchsorted(records, self.records)] = self.signatures
         classes = np.zeros(len(records), dtype=np.uint64)
         classes[np.searchsorted(records, new.records)] = new.classes + np.uint64(1)
-        never_in = np.uint64(mixed(np.asarray(self.never_in), np.uint64(0)))
+        never_in = np.uint64(hash_pairs(np.asarray(self.never_in), np.uint64(0)))
         persons = None
         if self.persons is not None or new.persons is not None:
             persons = np.empty(len(records), dtype=np.uint64)
             for part in (self, new):
                 persons[np.searchsorted(records, part.records)] = part.records if part.persons is None else part.persons
-        return JointClasses(self.releases + 1, records, mixed(signatures, classes), never_in, persons)
+        return JointClasses(self.releases + 1, records, hash_pairs(signatures, classes), never_in, persons)
 
     def exposure(self, new: Membership, k: int) -> Exposure:
         """Exposure of the joined releases; ``new`` is the last of them."""
@@ -189,7 +189,7 @@ def membership(
     inside = distinct[at] == content if len(distinct) else np.zeros(len(content), dtype=bool)
     whose = record_hashes(train, secret, key)
     # Rows of one person are told apart by what they hold.
-    content_of = whose if train.persons is None else mixed(whose, record_hashes(train, secret, train.schema.names))
+    content_of = whose if train.persons is None else hash_pairs(whose, record_hashes(train, secret, train.schema.names))
     records = each_once(content_of[inside])
     classes = anonymized.class_ids[first[at[inside]]].astype(np.uint64)
     order = np.argsort(records)

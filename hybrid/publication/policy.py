@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, model_validator
 
-from hybrid.base.config_files import Merged, Origins, YamlMapping, read_yaml, validated
+from hybrid.base.config_files import MergedSource, Origins, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options, composed_options
 from hybrid.evaluation.planted_leaks import LeakName
@@ -301,7 +301,7 @@ def _merged(parent: YamlMapping, content: YamlMapping) -> YamlMapping:
         else:
             origins[key,] = content.source, (key,)
         merged[key] = () if key in _SECTIONS else value
-    return YamlMapping(merged, Merged(content.source.name, content.source.lines, origins=origins))
+    return YamlMapping(merged, MergedSource(content.source.name, content.source.lines, origins=origins))
 
 
 def _merged_rules(section: str, parent: YamlMapping, content: YamlMapping, origins: Origins) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.store.local import Store, StoreEntry, keep_private
-from hybrid.store.opened import MEMORY, StorePlace, memory_store
+from hybrid.store.place import MEMORY, StorePlace, memory_store
 
 __all__ = [
     "MEMORY",

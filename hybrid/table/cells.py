@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
-from hybrid.table.holders import NOBODY, bounds, holders, row_holders
+from hybrid.table.holders import NOBODY, holders, people_bounds, row_holders
 from hybrid.table.schema import Column, Kind, Table
 
 MOST_CATEGORIES = 12
@@ -73,7 +73,7 @@ class Cells:
         return np.where(missing, len(self), codes)
 
 
-def part(table: Table, name: str, minimum: int, most: int = MOST_CATEGORIES) -> Cells | None:
+def column_cells(table: Table, name: str, minimum: int, most: int = MOST_CATEGORIES) -> Cells | None:
     """Cells for one column of real data.
 
     Each has no or at least ``minimum`` people with a non-missing value; of more than ``most`` categories, the most
@@ -165,7 +165,7 @@ def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, flo
     the ``minimum``-th smallest and largest person.
     """
     codes, distinct = pd.factorize(numbers, sort=True)
-    limits = bounds(codes, minimum, whose)
+    limits = people_bounds(codes, minimum, whose)
     if limits is None:
         return None
     low, high = np.quantile(numbers, [0.01, 0.99], method="inverted_cdf", weights=_weights(whose, len(numbers)))
@@ -313,7 +313,7 @@ def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[Pe
     """
     for name in names:
         column = train.schema[name]
-        cells = part(train, name, least, MOST_VALUES)
+        cells = column_cells(train, name, least, MOST_VALUES)
         if cells is None:
             continue
         places = cells.assign(train.frame[name])

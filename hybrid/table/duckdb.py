@@ -92,7 +92,7 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
     return sorted(found, key=str.encode)
 
 
-def connected(module: Any, url: SplitResult, memory: float | None) -> DuckdbWarehouse:
+def connect(module: Any, url: SplitResult, memory: float | None) -> DuckdbWarehouse:
     """Open the file of an address; nothing is loaded from the network, and no file is made.
 
     Parameters

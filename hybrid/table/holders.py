@@ -99,7 +99,7 @@ def pair_numbers(first: Array, second: Array) -> Array:
     return by_first_row(keys)[0]
 
 
-def bounds(codes: Array, least: int, persons: Array | None) -> tuple[int, int] | None:
+def people_bounds(codes: Array, least: int, persons: Array | None) -> tuple[int, int] | None:
     """Codes of the values of the ``least``-th smallest and ``least``-th largest person.
 
     Parameters

@@ -86,7 +86,7 @@ def _ranks(values: pd.Series) -> Codes:
     return result
 
 
-def agreed(table: Table, static: Sequence[str] | None) -> Table:
+def harmonized(table: Table, static: Sequence[str] | None) -> Table:
     """The table with static columns and order made true per person.
 
     For tables whose values were drawn row by row. All known static values of a person become the first of them, missing
@@ -181,7 +181,7 @@ def with_any_of(table: Table, rows: Mask) -> Mask:
     return np.asarray(np.bincount(groups, rows)[groups] > 0)
 
 
-def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
+def row_limit_mask(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
     """Mask of at most ``most`` rows of each person, drawn at random; shape (n,), bool."""
     order = np.lexsort((rng.random(len(persons)), persons))
     ranked = persons[order]
@@ -199,11 +199,11 @@ def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
     return first
 
 
-def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
+def with_row_limit(table: Table, most: int | None, rng: np.random.Generator) -> Table:
     """Table with at most ``most`` rows of each person, drawn at random; None: all rows."""
     if most is None or table.persons is None:
         return table
-    return table.take(within_limit(table.persons, most, rng))
+    return table.take(row_limit_mask(table.persons, most, rng))
 
 
 def constant_within(table: Table, names: Sequence[str]) -> list[str]:

@@ -249,12 +249,12 @@ class Table:
         return self.only(self.schema.without_left_out().names)
 
 
-def together(table: Table, other: Table) -> Table:
+def concat_tables(table: Table, other: Table) -> Table:
     """Records of two tables that have no person in common.
 
     Where only one of them names persons, each row of the other is another person.
     """
-    return Table(appended(table.frame, other.frame), table.schema, _persons(table, other))
+    return Table(concat_rows(table.frame, other.frame), table.schema, _persons(table, other))
 
 
 def _persons(table: Table, other: Table) -> Codes | None:
@@ -265,18 +265,20 @@ def _persons(table: Table, other: Table) -> Codes | None:
     return both
 
 
-def appended(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
-    """The rows of both, in columns that are :func:`alike`.
+def concat_rows(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """The rows of both, each column in one dtype (:func:`in_one_dtype`).
 
     Parameters
     ----------
     frame, other : pandas.DataFrame, n and m rows
         With the same columns.
     """
-    return pd.DataFrame({name: pd.concat(alike(old, other[name]), ignore_index=True) for name, old in frame.items()})
+    return pd.DataFrame(
+        {name: pd.concat(in_one_dtype(old, other[name]), ignore_index=True) for name, old in frame.items()}
+    )
 
 
-def alike(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
+def in_one_dtype(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
     """Two columns in one dtype; categories that only the second has come last."""
     if not isinstance(old.dtype, pd.CategoricalDtype) or old.dtype == new.dtype:
         return old, new

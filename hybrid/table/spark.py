@@ -112,7 +112,7 @@ class SparkWarehouse(Warehouse):
         return next((path for path in places if path.exists()), None)
 
 
-def connected(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:
+def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:
     """Connect to the Spark of an address.
 
     Parameters

@@ -80,7 +80,7 @@ LIMITED: dict[str, Callable[[sa.Connection, float], None]] = {
 
 
 @contextmanager
-def connected(
+def connect(
     url_env: str, name: str, *, read_only: bool, query: bool = False, minutes: float | None = None
 ) -> Iterator[sa.Connection]:
     """Connect to a database for the block.
@@ -157,12 +157,12 @@ def too_slow(name: str, minutes: float) -> DataError:
 def is_superuser(url_env: str) -> bool:
     """True if the role is a superuser of a PostgreSQL database.
 
-    Errors as of :func:`connected`.
+    Errors as of :func:`connect`.
     """
     # A warehouse may have a URL that SQLAlchemy does not know.
     if not os.environ.get(url_env, "").startswith("postgres"):
         return False
-    with connected(url_env, "the rights of the role", read_only=True) as connection:
+    with connect(url_env, "the rights of the role", read_only=True) as connection:
         return bool(connection.exec_driver_sql("SELECT current_setting('is_superuser')").scalar() == "on")
 
 

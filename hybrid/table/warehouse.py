@@ -291,7 +291,7 @@ def _place(name: str) -> tuple[str, str | None]:
 
 
 @contextmanager
-def opened(
+def open_warehouse(
     url_env: str, memory: float | None = None, asked: str = PUSH_DOWN, minutes: float | None = None
 ) -> Iterator[Warehouse]:
     """Connect to a warehouse for the block.
@@ -354,7 +354,7 @@ def opened(
 def _connected(module: Any, engine: str, url: SplitResult, memory: float | None) -> Warehouse:
     """Connect; nothing is loaded from the network, and no file is made."""
     if engine == "spark":
-        return import_module("hybrid.table.spark").connected(module, url, memory)  # type: ignore[no-any-return]
+        return import_module("hybrid.table.spark").connect(module, url, memory)  # type: ignore[no-any-return]
     if engine == "postgres":
         backend = module.connect(
             host=url.hostname,
@@ -365,7 +365,7 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
             connect_timeout=CONNECT_SECONDS,
         )
         return Warehouse(backend)
-    return import_module("hybrid.table.duckdb").connected(module, url, memory)  # type: ignore[no-any-return]
+    return import_module("hybrid.table.duckdb").connect(module, url, memory)  # type: ignore[no-any-return]
 
 
 def _url(url_env: str, asked: str) -> SplitResult:

@@ -201,7 +201,7 @@ def test_a_visitor_cannot_fill_the_log(tmp_path: Path, monkeypatch: pytest.Monke
     from hybrid.desk import guard
 
     monkeypatch.setattr(guard, "MOST_REFUSED", 3)
-    log = guard.Clicks(tmp_path)
+    log = guard.ActionLog(tmp_path)
     for _ in range(10):
         log.note("GET", "/", refused="no")
     log.note("POST", "/runs/start", "hybrid run c.yaml")

@@ -13,7 +13,7 @@ from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.errors import Problem
 from hybrid.table import Column
-from hybrid.table.holders import bounds
+from hybrid.table.holders import people_bounds
 
 
 class Coding(ValueTechnique):
@@ -44,7 +44,7 @@ class Coding(ValueTechnique):
         for name in task.columns:
             before = task.table.frame[name]
             codes, distinct = pd.factorize(before, sort=True)
-            ends = bounds(codes, self._least(task), persons)
+            ends = people_bounds(codes, self._least(task), persons)
             if ends is None:
                 values[name] = before.mask(before.notna())
             else:

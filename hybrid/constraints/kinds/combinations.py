@@ -16,7 +16,7 @@ from hybrid.base.errors import Problem
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.constraints.constraint import Constraint, Rule, listed, no_row
 from hybrid.table import Column, Kind, Schema, Table
-from hybrid.table.checks import giveaways, small_share
+from hybrid.table.dependencies import functional_dependencies, small_share
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.schema import ColumnFormat
 
@@ -58,9 +58,9 @@ class Combinations(Constraint):
         names = [column.name for column in table.schema if _is_countable(column, table.frame[column.name])]
         shuffled = table.take(rng.permutation(len(table)))
         determined: list[tuple[str, str]] = []
-        for teller, told in giveaways(table, names, names):
+        for teller, told in functional_dependencies(table, names, names):
             mixed = Table(table.frame.assign(**{told: shuffled.frame[told]}), table.schema)
-            if (told, teller) not in determined and not giveaways(mixed, [told], [teller]):
+            if (told, teller) not in determined and not functional_dependencies(mixed, [told], [teller]):
                 determined.append((teller, told))
         yield from (cls(combinations=pair) for pair in determined)
         groups = [name for name in names if not table.schema[name].kind.is_continuous]
@@ -75,7 +75,7 @@ class Combinations(Constraint):
     def holds(self, table: Table) -> bool:
         """True if one column determines the other, or frequent values never meet."""
         first, second = self.combinations
-        told = giveaways(table, [second], [first]) or giveaways(table, [first], [second])
+        told = functional_dependencies(table, [second], [first]) or functional_dependencies(table, [first], [second])
         return bool(told) or bool(_empty(table, first, second))
 
     @property

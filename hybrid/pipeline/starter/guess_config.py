@@ -19,8 +19,8 @@ from hybrid.pipeline.starter.rules import guess_rules
 from hybrid.pipeline.starter.second_people import second_people
 from hybrid.pipeline.starter.write import GuessedConfig
 from hybrid.table import Role, Table
-from hybrid.table.checks import never_repeats, unique_share
 from hybrid.table.data_options import DataOptions
+from hybrid.table.dependencies import never_repeats, unique_share
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED

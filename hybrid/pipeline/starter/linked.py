@@ -20,7 +20,7 @@ from hybrid.pipeline.starter.references import Reference, find_key, find_referen
 from hybrid.pipeline.starter.roles import GuessedRole, role_by_name
 from hybrid.pipeline.starter.tree import Tree, find_tree
 from hybrid.table import Kind, Role, Schema, Table
-from hybrid.table.checks import unique_share
+from hybrid.table.dependencies import unique_share
 from hybrid.table.persons import with_persons
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.table import Column, Table
-from hybrid.table.cells import Cells, count_people, part
+from hybrid.table.cells import Cells, column_cells, count_people
 from hybrid.table.holders import row_holders
 
 
@@ -90,7 +90,7 @@ def compare_tables(
         Aggregates only: this may leave the private zone.
     """
     names = [name for name in real.schema.without_identifiers().names if name in synthetic.schema]
-    cells = {name: part(real, name, minimum_cell) for name in names}
+    cells = {name: column_cells(real, name, minimum_cell) for name in names}
     tables = {"real": real, "synthetic": synthetic, **({"control": control} if control is not None else {})}
     codes = {
         which: {name: cell.assign(table.frame[name]) for name, cell in cells.items() if cell is not None}

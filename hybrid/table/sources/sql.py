@@ -20,7 +20,7 @@ from hybrid.base.resources import available_bytes
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.sources.source import Source
-from hybrid.table.sql_connection import connected, too_slow
+from hybrid.table.sql_connection import connect, too_slow
 from hybrid.table.typed_table import typed_table
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     """
     name = source.table or "the query of data.sql"
     is_query, minutes = source.query is not None, source.timeout_minutes
-    with connected(source.url_env, name, read_only=True, query=is_query, minutes=minutes) as connection:
+    with connect(source.url_env, name, read_only=True, query=is_query, minutes=minutes) as connection:
         raw = fetch(connection, source, name)
     return typed_table(name, raw, options, keep_types=True)
 

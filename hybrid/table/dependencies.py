@@ -76,7 +76,7 @@ def small_share(table: Table, names: Sequence[str], k: int) -> float:
     return float((sharing(table, names) < k).mean()) if names and len(table) else 0.0
 
 
-def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
+def functional_dependencies(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
     """Determined and determining columns (functional dependencies).
 
     Parameters
@@ -105,7 +105,7 @@ def giveaways(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tup
     ]
 
 
-def rising_together(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
+def rank_correlated(table: Table, of: Sequence[str], among: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs of numbers of which one nearly determines the other, such as years of work the age.
 
     Returns
@@ -131,8 +131,8 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
     """Columns that cannot be secrets, each with the reason.
 
     Nothing is left to learn of a column with one value, or of one that a known column tells
-    (:func:`giveaways`; of columns that tell one another the first stays). Rows of a person count once. Nor does a value
-    tell by chance what few people have: at least five must confirm it.
+    (:func:`functional_dependencies`; of columns that tell one another the first stays). Rows of a person count once.
+    Nor does a value tell by chance what few people have: at least five must confirm it.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
     if table.persons is not None:
         people = table.take(np.sort(np.unique(table.persons, return_index=True)[1]))
     found = {name: "constant" for name in of if table.frame[name].nunique(dropna=False) < 2}
-    for teller, told in giveaways(people, [name for name in of if name not in found], known):
+    for teller, told in functional_dependencies(people, [name for name in of if name not in found], known):
         codes = [(_codes(part.frame[teller]), _codes(part.frame[told])) for part in (people, table)]
         if told in found or teller in found or not _is_confirmed(*codes[0]) or not _tells(*codes[1]):
             continue
