@@ -234,7 +234,7 @@ def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int
 
 
 def _released_identifiers(draft: AnyDraft) -> str:
-    """What a release has in place of identifiers; empty without any, and for linked tables, which need them."""
+    """Choice for identifiers in a release; empty without any, and for linked tables, which need them."""
     config = draft.config
     return config.output.identifiers if isinstance(config, RunConfig) and _identifiers(draft) else ""
 

@@ -21,7 +21,10 @@ NOBODY = int(np.iinfo(np.int64).min)
 
 
 def row_persons(table: Table) -> Codes | None:
-    """Person of each row, as k counts them: :data:`NOBODY` without a key; None: each row is another person."""
+    """Person of each row, as k counts them.
+
+    :data:`NOBODY` for rows without a key. None: each row is another person.
+    """
     return None if table.persons is None else np.where(table.persons < 0, NOBODY, table.persons)
 
 

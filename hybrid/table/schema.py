@@ -141,6 +141,7 @@ class Schema:
 
     @property
     def names(self) -> list[str]:
+        """All column names, in order."""
         return [column.name for column in self.columns]
 
     def having(self, role: Role) -> list[str]:
@@ -149,6 +150,7 @@ class Schema:
 
     @property
     def identifiers(self) -> list[str]:
+        """Names of the identifier columns."""
         return self.having(Role.IDENTIFIER)
 
     @property
@@ -158,10 +160,12 @@ class Schema:
 
     @property
     def quasi_identifiers(self) -> list[str]:
+        """Names of the quasi-identifiers."""
         return self.having(Role.QUASI_IDENTIFIER)
 
     @property
     def sensitive(self) -> list[str]:
+        """Names of the sensitive columns."""
         return self.having(Role.SENSITIVE)
 
     @property
@@ -237,6 +241,7 @@ class Table:
         return Table(rows.reset_index(drop=True), self.schema, persons, households)
 
     def only(self, names: Iterable[str]) -> Table:
+        """These columns, in the table's order."""
         schema = self.schema.only(names)
         return Table(self.frame[schema.names], schema, self.persons, self.households)
 

@@ -182,7 +182,7 @@ class ArrowStream(Protocol):
     """Table with Arrow's PyCapsule interface, as polars, pyarrow, DuckDB and narwhals have it."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        pass
+        """Hand the columns over without a copy."""
 
 
 Frame: TypeAlias = pd.DataFrame | ArrowStream
