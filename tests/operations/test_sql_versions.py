@@ -264,9 +264,9 @@ def test_a_reader_finds_one_release_whole_at_any_time(
     deliver_versions({"v": of(0, 1000)}, "W_URL", "clinic", "2026-01-01-00000000", 1)
     program = """
 import time
-from hybrid.table.warehouse import opened
+from hybrid.table.warehouse import open_warehouse
 end = time.time() + 12
-with opened("W_URL") as warehouse:
+with open_warehouse("W_URL") as warehouse:
     while time.time() < end:
         print(warehouse.execute("SELECT count(*), min(age), max(age) FROM v")[0])
 """
