@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.anonymize import households, population_risk
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
+from hybrid.anonymize.risk import household_summary, population_risk_summary
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
-from hybrid.anonymize.search.coarser_labels import coarsen
-from hybrid.anonymize.search.infeasible import refuse_impossible
 from hybrid.anonymize.search.known_rows import hide_pairs
+from hybrid.anonymize.search.local_recoding import coarsen
 from hybrid.anonymize.search.losses import Score
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import SearchProblem, prepare
+from hybrid.anonymize.search.problem import Recoding, SearchProblem, prepare, refuse_impossible
 from hybrid.anonymize.techniques.loss import rounded
 from hybrid.anonymize.verify_table import lost_persons, verify
 from hybrid.base.arrays import Counts
@@ -77,8 +75,8 @@ def anonymize(
     result = replace(anonymized.result, verified=verified)
     if train.persons is not None:
         result = replace(result, min_class_persons=verified["k"], suppressed_persons=lost_persons(anonymized))
-    result = replace(result, population_risk=population_risk.summarized(anonymized))
-    return replace(anonymized, result=replace(result, household=households.summarized(anonymized)))
+    result = replace(result, population_risk=population_risk_summary(anonymized))
+    return replace(anonymized, result=replace(result, household=household_summary(anonymized)))
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:

@@ -13,11 +13,9 @@ import pandas as pd
 
 from hybrid.anonymize.anonymize_table import recode
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.distinct_rows import collect, value_numbers
-from hybrid.anonymize.search.outcome import Recoding
+from hybrid.anonymize.search.distinct_rows import Combinations, collect, value_numbers
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.problem import SearchProblem, build_rules, encode, refuse_contradictions
-from hybrid.anonymize.search.row_counts import Combinations
+from hybrid.anonymize.search.problem import Recoding, SearchProblem, build_rules, encode, refuse_contradictions
 from hybrid.anonymize.streaming.verify_file import Origin
 from hybrid.base.arrays import Array, Codes, Leaves
 from hybrid.base.errors import DataError, HierarchyError, Problem

@@ -10,9 +10,8 @@ from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model
 from hybrid.anonymize.models import AnyModel
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
-from hybrid.anonymize.techniques.assignment import generalizes, refuse_misfits
 from hybrid.anonymize.techniques.generalization import Generalization
-from hybrid.anonymize.techniques.registry import Steps
+from hybrid.anonymize.techniques.registry import Steps, generalizes, refuse_misfits
 from hybrid.base.memory import available_bytes
 from hybrid.base.options import Options
 

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize import households, population_risk
 from hybrid.anonymize.anonymize_table import anonymize
-from hybrid.anonymize.models.k import k_reached, persons_per_class
-from hybrid.anonymize.models.measure import CheckInputs, check
+from hybrid.anonymize.models.measure import CheckInputs, check, k_reached, persons_per_class
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import K_ANONYMITY, NO_PROMISE, AnonymizationResult, AnonymizedTable
-from hybrid.anonymize.techniques.assignment import Assigned, assigned, generalizes, gives_k
+from hybrid.anonymize.risk import household_summary, population_risk_summary
 from hybrid.anonymize.techniques.loss import column_loss, masking_measures, rounded
 from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.registry import Assigned, assigned, generalizes, gives_k
 from hybrid.anonymize.verify_table import lost_persons
 from hybrid.base.arrays import Leaves, Nodes
 from hybrid.base.errors import DataError, VerificationError
@@ -241,8 +240,8 @@ class _Walk:
             known_rows=None if persons is None else options.known_rows,
             verified=checked,
             information_loss=masking_measures(found.originals, values, found.class_ids, len(found.suppressed)),
-            population_risk=population_risk.summarized(found) if self.gives_k and not values else None,
-            household=households.summarized(found) if self.gives_k else None,
+            population_risk=population_risk_summary(found) if self.gives_k and not values else None,
+            household=household_summary(found) if self.gives_k else None,
         )
         return replace(found, result=result)
 

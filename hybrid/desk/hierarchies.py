@@ -25,11 +25,9 @@ from hybrid.desk.hierarchy_forms import (
 )
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import Rows
-from hybrid.hierarchy.doctor import summarize
-from hybrid.hierarchy.file_text import rows_of
+from hybrid.hierarchy.doctor import labels_of, summarize
+from hybrid.hierarchy.files import rows_of, separator_of
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
-from hybrid.hierarchy.read import separator_of
-from hybrid.hierarchy.regroup import labels_of
 from hybrid.hierarchy.spec import PERIODS, DatesSpec, IntervalsSpec, MaskSpec
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.table import Table

@@ -13,10 +13,9 @@ import yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.yaml_document import flow
 from hybrid.hierarchy.build import Rows
-from hybrid.hierarchy.file_text import text_of_rows, text_of_spec
+from hybrid.hierarchy.doctor import labels_of, regrouped, with_level, without_level
+from hybrid.hierarchy.files import parse_spec, text_of_rows, text_of_spec
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
-from hybrid.hierarchy.read import parse_spec
-from hybrid.hierarchy.regroup import labels_of, regrouped, with_level, without_level
 from hybrid.hierarchy.spec import PERIODS, HierarchySpec
 from hybrid.pipeline.starter.columns import starter_text
 from hybrid.table import Column, Kind

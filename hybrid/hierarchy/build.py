@@ -11,9 +11,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
-from hybrid.hierarchy.dates import build_dates
-from hybrid.hierarchy.intervals import build_intervals
-from hybrid.hierarchy.levels import from_levels
+from hybrid.hierarchy.intervals import build_dates, build_intervals
+from hybrid.hierarchy.levels import distinct_values, from_levels, from_texts, texts_of
 from hybrid.hierarchy.public_lists import list_rows
 from hybrid.hierarchy.spec import (
     DatesSpec,
@@ -26,7 +25,6 @@ from hybrid.hierarchy.spec import (
     rule_of,
 )
 from hybrid.hierarchy.tree import ROOT, Hierarchy
-from hybrid.hierarchy.values import distinct_values, from_texts, texts_of
 from hybrid.table import Column, Kind
 
 Rows = list[tuple[str, ...]]

@@ -18,8 +18,8 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.intervals import EXACT_DIGITS
+from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, Period
-from hybrid.hierarchy.values import distinct_values, texts_of
 from hybrid.table import Column, Kind
 
 _NICE = (Decimal(1), Decimal(2), Decimal(5), Decimal(10))

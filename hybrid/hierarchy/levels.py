@@ -1,4 +1,4 @@
-"""Build a hierarchy from the label of every value on every level."""
+"""Build a hierarchy from the label of every value on every level; texts of values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,60 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Nodes, Numbers
 from hybrid.base.errors import HierarchyError, Problem
-from hybrid.hierarchy.tree import MISSING, MOST_LISTED, ROOT, Hierarchy
-from hybrid.table import Kind
+from hybrid.hierarchy.tree import MISSING, MOST_LISTED, PLAIN_DTYPES, ROOT, Hierarchy
+from hybrid.table import DTYPES, Column, Kind
+from hybrid.table.infer import Parsed, parse
+from hybrid.table.text import as_text
+
+
+def distinct_values(values: pd.Series, column: Column) -> Array:
+    """Distinct non-missing values of a column, ascending.
+
+    In the plain dtype of its kind.
+    """
+    distinct = np.asarray(values.dropna().unique(), dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    ordered: Array = np.sort(distinct)
+    return ordered
+
+
+def texts_of(leaves: Array, column: Column) -> list[str]:
+    """Texts of these values as the column writes them, stripped."""
+    return [text.strip() for text in as_text(pd.Series(leaves, dtype=DTYPES[column.kind]), column)]
+
+
+def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
+    """Parse texts of values.
+
+    In the column's format, else as ISO dates and with decimal points.
+    """
+    shape = column.format
+    date_format = shape.date_format if column.kind.is_temporal else None
+    parsed = parse(texts, column.kind, date_format, shape.decimal_mark)
+    return parse(texts, column.kind) if parsed.bad else parsed
+
+
+def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
+    """Values of a hierarchy file; shape (n_texts,).
+
+    In the plain dtype of the column's kind.
+
+    Raises
+    ------
+    HierarchyError
+        Texts that are not of the column's kind.
+    """
+    parsed = parse_texts(texts, column)
+    if parsed.bad:
+        bad = [texts[i] for i in parsed.bad]
+        raise HierarchyError(
+            Problem(
+                f"{source}: hierarchy of {column.name!r}: {len(bad)} values are not {column.kind}, as the column is",
+                "correct them; a hierarchy file has no header line",
+                values=", ".join(bad[:MOST_LISTED]),
+            )
+        )
+    plain: Array = np.asarray(parsed.values, dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    return plain
 
 
 def from_levels(
@@ -214,3 +266,22 @@ def _with_placeholder(leaves: Array) -> Array:
     if leaves.dtype == object:
         placeholder[0] = None
     return np.append(leaves, placeholder)
+
+
+def flat_hierarchy(column: Column, parts: Sequence[pd.Series]) -> Hierarchy:
+    """Build a hierarchy of values and one root.
+
+    For values that are masked and not generalized.
+
+    Parameters
+    ----------
+    column : Column
+        Name, kind and format.
+    parts : sequence of pandas.Series
+        Values in the dtype of the kind; all of them become leaves. It gets a missing leaf if one is missing.
+    """
+    dtype = np.dtype(PLAIN_DTYPES[column.kind])
+    leaves = np.unique(np.concatenate([distinct_values(part, column).astype(dtype) for part in parts]))
+    missing = any(bool(part.isna().any()) for part in parts)
+    levels = [[ROOT] * len(leaves)]
+    return from_levels(column.name, column.kind, leaves, levels, texts=texts_of(leaves, column), missing=missing)

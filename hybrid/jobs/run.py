@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.anonymize.left_out import counted
-from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.result import AnonymizationResult, counted
 from hybrid.base.account import account
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow.fs as pafs
 
 from hybrid.base.hashing import fingerprint
-from hybrid.hierarchy.listed import listed_values
-from hybrid.privacy.options import KnownColumn
+from hybrid.hierarchy.load import listed_values
+from hybrid.privacy.domain import KnownColumn
 from hybrid.privacy.plan import price
 from hybrid.publication.key import data_tag, release_key
 from hybrid.publication.policy import Policy

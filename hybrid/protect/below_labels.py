@@ -17,9 +17,9 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec
 from hybrid.protect.alike import draw_below
 from hybrid.protect.group_values import come_through, decoded, grouped, with_names
-from hybrid.protect.histories import redraw
+from hybrid.protect.numbers import steps_of
 from hybrid.protect.options import ProtectOptions
-from hybrid.protect.steps import steps_of
+from hybrid.protect.related_dates import redraw
 from hybrid.table import Column, Kind
 from hybrid.table.holders import row_holders, row_persons
 

@@ -1,30 +1,118 @@
-"""Drawing a sample of records."""
+"""Drawing a sample of records: its strata, the draw, and the shares of declared groups."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Codes, Counts, Rows
-from hybrid.base.errors import DataError
-from hybrid.sample import beta, simple, stratified
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.sample.options import SampleOptions
-from hybrid.sample.shares import GroupShare, group_shares
-from hybrid.sample.strata import strata_of
+from hybrid.sample.quotas import bernoulli_quotas, simple_quotas, stratified_quotas
 from hybrid.table import Table
+from hybrid.table.holders import holders, row_holders
 from hybrid.table.households import kept_together
+
+
+def strata_of(table: Table, options: SampleOptions) -> Codes:
+    """Stratum of each record by its columns, numbered from 0."""
+    if options.method != "stratified":
+        return np.zeros(len(table), dtype=np.int64)
+    if options.by == "equivalence_class":
+        raise ConfigError(
+            "sample.by is equivalence_class, but the records are not anonymized and have no classes",
+            hint="set sample.by to column names, or sample.method: beta",
+        )
+    require_columns(table, options.by, "sample.by")
+    strata: Codes = table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy()
+    return strata
+
+
+def require_columns(table: Table, names: Sequence[str], key: str) -> None:
+    """Raise ConfigError if a table lacks the columns of a key.
+
+    ``key`` is the configuration key that names them.
+    """
+    unknown = [name for name in names if name not in table.schema]
+    if unknown:
+        raise ConfigError(
+            f"{key} names columns that the data does not have (or that are identifiers): {', '.join(unknown)}",
+            hint=f"use some of: {', '.join(table.schema.names)}",
+        )
+
+
+MOST_GROUPS = 50
+"""Largest number of groups a column may have for its shares to be reported."""
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """Share of a group before and after sampling.
+
+    Of the records, in [0, 1]. An aggregate for reports.
+    """
+
+    column: str
+    group: str
+    before: float
+    after: float
+    people: int
+    """People of the group, before or after sampling, whichever is fewer."""
+
+
+def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tuple[GroupShare, ...]:
+    """Shares of every group of some columns.
+
+    Parameters
+    ----------
+    table : Table
+        The records before sampling.
+    kept : numpy.ndarray, shape (n_kept,), int, or None
+        Positions of the kept records; None: all.
+    columns : sequence of str
+        The declared columns.
+
+    Raises
+    ------
+    ConfigError
+        A column does not exist.
+    DataError
+        A column has more than :data:`MOST_GROUPS` groups.
+    """
+    require_columns(table, columns, "sample.groups")
+    shares: list[GroupShare] = []
+    whose = row_holders(table)
+    for name in columns:
+        codes, groups = pd.factorize(table.frame[name], sort=True, use_na_sentinel=True)
+        codes = np.where(codes < 0, len(groups), codes)
+        if len(groups) > MOST_GROUPS:
+            raise DataError(
+                f"sample.groups: column {name!r} has {len(groups)} groups; at most {MOST_GROUPS} can be reported",
+                hint="declare columns with few groups",
+            )
+        before = np.bincount(codes, minlength=len(groups) + 1) / max(len(codes), 1)
+        chosen = codes if kept is None else codes[kept]
+        after = np.bincount(chosen, minlength=len(groups) + 1) / max(len(chosen), 1)
+        names = [*map(str, groups), "(missing)"]
+        there = holders(chosen, len(names), whose if whose is None or kept is None else whose[kept])
+        people = np.minimum(holders(codes, len(names), whose), there)
+        found = zip(names, before.tolist(), after.tolist(), people.tolist(), strict=True)
+        shares.extend(GroupShare(name, *one) for one in found if one[1])
+    return tuple(shares)
+
 
 Quotas = Callable[[Counts, SampleOptions, np.random.Generator], tuple[Counts, float]]
 """From the strata's sizes to the records to keep of each, and their expected total."""
 
 METHODS: dict[str, Quotas] = {
-    "beta": beta.quotas,
-    "simple": simple.quotas,
-    "stratified": stratified.quotas,
+    "beta": bernoulli_quotas,
+    "simple": simple_quotas,
+    "stratified": stratified_quotas,
 }
 """Every way to sample; ``none`` keeps all records."""
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hybrid.anonymize import AnonymizedTable, AnonymizeOptions, anonymize
-from hybrid.anonymize.search.coarser_labels import coarsen
+from hybrid.anonymize.search.local_recoding import coarsen
 from hybrid.anonymize.search.losses import Score
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.problem import Recoding, prepare
 from hybrid.base.errors import InfeasibleError
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy, flat_hierarchy

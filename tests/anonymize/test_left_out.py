@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.anonymize import AnonymizationResult, AnonymizeOptions, anonymize
-from hybrid.anonymize.left_out import ALONE, EVERYBODY, LeftOut, counted, left_out_by_group
+from hybrid.anonymize.result import ALONE, EVERYBODY, LeftOut, counted, left_out_by_group
 from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import flat_hierarchy

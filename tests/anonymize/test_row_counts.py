@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.anonymize.search import row_counts
-from hybrid.anonymize.search.row_counts import Combinations, add_up
+from hybrid.anonymize.search import distinct_rows
+from hybrid.anonymize.search.distinct_rows import Combinations, add_up
 from hybrid.base.errors import DataError
 
 
@@ -30,7 +30,7 @@ def test_add_up(pairs: list[tuple[int, int]]) -> None:
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1), min_size=1), st.integers(1, 50))
 def test_batches_add_up_to_the_whole(batches: list[list[tuple[int, int]]], merge: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_counts, "_MERGE", merge)
+        patch.setattr(distinct_rows, "_MERGE", merge)
         found = Combinations(2, 16, "two columns")
         for batch in batches:
             found.add(list(np.array(batch, dtype=np.int32).T), np.ones(len(batch), dtype=np.int64))

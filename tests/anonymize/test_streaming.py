@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from hybrid.anonymize.streaming import count_rows
-from hybrid.anonymize.streaming.labels import ByColumn
-from hybrid.anonymize.streaming.write_labels import Relabel
+from hybrid.anonymize.streaming.write_labels import ByColumn, Relabel
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.cli import main
 from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed

@@ -19,11 +19,10 @@ from hybrid.anonymize.models.t_closeness import TCloseness
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.anonymize.techniques.loss import column_loss, eigenvalue_difference, il1s, masking_measures
-from hybrid.anonymize.techniques.mdav import mdav
+from hybrid.anonymize.techniques.mdav import least_strata, mdav, stratified
 from hybrid.anonymize.techniques.microaggregation import Microaggregation
 from hybrid.anonymize.techniques.protocol import Masked, Task
 from hybrid.anonymize.techniques.space import centroids, space_of
-from hybrid.anonymize.techniques.strata import least_strata, stratified
 from hybrid.base.errors import ConfigError, InfeasibleError, VerificationError
 from hybrid.hierarchy import from_levels
 from hybrid.table import Column, Kind, Role, Schema, Table

@@ -25,9 +25,9 @@ from hybrid.lab.audit_dp.walk import Walk
 from hybrid.pipeline import inputs
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.privacy import find, plan
+from hybrid.privacy import plan
 from hybrid.privacy.domain import Grid, each_value, neutral
-from hybrid.privacy.find import FoundKeys
+from hybrid.privacy.plan import FoundKeys
 from hybrid.synthesize.generators.aim import rounds
 from hybrid.table import Table
 from tests.helpers.seeded_bits import seed_bits
@@ -150,7 +150,7 @@ def test_levels_from_the_records_are_refuted(walk: Walk, monkeypatch: pytest.Mon
 def test_a_category_of_one_person_that_is_always_kept_is_refuted(
     loud: RunConfig, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = find.find_keys
+    true = plan.find_keys
 
     def leaky(values: pd.Series, *others: Any) -> FoundKeys:
         found, counts = true(values, *others), values.astype(str).value_counts()

@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from hybrid.privacy.domain import Categories, Grid, cut, each_value, neutral
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
+from hybrid.privacy.domain import Categories, Grid, KnownColumn, PrivacyOptions, cut, each_value, neutral
 from hybrid.privacy.plan import column_problems
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema
 

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.privacy.accounting import delta_of
-from hybrid.privacy.find import find_intervals, find_keys, threshold
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
-from hybrid.privacy.plan import code
+from hybrid.privacy.domain import KnownColumn, PrivacyOptions
+from hybrid.privacy.plan import code, find_intervals, find_keys, threshold
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
-from hybrid.anonymize.left_out import LeftOut
+from hybrid.anonymize.result import LeftOut
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.hierarchy import flat_hierarchy
 from hybrid.report import ReportInputs, render_report

@@ -21,8 +21,7 @@ from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.search.global_recoding import nodes_at
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.anonymize.search.node_check import Groups, NodeOutcome
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.search.problem import Recoding, SearchProblem
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.errors import InfeasibleError, MissingExtraError
 from hybrid.base.keys import group_sums

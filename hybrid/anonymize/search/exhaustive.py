@@ -17,7 +17,7 @@ from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Loss, Score
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.anonymize.search.outcome import Infeasible, Solution
+from hybrid.anonymize.search.problem import Infeasible, Solution
 from hybrid.base.arrays import Numbers
 from hybrid.base.progress import Progress, silent
 

@@ -6,10 +6,8 @@ import numpy as np
 
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.distinct_rows import DistinctRows
-from hybrid.anonymize.search.infeasible import explain
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.outcome import Infeasible, Recoding
-from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.search.problem import Infeasible, Recoding, SearchProblem, explain
 from hybrid.base.arrays import Nodes
 from hybrid.base.progress import Progress
 

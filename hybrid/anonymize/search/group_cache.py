@@ -80,7 +80,7 @@ class Grouping:
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
     _richness: dict[str, Counts] = field(default_factory=dict, repr=False)
     added: dict[str, Numbers] = field(default_factory=dict, repr=False)
-    """What others cache with the base: :mod:`hybrid.anonymize.search.suppressed_costs`."""
+    """What others cache with the base: :mod:`hybrid.anonymize.search.curve`."""
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -19,8 +19,7 @@ import pandas as pd
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.losses import CellLoss, Score
 from hybrid.anonymize.search.node_check import Checker, Groups, NodeOutcome
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import SearchProblem, recollected
+from hybrid.anonymize.search.problem import Recoding, SearchProblem, recollected
 from hybrid.base.arrays import Codes, Mask, Rows
 from hybrid.base.errors import DataError, InfeasibleError
 from hybrid.base.keys import group_rows, group_sums, pack_small

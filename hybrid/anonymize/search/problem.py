@@ -1,7 +1,4 @@
-"""Search problem.
-
-The encoded table, its hierarchies, and the rules of its models.
-"""
+"""Search problem: the encoded table, its hierarchies, the rules of its models; and the outcomes of a search."""
 
 from __future__ import annotations
 
@@ -16,13 +13,13 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.associations import Associations, measure_associations
 from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
 from hybrid.anonymize.search.group_cache import GroupCache
-from hybrid.anonymize.search.lattice import Lattice
-from hybrid.anonymize.search.losses import Loss, build_loss
-from hybrid.anonymize.search.node_check import Checker
+from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.losses import Loss, Score, build_loss
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.techniques.loss import rounded
-from hybrid.base.arrays import Leaves, Mask
-from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.base.arrays import Leaves, Mask, Nodes
+from hybrid.base.errors import ConfigError, DataError, InfeasibleError, Problem
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Schema, Table
 
@@ -219,3 +216,154 @@ def _contradictions(
     missing = [name for name in names if population is not None and name not in population.schema]
     if missing:
         yield Problem(f"the population table lacks the columns {', '.join(map(repr, missing))}")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best node found.
+
+    Parameters
+    ----------
+    node : Node
+        Position in the lattice.
+    score : Score
+        Its loss.
+    found : NodeOutcome
+        What it does to the records.
+    lower_bound : float
+        No feasible node has a smaller loss; equal to the score's value if the search was complete.
+    checked : int
+        How many nodes were grouped.
+    """
+
+    node: Node
+    score: Score
+    found: NodeOutcome
+    lower_bound: float
+    checked: int
+
+    @property
+    def gap(self) -> float:
+        """Proven bound on loss - least possible loss; 0 when optimal."""
+        return max(0.0, self.score.value - self.lower_bound)
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """No feasible node exists (or, if not complete, was found).
+
+    Parameters
+    ----------
+    fewest : int
+        Least number of suppressed records at any node checked.
+    fewest_at : Node
+        Where.
+    complete : bool
+        Whether it is proven that no node is feasible.
+    checked : int
+        How many nodes were grouped.
+    """
+
+    fewest: int
+    fewest_at: Node
+    complete: bool
+    checked: int
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """Decision of an engine.
+
+    Parameters
+    ----------
+    nodes : numpy.ndarray, shape (n_distinct, n_qi), int32
+        Hierarchy node of every cell of every distinct row.
+    suppressed : numpy.ndarray, shape (n_distinct,), bool
+        Distinct rows that are left out.
+    levels : dict of str to int, or None
+        Level of each quasi-identifier; None if it differs from row to row.
+    score : Score
+        The loss.
+    gap : float
+        Proven bound on how much smaller a loss could be; 0 when optimal.
+    coarsened : numpy.ndarray, shape (n_distinct,), bool, or None
+        Distinct rows with coarser labels instead of being left out; None where such rows are left out.
+    """
+
+    nodes: Nodes
+    suppressed: Mask
+    levels: dict[str, int] | None
+    score: Score
+    gap: float
+    coarsened: Mask | None = None
+
+
+def refuse_impossible(task: SearchProblem) -> None:
+    """Raise if no generalization at all can meet a model.
+
+    Raises
+    ------
+    InfeasibleError
+        k exceeds the table, or a sensitive column has too few distinct values; all problems at once.
+    """
+    problems = list(_impossible(task))
+    if problems:
+        raise InfeasibleError(problems)
+
+
+def _impossible(task: SearchProblem) -> Iterator[Problem]:
+    n, k = len(task.train), task.options.k
+    persons = task.records.persons
+    if persons is not None and k > persons.n_persons:
+        yield Problem(
+            f"k is {k} but there are only {persons.n_persons} persons with a key",
+            f"use a k of at most {persons.n_persons}, or more persons",
+        )
+    elif k > n:
+        yield Problem(f"k is {k} but there are only {n} records", f"use a k of at most {n}, or more records")
+    for rule in task.rules:
+        distinct = task.records.sensitive[rule.attribute].n_values
+        if distinct < rule.least_distinct:
+            yield Problem(
+                f"{rule.name} needs {rule.least_distinct} different values in every class, "
+                f"and the whole column has {distinct}",
+                "weaken the model, or drop it for this column",
+            )
+    population = task.records.population
+    if population is not None and population.sum() < task.population_k:
+        yield Problem(
+            f"{task.population_k}-map asks for more people than the population table has ({int(population.sum())})",
+            "use a smaller k for k_map, or a larger population table",
+        )
+
+
+def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
+    """The error for a search that found no solution.
+
+    The best it reached, and what to change.
+    """
+    n, allowed = len(task.train), task.allowed
+    lattice = task.lattice
+    levels = lattice.levels(nothing.fewest_at)
+    reached = ", ".join(f"{name} {level}" for name, level in levels.items())
+    wanted = " and ".join([f"k = {task.options.k}", *(rule.name for rule in task.rules)])
+    if task.population_k:
+        wanted += f" and {task.population_k}-map"
+    if nothing.fewest == n:
+        message = f"no generalization meets {wanted}: every record is in a class that violates it, at all levels"
+        hint = "weaken the models" + (", or free the fixed levels" if task.options.levels else "")
+        return InfeasibleError(message, hint=hint)
+    if nothing.fewest <= allowed:
+        return InfeasibleError(
+            f"no generalization meets {wanted} with at most {allowed} of {n} records left out and at most "
+            f"{task.allowed_persons} persons without any record",
+            hint="set a larger suppression_limit, or weaken the models",
+        )
+    share = -(-nothing.fewest * 10_000 // n) / 10_000
+    proof = "" if nothing.complete else " (of those tried within the time limit)"
+    return InfeasibleError(
+        f"no generalization meets {wanted} with at most {allowed} of {n} records left out: "
+        f"at least {nothing.fewest} would have to go{proof}, at the levels {reached}",
+        hint=f"set suppression_limit to {share:g} or more, or weaken the models"
+        + (", or free the fixed levels" if task.options.levels else ""),
+    )

@@ -18,11 +18,10 @@ from hybrid.anonymize.anonymize_table import summarize
 from hybrid.anonymize.decide import Counted, Decided, Request, decide, origin_of
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.anonymize.search.row_counts import Combinations
+from hybrid.anonymize.search.distinct_rows import Combinations
 from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations, count_members
-from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
 from hybrid.anonymize.streaming.verify_file import verify_classes
-from hybrid.anonymize.streaming.write_labels import Relabel
+from hybrid.anonymize.streaming.write_labels import ByColumn, ByRow, Labelling, Labels, Relabel
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent

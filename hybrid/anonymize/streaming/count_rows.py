@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from hybrid.anonymize.search.distinct_rows import Combinations, add_up
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.row_counts import Combinations, add_up
 from hybrid.base.arrays import Codes, Counts, Mask
 from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.base.progress import Progress

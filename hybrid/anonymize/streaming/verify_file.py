@@ -14,10 +14,9 @@ import pandas as pd
 
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, equivalence_classes
-from hybrid.anonymize.search.outcome import Recoding
+from hybrid.anonymize.search.distinct_rows import Combinations
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.row_counts import Combinations
+from hybrid.anonymize.search.problem import Recoding, SearchProblem
 from hybrid.anonymize.verify_table import covered
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import VerificationError

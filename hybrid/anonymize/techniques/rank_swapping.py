@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from hybrid.anonymize.techniques.changes import changed_shares, changed_words
+from hybrid.anonymize.techniques.loss import changed_shares, changed_words
 from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.arrays import Numbers, Rows

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from hybrid.anonymize.decide import Counted, Request
+from hybrid.anonymize.search.distinct_rows import Combinations, too_many
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.row_counts import Combinations, too_many
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.expressions import NUMBER, PERSON, PERSONS, RECORDS
 from hybrid.base.arrays import Array, Codes

@@ -1,8 +1,8 @@
-"""Labels of rows in a warehouse, joined and counted there."""
+"""Labels of rows in a warehouse, joined, counted and sorted there part by part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +11,73 @@ import pandas as pd
 import pyarrow as pa
 
 from hybrid.anonymize.decide import Counted, Decided, Request, origin_of
-from hybrid.anonymize.search.row_counts import Combinations
-from hybrid.anonymize.streaming.labels import ByColumn, Labels
+from hybrid.anonymize.search.distinct_rows import Combinations
 from hybrid.anonymize.streaming.verify_file import verify_classes
+from hybrid.anonymize.streaming.write_labels import ByColumn, Labels
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.count_rows import Rows, numbered
 from hybrid.anonymize.warehouse.expressions import PERSONS, RECORDS
-from hybrid.anonymize.warehouse.parts import Part, parts_of, rows_at_once
-from hybrid.base.arrays import Codes, Counts
+from hybrid.base.arrays import Array, Codes, Counts
 from hybrid.base.errors import VerificationError
 from hybrid.table.read_batches import ValueNumbers
+
+Part = tuple[tuple[int, int], ...]
+"""First and last label of each of the leading quasi-identifiers; further ones may have any."""
+
+_ROW_BYTES, _CELL_BYTES = 24, 8
+"""What a sort takes for a row and each cell; 15 to 78 bytes in all were measured in DuckDB for rows of 4 to 9 labels,
+numbers or short texts."""
+
+
+def rows_at_once(sort_bytes: float, n_columns: int) -> float:
+    """Rows of so many columns that a sort has room for."""
+    return sort_bytes / (_ROW_BYTES + _CELL_BYTES * n_columns)
+
+
+def parts_of(labels: Sequence[Codes], records: Counts, most: float) -> Iterator[Part]:
+    """Ranges of labels that share out all rows.
+
+    Parameters
+    ----------
+    labels : sequence of numpy.ndarray, each of shape (n_classes,), int
+        Positions of the labels of each class, by quasi-identifier.
+    records : numpy.ndarray, shape (n_classes,), int64
+        Rows of each class.
+    most : float
+        Rows of a part. A class with more is a part of its own.
+
+    Yields
+    ------
+    Part
+        In the order of their labels. Each class is in one of them, so that the parts tell nothing of a row but its
+        labels.
+    """
+    if not labels or records.sum() <= most:
+        yield ()
+        return
+    here, *others = labels
+    for first, last in _ranges(np.bincount(here, records), most):
+        if first < last:
+            yield ((first, last),)
+            continue
+        within = here == first
+        for rest in parts_of([codes[within] for codes in others], records[within], most):
+            yield ((first, last), *rest)
+
+
+def _ranges(records: Array, most: float) -> Iterator[tuple[int, int]]:
+    """First and last label of neighbours.
+
+    Together they have at most ``most`` records, or are one label.
+    """
+    used = np.flatnonzero(records)
+    first, last, total = int(used[0]), int(used[0]), records[used[0]]
+    for label in map(int, used[1:]):
+        if total + records[label] > most:
+            yield first, last
+            first, total = label, 0.0
+        last, total = label, total + records[label]
+    yield first, last
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
-from hybrid.privacy.domain import Grid
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
+from hybrid.privacy.domain import Grid, KnownColumn, PrivacyOptions
 from hybrid.privacy.plan import bounds_of
 from hybrid.table import DTYPES, Column, Kind, Role, Schema
 

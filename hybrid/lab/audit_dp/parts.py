@@ -23,11 +23,9 @@ from hybrid.lab.audit_dp.stated import Stated
 from hybrid.lab.audit_dp.walk import Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
-from hybrid.privacy.domain import Categories
+from hybrid.privacy.domain import Categories, KnownColumn, PrivacyOptions
 from hybrid.privacy.domain import Numbers as NumberDomain
-from hybrid.privacy.find import DEVIATIONS, FAN, threshold
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
-from hybrid.privacy.plan import DOMAINS_SHARE, KEYS_SHARE, Coded, code
+from hybrid.privacy.plan import DEVIATIONS, DOMAINS_SHARE, FAN, KEYS_SHARE, Coded, code, threshold
 from hybrid.synthesize.generators.aim.rounds import Counter
 from hybrid.table import Column, Kind, Role, Schema, Table
 

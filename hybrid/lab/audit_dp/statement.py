@@ -9,7 +9,7 @@ from hybrid.lab.audit_dp.walk import Walk
 from hybrid.pipeline.guarantees import stated_budget
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.privacy.accounting import rho_for
-from hybrid.privacy.options import PrivacyOptions
+from hybrid.privacy.domain import PrivacyOptions
 from hybrid.privacy.plan import KEYS_SHARE
 from hybrid.table import Kind
 

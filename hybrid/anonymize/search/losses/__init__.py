@@ -10,8 +10,7 @@ from hybrid.anonymize.search.associations import Associations
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses.classes import AverageClassSize, Discernibility
-from hybrid.anonymize.search.losses.columns import DomainShare, Precision, column_weights
-from hybrid.anonymize.search.losses.entropy import Entropy
+from hybrid.anonymize.search.losses.columns import DomainShare, Entropy, Precision, column_weights
 from hybrid.anonymize.search.losses.protocol import Bound, Loss, RowCosts, Score
 
 __all__ = ["Bound", "CellLoss", "Loss", "RowCosts", "Score", "build_loss"]

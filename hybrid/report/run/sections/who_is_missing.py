@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybrid.anonymize.left_out import LEAST, LeftOut, group_columns, left_out_by_group
+from hybrid.anonymize.result import LEAST, LeftOut, group_columns, left_out_by_group
 from hybrid.evaluation.engine.intervals import share_interval, simultaneous
 from hybrid.evaluation.measure import Measure
 from hybrid.publication.table_facts import few, rounded

@@ -1,7 +1,4 @@
-"""Stratified sampling.
-
-Every stratum by itself, with a least number of records of each.
-"""
+"""Records to keep of each stratum: Bernoulli, simple random and stratified sampling."""
 
 from __future__ import annotations
 
@@ -11,7 +8,24 @@ from hybrid.base.arrays import Counts
 from hybrid.sample.options import SampleOptions
 
 
-def quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
+def bernoulli_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
+    """Records to keep of each stratum, and the expected total.
+
+    Drawn from Binomial(size, beta).
+    """
+    return rng.binomial(sizes, options.beta), float((options.beta * sizes).sum())
+
+
+def simple_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:  # noqa: ARG001
+    """Records to keep of each stratum, and the total.
+
+    beta times its size, rounded to the nearest.
+    """
+    rounded = np.round(options.beta * sizes)
+    return rounded.astype(np.int64), float(rounded.sum())
+
+
+def stratified_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
     """Records to keep of each stratum, and the expected total, minima included.
 
     Proportional allocation keeps beta times the size, rounded up or down at random so that it is exact in expectation;
