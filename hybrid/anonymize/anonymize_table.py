@@ -94,7 +94,6 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
 
 
 def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> AnonymizedTable:
-    """Spread the decision over all records."""
     train, row_of = task.train, task.records.row_of
     kept = ~recoding.suppressed[row_of]
     nodes = recoding.nodes[row_of[kept]]
@@ -149,10 +148,7 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
 
 
 def _loss(task: SearchProblem, score: Score) -> dict[str, Any]:
-    """Options of the loss, its value and that of each quasi-identifier.
-
-    What is measured on more than the labels has few digits (:func:`hybrid.anonymize.techniques.loss.rounded`).
-    """
+    """What is measured on more than the labels has few digits (:func:`hybrid.anonymize.techniques.loss.rounded`)."""
     options, known = task.options.loss, task.associations
     said = options.model_dump(exclude_none=True, exclude={"use"})
     per_attribute = dict(zip(task.records.names, score.per_attribute, strict=False))

@@ -56,7 +56,6 @@ class Request:
     population: Table | None = None
 
     def role(self, name: str) -> Role:
-        """Role of a column."""
         return self.data.columns.get(name, ColumnOptions()).role
 
     @property
@@ -73,9 +72,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Counted:
-    """Distinct rows with their records and persons.
-
-    Of the quasi-identifiers, then of the columns that the models look at.
+    """Distinct rows of the quasi-identifiers and the columns that the models look at, with records and persons.
 
     Parameters
     ----------
@@ -148,10 +145,7 @@ def decide(asked: Request, counted: Counted, progress: Progress) -> Decided:
 
 
 def origin_of(asked: Request, counted: Counted, decided: Decided) -> Origin | None:
-    """Persons of the source, for the verification.
-
-    None where each record is another person.
-    """
+    """Persons of the source, for the verification; None where each record is another person."""
     if counted.members is None:
         return None
     rows = counted.found.columns[len(asked.names) :]
@@ -160,7 +154,6 @@ def origin_of(asked: Request, counted: Counted, decided: Decided) -> Origin | No
 
 
 def _typed(asked: Request, counted: Counted) -> dict[str, tuple[Column, pd.Series]]:
-    """Each column, and its values by their numbers."""
     typed: dict[str, tuple[Column, pd.Series]] = {}
     problems: list[Problem] = []
     for numbers in counted.numbers:
@@ -190,7 +183,6 @@ def _load(asked: Request, counted: Counted, typed: Mapping[str, tuple[Column, pd
 
 
 def _values(by_number: pd.Series, numbers: Codes) -> pd.Series:
-    """The value of each number."""
     return by_number.take(np.searchsorted(by_number.index, numbers)).reset_index(drop=True)
 
 

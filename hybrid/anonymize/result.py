@@ -74,10 +74,7 @@ class AnonymizationResult:
     """Persons who were drawn, with all their records that have labels; None as above, and without persons."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types.
-
-        Of persons only where records share them, of households only where they are known.
-        """
+        """JSON types: of persons only where records share them, of households only where they are known."""
         content = asdict(self)
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
@@ -95,10 +92,7 @@ class AnonymizationResult:
 
     @property
     def drawn_share(self) -> float:
-        """Share of the labelled records that were drawn; 1 for all.
-
-        Of the persons, where records share them.
-        """
+        """Share of the labelled records (persons, where records share them) that were drawn; 1 for all."""
         if self.drawn is None:
             return 1.0
         if self.drawn_persons is None or self.persons is None:
@@ -126,9 +120,7 @@ class AnonymizationResult:
 
 @dataclass(frozen=True)
 class AnonymizedTable:
-    """A k-anonymous table with its original values. Private.
-
-    The original values are for the later stages that need them.
+    """A k-anonymous table with its original values, which later stages need. Private.
 
     Parameters
     ----------
@@ -161,10 +153,7 @@ class AnonymizedTable:
 
     @property
     def quasi_identifiers(self) -> list[str]:
-        """Names of the quasi-identifiers.
-
-        In the order of the columns of ``labels.nodes`` and ``leaves``.
-        """
+        """Names of the quasi-identifiers, in the order of the columns of ``labels.nodes`` and ``leaves``."""
         return self.labels.quasi_identifiers
 
     @property
@@ -185,10 +174,7 @@ class AnonymizedTable:
 
     @property
     def donors(self) -> AnonymizedTable:
-        """Records that a transition learns from.
-
-        All but those with coarser labels of their own.
-        """
+        """Records that a transition learns from: all but those with coarser labels of their own."""
         return self if self.coarsened is None else self.take(~self.coarsened)
 
 
@@ -200,10 +186,7 @@ LEAST = 20
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Number of people in a group, and how many suppression left out.
-
-    Left out is who has no record of the group in the anonymized table.
-    """
+    """Number of people in a group, and how many of them have no record of the group in the anonymized table."""
 
     column: str
     """Empty for everybody, and for people whose quasi-identifiers nobody shares."""
@@ -263,7 +246,6 @@ def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: 
 
 
 def _whole(kept: Table, suppressed: Table) -> Table:
-    """Kept records, then suppressed ones."""
     persons = None
     if kept.persons is not None and suppressed.persons is not None:
         persons = np.concatenate([kept.persons, suppressed.persons])
@@ -271,7 +253,6 @@ def _whole(kept: Table, suppressed: Table) -> Table:
 
 
 def _alone(table: Table, names: list[str]) -> Mask:
-    """Rows whose quasi-identifiers no other person has; shape (n,), bool."""
     classes = table.frame.groupby(names, dropna=False, observed=True, sort=False).ngroup().to_numpy()
     persons = np.arange(len(table)) if table.persons is None else table.persons
     pairs = np.unique(np.stack([classes, persons]), axis=1)

@@ -58,10 +58,7 @@ def household_risk(class_ids: Codes, persons: Codes | None, households: Codes) -
 
 
 def household_summary(anonymized: AnonymizedTable) -> dict[str, float] | None:
-    """Households, their mean and highest risk, and their worst members' classes.
-
-    None where households are not known.
-    """
+    """Number of households, their mean and highest risk, worst members' classes; None if they are not known."""
     originals = anonymized.originals
     if originals.households is None:
         return None
@@ -138,10 +135,7 @@ def class_risk(class_ids: Codes, persons: Codes | None, weights: Array) -> tuple
 
 
 def population_risk_summary(anonymized: AnonymizedTable) -> dict[str, float] | None:
-    """Mean and highest risk in the population, and expected re-identifications.
-
-    None without sampling weights.
-    """
+    """Mean and highest risk in the population, expected re-identifications; None without sampling weights."""
     weights = weights_of(anonymized.originals)
     if weights is None:
         return None

@@ -98,8 +98,6 @@ def _verify_values(technique: ValueTechnique, task: Task, found: Masked) -> None
 
 @dataclass(frozen=True)
 class _Walk:
-    """Table, options and steps of one anonymization."""
-
     train: Table
     hierarchies: Mapping[str, Hierarchy]
     options: AnonymizeOptions
@@ -121,7 +119,6 @@ class _Walk:
     def assembled(
         self, kept: Table, labelled: AnonymizedTable | None, masked: Sequence[Masked], seconds: float
     ) -> AnonymizedTable:
-        """Labels and masked values of all steps in one table."""
         schema, values = self.train.schema, {name: one for part in masked for name, one in part.values.items()}
         originals = replace(kept, schema=schema)
         used: dict[str, Hierarchy] = {}
@@ -184,7 +181,6 @@ class _Walk:
         )
 
     def _step(self, at: int, masked: Masked) -> dict[str, Any]:
-        """One step as it is kept and published."""
         technique, columns = self.steps[at]
         covers = technique.k_anonymous and set(self.train.schema.quasi_identifiers) <= set(columns)
         return {

@@ -40,10 +40,10 @@ MOST_SHARES = 50_000
 def second_opinion(
     frame: pd.DataFrame, names: list[str], models: Sequence[PrivacyModel], k: int, persons: Codes | None
 ) -> dict[str, Any]:
-    """k, distinct l, alpha and t as pycanon measures them.
+    """k, distinct l, alpha and t as pycanon measures them, in the smallest classes if there are many.
 
-    In the smallest classes if there are many. Of persons with several rows it is shown one row a class: so it counts
-    persons, but knows one value of each only, and is asked for k alone.
+    Of persons with several rows it is shown one row a class: so it counts persons, but knows one value of each only,
+    and is asked for k alone.
 
     Parameters
     ----------
@@ -106,8 +106,6 @@ def _classes_shown(frame: pd.DataFrame, models: Sequence[PrivacyModel]) -> int:
 
 @dataclass(frozen=True)
 class _Opinion:
-    """Opinion of pycanon on one model."""
-
     model: str
     name: str
     measured: float
@@ -115,10 +113,7 @@ class _Opinion:
 
 
 def _opinion(frame: pd.DataFrame, names: list[str], model: PrivacyModel) -> _Opinion | None:
-    """The number of pycanon for a model.
-
-    None where it has no such number.
-    """
+    """The number of pycanon for a model; None where it has no such number."""
     from pycanon import anonymity
 
     texts = frame.astype(str)
@@ -212,20 +207,14 @@ def lost_persons(anonymized: AnonymizedTable) -> int:
 
 
 def covered(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> bool:
-    """Mask of the leaves below the node beside them.
-
-    Both of shape (n,), int.
-    """
+    """True if each leaf is below the node beside it; both of shape (n,), int."""
     pairs = np.unique(leaves.astype(np.int64) * hierarchy.n_nodes + nodes)
     leaf, node = pairs // hierarchy.n_nodes, pairs % hierarchy.n_nodes
     return bool((hierarchy.node_of[leaf] == node[:, None]).any(axis=1).all())
 
 
 def _pair_failures(frame: pd.DataFrame, names: list[str], persons: Codes, k: int) -> list[str]:
-    """Pairs of rows that fewer than k persons share.
-
-    Found by joining all rows of each person.
-    """
+    """Pairs of rows that fewer than k persons share, found by joining all rows of each person."""
     members = pd.DataFrame({"class": equivalence_classes(frame, names)[0], "person": persons, "row": range(len(frame))})
     members = members[members["person"] >= 0]
     pairs = members.merge(members, on="person")
@@ -263,9 +252,7 @@ def _people(frame: pd.DataFrame, names: list[str], task: SearchProblem) -> pd.Se
 
 
 def matches(patterns: Nodes, people: Leaves, hierarchies: Sequence[Hierarchy]) -> Counts:
-    """Number of people that each pattern of nodes covers.
-
-    Patterns on the same levels are looked up together.
+    """Number of people that each pattern of nodes covers; patterns on the same levels are looked up together.
 
     Parameters
     ----------

@@ -59,9 +59,7 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
 
 
 def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series) -> Hierarchy:
-    """Rebuild a hierarchy by its own rule for some values.
-
-    They are values that it was built for.
+    """Rebuild a hierarchy by its own rule for some of the values that it was built for.
 
     Parameters
     ----------
@@ -82,10 +80,7 @@ def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series)
 
 
 def _fixed_levels(spec: HierarchySpec, column: Column, found: Array) -> HierarchySpec:
-    """Levels of a mask that hides one more character per level.
-
-    As many as the longest value has characters.
-    """
+    """A mask that hides one more character per level gets as many levels as the longest value has characters."""
     if not isinstance(spec, MaskSpec) or spec.keep or not len(found):
         return spec
     longest = max(map(len, texts_of(found, column)))
@@ -112,9 +107,7 @@ def _built(spec: HierarchySpec, column: Column, found: Array, missing: bool, sou
 
 
 def from_rows(rows: Rows, column: Column, missing: bool, source: str) -> Hierarchy:
-    """A hierarchy whose values are all listed.
-
-    One row per value, all of the same length.
+    """A hierarchy of listed values: one row per value, all of the same length.
 
     Raises
     ------
@@ -155,10 +148,7 @@ def _masked(text: str, n: int, spec: MaskSpec) -> str:
 
 
 def _tree_rows(spec: TreeSpec) -> Rows:
-    """Paths from the values to the root.
-
-    A short one repeats its value below its branch.
-    """
+    """Paths from the values to the root; a short one repeats its value below its branch."""
     paths = [tuple(reversed(path)) for path in _paths(spec.tree, (ROOT,))]
     depth = max(map(len, paths), default=2)
     return [(path[0],) * (depth - len(path)) + path for path in paths]

@@ -52,9 +52,7 @@ class LevelSummary:
 
 
 def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummary]:
-    """Effect of each level of a hierarchy on a column.
-
-    From the values to the root.
+    """Effect of each level of a hierarchy on a column, from the values to the root.
 
     Parameters
     ----------
@@ -123,9 +121,7 @@ def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
 
 
 def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
-    """Values that a column has and its hierarchy file lacks.
-
-    As the column writes them, sorted.
+    """Values that a column has and its hierarchy file lacks, as the column writes them, sorted.
 
     Raises
     ------
@@ -139,9 +135,7 @@ def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
 
 
 def extend(path: Path, column: Column, new: Sequence[str], like: str | None = None) -> int:
-    """Add values to a CSV hierarchy.
-
-    The lines that are there stay as they are.
+    """Add values to a CSV hierarchy; the lines that are there stay as they are.
 
     Parameters
     ----------
@@ -255,9 +249,7 @@ def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
 
 
 def with_level(rows: Rows, level: int) -> Rows:
-    """Rows with one more level above this one.
-
-    It has the same groups, for a person to join.
+    """Rows with one more level above this one: the same groups, for a person to join.
 
     Raises
     ------

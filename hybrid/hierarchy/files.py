@@ -30,9 +30,7 @@ _FREE_TEXT = ("tree", "levels", "edges")
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a CSV hierarchy.
-
-    One line per value, column i is level i, no header.
+    """Read a CSV hierarchy: one line per value, column i is level i, no header.
 
     Parameters
     ----------
@@ -116,10 +114,7 @@ def _split(text: str, separator: str) -> Rows:
 
 
 def _fitness(text: str, separator: str) -> tuple[bool, bool, int]:
-    """Score of a separator for a file.
-
-    High for equally long lines, one root, many levels.
-    """
+    """Higher for equally long lines, one root, many levels."""
     try:
         rows = _split(text, separator)
     except csv.Error:
@@ -145,10 +140,7 @@ def read_spec(path: Path) -> HierarchySpec:
 
 
 def parse_spec(text: str, name: str) -> HierarchySpec:
-    """Description in the text of a YAML hierarchy.
-
-    Errors as :func:`read_spec`, which call the text ``name``.
-    """
+    """Description in the text of a YAML hierarchy; errors are those of :func:`read_spec` and call the text ``name``."""
     content, source = parse_yaml(text, name, as_text=True, error=HierarchyError)
     if not isinstance(content, dict):
         raise HierarchyError(f"{name}: a mapping with the key 'type' was expected", hint="start with type: intervals")
@@ -196,15 +188,11 @@ def rows_of(hierarchy: Hierarchy) -> Rows:
 
 
 def text_of_rows(rows: Rows, separator: str = ";") -> str:
-    """Text of a CSV hierarchy.
-
-    One line per value, column i = level i, no header.
-    """
+    """Text of a CSV hierarchy: one line per value, column i is level i, no header."""
     return "".join(csv_line(row, separator) for row in rows)
 
 
 def csv_line(row: Sequence[str], separator: str) -> str:
-    """One line of a CSV hierarchy."""
     return separator.join(map(_field, row)) + "\n"
 
 
@@ -225,17 +213,13 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
 
 def _field(text: str) -> str:
-    """CSV field, quoted where needed.
-
-    Python's csv module leaves a lone carriage return unquoted.
-    """
+    """CSV field, quoted where needed: Python's csv module leaves a lone carriage return unquoted."""
     if not any(character in text for character in ';,\t"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists, decimal numbers as YAML numbers."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):

@@ -100,10 +100,7 @@ def _build(spec: IntervalsSpec, column: Column, values: Array, texts: Texts, mis
 
 
 def _domain(spec: IntervalsSpec, values: Array) -> tuple[Decimal, Decimal]:
-    """First value and edge after the last.
-
-    Widened so that the outermost intervals of the coarsest level are whole.
-    """
+    """First value and edge after the last, such that the outermost intervals of the coarsest level are whole."""
     least, greatest = _exact(values[0]), _exact(values[-1])
     after = greatest + 1 if values.dtype.kind == "i" else greatest
     if spec.edges:
@@ -148,10 +145,7 @@ def _at_most(edge: Decimal, top: Decimal | None) -> Decimal:
 
 
 def _steps(values: Array, width: Decimal, origin: Decimal, where: str) -> Array:
-    """In which interval from the origin each value lies.
-
-    Exact although 0.3 / 0.1 is below 3 in floating point.
-    """
+    """Interval of each value, counted from the origin: exact although 0.3 / 0.1 is below 3 in floating point."""
     if values.dtype.kind == "i":
         found: Array = np.floor_divide(values.astype(object) - int(origin), int(width))
         return found
@@ -263,7 +257,6 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
 
 
 def _index(values: Array, period: Period) -> Array:
-    """Number of the period that each value lies in."""
     if period == "day":
         days: Array = values.astype("datetime64[D]").astype(np.int64)
         return days
@@ -272,7 +265,6 @@ def _index(values: Array, period: Period) -> Array:
 
 
 def _start(index: Array, period: Period) -> Array:
-    """The first microsecond of each period."""
     if period == "day":
         return index.astype("datetime64[D]").astype("datetime64[us]")
     months = index * _MONTHS[period] - (_DECADE_OFFSET if period == "decade" else 0)

@@ -47,16 +47,13 @@ class LabelTable:
         return self.schema.quasi_identifiers
 
     def take(self, positions: Rows | Mask) -> LabelTable:
-        """The records at these positions (integers or a boolean mask)."""
         return replace(self, nodes=self.nodes[positions], rest=self.rest.take(positions))
 
     def to_table(self) -> Table:
-        """Records with label texts.
+        """Records with label texts, as people read them and generators learn them.
 
-        As people read them and generators learn them.
-
-        Every quasi-identifier is categorical; its categories are the labels that occur, those of numbers and
-        dates in the order of their bounds (``dtype.ordered`` is then True).
+        Every quasi-identifier is categorical; its categories are the labels that occur, those of numbers and dates in
+        the order of their bounds (``dtype.ordered`` is then True).
         """
         frame: dict[str, pd.Series] = {}
         columns: list[Column] = []
@@ -72,9 +69,7 @@ class LabelTable:
         return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)), self.rest.persons)
 
     def from_table(self, table: Table) -> LabelTable:
-        """Read label texts back.
-
-        The inverse of :meth:`to_table` for records that a generator made.
+        """Read label texts back: the inverse of :meth:`to_table` for records that a generator made.
 
         Parameters
         ----------
@@ -113,10 +108,7 @@ class LabelTable:
         )
 
     def _names(self, name: str, nodes: Nodes) -> list[str]:
-        """Label texts of these nodes.
-
-        Nodes that share a text are distinguished by their level.
-        """
+        """Label texts of these nodes; nodes that share a text are distinguished by their level."""
         hierarchy = self.hierarchies[name]
         texts = [hierarchy.labels[node] for node in nodes]
         shared = {text for text, n in Counter(texts).items() if n > 1}
@@ -168,5 +160,4 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
 
 
 def _plain(number: Decimal) -> str:
-    """A number without exponent and needless zeros."""
     return f"{number.normalize():f}"

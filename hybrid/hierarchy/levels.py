@@ -16,10 +16,7 @@ from hybrid.table.text import as_text
 
 
 def distinct_values(values: pd.Series, column: Column) -> Array:
-    """Distinct non-missing values of a column, ascending.
-
-    In the plain dtype of its kind.
-    """
+    """Distinct non-missing values of a column, ascending, in the plain dtype of its kind."""
     distinct = np.asarray(values.dropna().unique(), dtype=np.dtype(PLAIN_DTYPES[column.kind]))
     ordered: Array = np.sort(distinct)
     return ordered
@@ -31,10 +28,7 @@ def texts_of(leaves: Array, column: Column) -> list[str]:
 
 
 def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
-    """Parse texts of values.
-
-    In the column's format, else as ISO dates and with decimal points.
-    """
+    """Parse texts of values in the column's format, else as ISO dates and with decimal points."""
     shape = column.format
     date_format = shape.date_format if column.kind.is_temporal else None
     parsed = parse(texts, column.kind, date_format, shape.decimal_mark)
@@ -42,9 +36,7 @@ def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
 
 
 def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
-    """Values of a hierarchy file; shape (n_texts,).
-
-    In the plain dtype of the column's kind.
+    """Values of a hierarchy file in the plain dtype of the column's kind; shape (n_texts,).
 
     Raises
     ------
@@ -188,10 +180,7 @@ def _listed(labels: Array) -> str:
 
 
 def _number_nodes(columns: list[Array]) -> tuple[Array, tuple[str, ...]]:
-    """Number the nodes.
-
-    One that has the same leaves and the same label on the next level keeps its number.
-    """
+    """Number the nodes: one that has the same leaves and the same label on the next level keeps its number."""
     n = len(columns[0])
     node_of = np.empty((n, len(columns)), dtype=np.int32)
     labels: list[str] = []
@@ -221,10 +210,7 @@ def _bounds(
     n_nodes: int,
     bounds: Sequence[tuple[Array, Array]] | None,
 ) -> tuple[Array, Array]:
-    """Least and greatest value of each node.
-
-    The missing node gets those of the first leaf.
-    """
+    """Least and greatest value of each node; the missing node gets those of the first leaf."""
     if not kind.is_continuous:
         return leaves[:0], leaves[:0]
     if not len(leaves):
@@ -261,7 +247,6 @@ def _width_share(low: Array, high: Array, root: int, step: float) -> Numbers:
 
 
 def _with_placeholder(leaves: Array) -> Array:
-    """The leaves and one more entry, for the missing value."""
     placeholder = np.zeros(1, dtype=leaves.dtype)
     if leaves.dtype == object:
         placeholder[0] = None
@@ -269,9 +254,7 @@ def _with_placeholder(leaves: Array) -> Array:
 
 
 def flat_hierarchy(column: Column, parts: Sequence[pd.Series]) -> Hierarchy:
-    """Build a hierarchy of values and one root.
-
-    For values that are masked and not generalized.
+    """Build a hierarchy of values and one root, for values that are masked and not generalized.
 
     Parameters
     ----------

@@ -113,9 +113,7 @@ def load_hierarchy(
 
 
 def parse_hierarchy(text: str, path: Path) -> HierarchySource:
-    """Source in the text of a hierarchy file.
-
-    YAML or CSV, by the suffix of ``path``.
+    """Source in the text of a hierarchy file: YAML or CSV, by the suffix of ``path``.
 
     Raises
     ------
@@ -143,10 +141,7 @@ def read_hierarchy(source: HierarchySource, column: Column, values: pd.Series) -
 
 
 def _without_markers(rows: Rows, column: Column) -> Rows:
-    """Leave out lines for missing values.
-
-    Those are a category of their own, whatever a file says.
-    """
+    """Leave out lines for missing values: those are a category of their own, whatever a file says."""
     markers = {"", MISSING, column.format.missing.strip()}
     if column.kind is not Kind.CATEGORICAL:
         candidates = [row[0] for row in rows if row[0] in _USUAL_MARKERS]

@@ -16,10 +16,10 @@ _LARGEST = 64.0
 
 
 def guesses_p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
-    """Probability of so many right guesses about canaries of one run.
+    """Upper bound of the probability of so many right guesses about canaries of one run.
 
-    At most that, if the mechanism is (epsilon, delta)-differentially private: Steinke, Nasr and Jagielski (2023),
-    Privacy Auditing with One (1) Training Run, Theorem 5.2.
+    It holds for (epsilon, delta)-differentially private mechanisms: Steinke, Nasr and Jagielski (2023), Privacy
+    Auditing with One (1) Training Run, Theorem 5.2.
 
     Parameters
     ----------

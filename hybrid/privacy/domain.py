@@ -69,9 +69,7 @@ _EPOCH = {Kind.DATE: "datetime64[D]", Kind.DATETIME: "datetime64[s]"}
 
 @dataclass(frozen=True)
 class Grid:
-    """Values ``(low + i) / scale`` for i in 0..last.
-
-    Whole numbers, decimals, days or seconds.
+    """Values ``(low + i) / scale`` for i in 0..last: whole numbers, decimals, days or seconds.
 
     Parameters
     ----------
@@ -92,16 +90,12 @@ class Grid:
 
     @classmethod
     def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> Grid:
-        """The grid between two bounds."""
         scale = 10**decimals if kind is Kind.DECIMAL else 1
         low, high = (_whole(bound, kind, scale) for bound in bounds)
         return cls(kind, low, high - low, scale)
 
     def positions(self, values: pd.Series) -> Array:
-        """Position of each value; shape (n,), int64.
-
-        Values beyond the bounds are at the nearer one; ``values`` has no missing ones.
-        """
+        """Position of each value, int64; values beyond the bounds are at the nearer one, none is missing."""
         if self.kind.is_temporal:
             whole = values.to_numpy().astype(_EPOCH[self.kind]).view(np.int64)
         elif self.kind is Kind.DECIMAL:
@@ -115,7 +109,6 @@ class Grid:
         return found
 
     def values(self, positions: Array, missing: Array) -> pd.Series:
-        """Values at these positions, in the dtype of the kind."""
         whole = positions + self.low
         if self.kind is Kind.INTEGER:
             return pd.Series(pd.arrays.IntegerArray(whole, missing))
@@ -153,13 +146,11 @@ class Categories:
         return len(self.states) + 1
 
     def encode(self, values: pd.Series) -> Codes:
-        """State of each value, int32."""
         plain = values.astype(object).where(values.notna(), None)
         codes = pd.Index(self.states, dtype=object).get_indexer(pd.Index(plain, dtype=object))
         return np.where(codes < 0, len(self.states), codes).astype(np.int32)
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series:  # noqa: ARG002  (a state is a value)
-        """Value of each state."""
         if self.column.kind is Kind.BOOLEAN:
             values = np.array([*self.states, False], dtype=bool)[codes]
             return pd.Series(pd.arrays.BooleanArray(values, codes == len(self.states)))
@@ -192,7 +183,6 @@ class Numbers:
         return len(self.lows) + 1
 
     def encode(self, values: pd.Series) -> Codes:
-        """State of each value, int32."""
         known = values.notna().to_numpy()
         codes = np.full(len(values), len(self.lows), dtype=np.int32)
         codes[known] = np.searchsorted(self.lows, self.grid.positions(values[known]), side="right") - 1

@@ -25,17 +25,12 @@ _TRIES = 16
 
 
 def secure(n_bytes: int) -> bytes:
-    """Random bytes of the operating system.
-
-    All noise of a claim comes from here.
-    """
+    """Random bytes of the operating system: all noise of a claim comes from here."""
     return urandom(n_bytes)
 
 
 def discrete_gaussian(size: int, variance: int, bits: Bits = secure) -> Array:
-    """Draw from the discrete Gaussian.
-
-    P(x) is proportional to exp(-x ** 2 / (2 variance)).
+    """Draw from the discrete Gaussian: P(x) is proportional to exp(-x ** 2 / (2 variance)).
 
     Parameters
     ----------
@@ -145,10 +140,7 @@ def _below(bound: int, bits: Bits) -> int:
 
 
 def _exp_of_fraction(numerators: Array, denominators: Array, bits: Bits) -> Array:
-    """Draw true with probability ``exp(-numerator / denominator)``.
-
-    The quotient is at most 1 (Algorithm 1).
-    """
+    """Draw true with probability ``exp(-numerator / denominator)``, a quotient of at most 1 (Algorithm 1)."""
     odd = np.zeros(len(numerators), dtype=bool)
     left, k = np.arange(len(numerators)), 1
     while left.size:

@@ -74,9 +74,8 @@ def find_keys(values: pd.Series, persons: Codes | None, rows: int, rho: float, d
 
 
 def threshold(variance: int, rows: int, delta: float) -> int:
-    """Noisy count that a key of one person hardly reaches.
+    """Noisy count that a key of one person reaches with a probability of at most ``delta / rows``.
 
-    With a probability of at most ``delta / rows``, that is.
     P(noise >= x) of the discrete Gaussian is at most that of the continuous one beyond x - 1 (Canonne, Kamath and
     Steinke 2020, Proposition 25).
     """
@@ -94,9 +93,7 @@ class FoundIntervals:
 def find_intervals(
     positions: Array, last: int, rows: int, rho: float, bins: int, total: float, bits: Bits
 ) -> FoundIntervals:
-    """Cut positions into intervals of about as many rows each.
-
-    Frequent values stay apart.
+    """Cut positions into intervals of about as many rows each; frequent values stay apart.
 
     From coarse to fine: intervals whose noisy count is large are split into parts, level by level, and small neighbours
     are joined in the end. A row is counted once per level.
@@ -139,7 +136,6 @@ def find_intervals(
 
 
 def _parts(interval: tuple[int, int], fan: int) -> Iterator[tuple[int, int]]:
-    """Parts of about equal width."""
     low, high = interval
     width = high - low + 1
     bounds = [low + width * at // fan for at in range(fan + 1)]
@@ -243,10 +239,7 @@ def _column_problems(column: Column, known: KnownColumn, listed: Mapping[str, Ar
 
 
 def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -> tuple[Any, Any] | None:
-    """Bounds of a number, date or time; None if unknown.
-
-    Declared, or of the values that a hierarchy file lists.
-    """
+    """Bounds of a number, date or time: declared, or of the values that a hierarchy file lists; None if unknown."""
     if known.bounds is not None or column.name not in listed or column.kind is Kind.DECIMAL:
         return known.bounds
     values = listed[column.name]
@@ -294,8 +287,6 @@ def price(options: PrivacyOptions, *, searches: bool) -> Part:
 
 
 class _Finder:
-    """Domains of one table, and the account of their price."""
-
     def __init__(
         self, table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits
     ) -> None:
@@ -309,7 +300,6 @@ class _Finder:
         self.n_rows = self._count_rows()
 
     def domain(self, column: Column) -> Domain:
-        """Domain of a column, declared or found."""
         known = self.options.columns.get(column.name, KnownColumn())
         if not column.kind.is_continuous:
             return Categories(neutral(column), self._states(column, known))

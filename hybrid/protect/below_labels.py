@@ -141,10 +141,7 @@ def _below(
     public: bool,
     released: bool,
 ) -> Restorable:
-    """Values of a column whose hierarchy has values as leaves.
-
-    ``released``: whether every label is held by enough people.
-    """
+    """Values of a column whose leaves are values; ``released``: whether every label is held by enough people."""
     leaves, level = records
     own = tree.node_of[leaves]
     through = come_through(own[:, 0].astype(np.int64), tree.n_nodes, least, rng, persons)
@@ -233,10 +230,7 @@ def _inside(
 
 
 def _between(low: Array, high: Array, ends: Array | None, rng: np.random.Generator, *, whole: bool) -> Array:
-    """A position between two bounds, inside the ends of the column where these overlap.
-
-    Else the bound that lies nearer to the ends.
-    """
+    """A position between two bounds, inside the ends of the column where these overlap, else the nearer bound."""
     first, last = (low, low) if ends is None else (np.maximum(low, ends[0]), np.minimum(high, ends[1]))
     nearest = low if ends is None else np.where(low > ends[1], low, high)
     apart = first > last

@@ -125,10 +125,7 @@ def _kept_names(found: Rarity) -> list[str]:
 
 
 def _categorical(codes: Array, names: list[str], values: pd.Series) -> pd.Series:
-    """Categorical column of these codes with only the occurring categories.
-
-    The dtype's order is kept.
-    """
+    """Categorical column with only the occurring categories; the dtype's order is kept."""
     occurring = {names[code] for code in np.unique(codes[codes >= 0])}
     before = [name for name in map(str, values.cat.categories) if name in occurring]
     categories = [*before, *sorted(occurring - set(before))]
@@ -149,9 +146,7 @@ def text_problems(
     persons: Array | None = None,
     generalized: Container[str] = (),
 ) -> list[Problem]:
-    """Columns without a decision, and decisions about missing columns.
-
-    Missing are columns that the table does not have.
+    """Columns without a decision, and decisions about columns that the table does not have.
 
     Parameters
     ----------

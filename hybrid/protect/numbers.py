@@ -61,10 +61,7 @@ class Steps:
         return -(-offsets // self.step) if up else offsets // self.step
 
     def series(self, positions: Array, missing: Array) -> pd.Series:
-        """Column with these positions, shape (n,), in its kind's dtype.
-
-        Records marked in ``missing``, bool, have no value.
-        """
+        """Column with these positions, shape (n,), in its kind's dtype; those in the mask ``missing`` have no value."""
         kind = self.column.kind
         there = np.where(missing, self.values[0], positions)
         values = there * self.step + self.base if self.listed is None else self.listed[there]
@@ -118,10 +115,7 @@ def _plain(values: pd.Series, kind: Kind) -> Array:
 
 
 def _scale(values: Array, decimals: int | None) -> int | None:
-    """Power of ten that makes all values whole; None without one.
-
-    There is none where the values need more digits than a float keeps.
-    """
+    """Power of ten that makes all values whole; None where they need more digits than a float keeps."""
     if not np.isfinite(values).all():
         return None
     for digits in range(MOST_DIGITS + 1) if decimals is None else [decimals]:
@@ -218,10 +212,7 @@ def protect_numbers(
 def _drawn(
     steps: Steps, codes: Array, stays: Array, block: int, persons: Array | None, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Positions of all records after the draw, and a missing mask.
-
-    ``stays`` (m,) marks the values that are kept.
-    """
+    """Positions of all records after the draw, and a missing mask; ``stays`` (m,) marks the values that are kept."""
     missing = codes < 0
     positions = steps.values[codes]
     rows = np.flatnonzero(~missing & ~stays[codes])
@@ -237,10 +228,7 @@ def _drawn(
 
 
 def _first_alike(codes: Array, persons: Array) -> Array:
-    """Position of the first record of the same person and value.
-
-    Records without a person (below 0) are alone.
-    """
+    """Position of the first record of the same person and value; records without a person (below 0) are alone."""
     alone = np.where(persons < 0, persons.max(initial=0) + 1 + np.arange(len(persons)), persons)
     pairs, _ = pack(((alone, int(alone.max(initial=0)) + 1), (codes, int(codes.max(initial=0)) + 1)), len(codes))
     _, first, back = np.unique(pairs, return_index=True, return_inverse=True)
@@ -249,10 +237,7 @@ def _first_alike(codes: Array, persons: Array) -> Array:
 
 
 def _from_blocks(steps: Steps, codes: Array, stays: Array, block: float, rng: np.random.Generator) -> Array:
-    """A position for each rare value, from the range of its block.
-
-    Blocks have at least ``block`` records.
-    """
+    """A position for each rare value, from the range of its block of at least ``block`` records."""
     rare, at, counts = np.unique(codes, return_inverse=True, return_counts=True)
     block_of = _blocks(steps.values[rare], counts, block, steps.whole)
     first = np.flatnonzero(np.diff(block_of, prepend=-1))
@@ -304,19 +289,13 @@ def _blocks(values: Array, counts: Array, block: float, whole: bool) -> Array:
 
 
 def _records_at(values: Array, counts: Array, drawn: Array) -> Array:
-    """Number of records with each drawn value.
-
-    ``values`` are ascending, with ``counts`` records each.
-    """
+    """Number of records with each drawn value; ``values`` are ascending, with ``counts`` records each."""
     at = np.minimum(np.searchsorted(values, drawn), len(values) - 1)
     return np.where(values[at] == drawn, counts[at], 0)
 
 
 def _ranges(inside: Array, first: Array, last: Array, whole: bool) -> tuple[Array, Array]:
-    """First and last position of each block.
-
-    They are half-way to the values beside it, or its own value at the ends.
-    """
+    """First and last position of each block: half-way to the values beside it, or its own value at the ends."""
     below = inside[np.maximum(first - 1, 0)]
     above = inside[np.minimum(last + 1, len(inside) - 1)]
     if not whole:
@@ -337,7 +316,6 @@ class _Free:
         return below
 
     def position(self, index: Array) -> Array:
-        """The free position with this index."""
         at: Array = index + np.searchsorted(self.taken - np.arange(len(self.taken)), index, side="right")
         return at
 

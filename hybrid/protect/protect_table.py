@@ -38,7 +38,6 @@ class ColumnProtection:
 
     @property
     def sentence(self) -> str:
-        """The protection in one sentence."""
         if self.method == "keep":
             return f"{self.column}: left as it is by decision, with all its {self.values:,} values"
         if self.rare == 0 and self.changed == 0:
@@ -65,7 +64,6 @@ class Protection:
         return [column.column for column in self.columns if column.method == "keep"]
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
 
@@ -188,7 +186,6 @@ def protect(
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:
-    """Values of a column that a file lists; None without one."""
     return None if tree is None or tree.rule is not None else tree.leaves[: tree.missing_leaf]
 
 
@@ -241,5 +238,4 @@ def _changed(before: pd.Series, now: pd.Series) -> int:
 
 
 def _masked_share(count: int, n: int, least: int) -> float | None:
-    """Share of the records; None for few."""
     return None if 0 < count < least else round(count / max(n, 1), 3)

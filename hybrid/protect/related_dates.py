@@ -26,10 +26,10 @@ def redraw(
     whose: Array | None,
     listed: Array | None = None,
 ) -> Redrawn:
-    """Protect a column of numbers or dates.
+    """Protect a column of numbers or dates; ``whose``: who counts as a holder of each record.
 
     By first values and gaps where it orders the rows of persons (:func:`protect_history`), else by values
-    (:func:`~hybrid.protect.numbers.protect_numbers`). ``whose``: who counts as a holder of each record.
+    (:func:`~hybrid.protect.numbers.protect_numbers`).
     """
     if column.order and persons is not None and listed is None:
         return protect_history(values, column, least, rng, persons, whose)
@@ -90,7 +90,6 @@ def protect_history(
 
 
 def _redrawn(places: Array, least: int, rng: np.random.Generator, persons: Array) -> tuple[Array, Array]:
-    """Protected whole numbers, and a mask of those that are missing now."""
     found = protect_numbers(pd.Series(places, dtype="Int64"), _STEPS, least, rng, persons).values
     return found.fillna(0).to_numpy(dtype=np.int64), found.isna().to_numpy(dtype=bool)
 
@@ -162,10 +161,7 @@ def protect_ties(
 
 
 def _trees(ties: Mapping[str, str]) -> list[list[str]]:
-    """Groups of columns that are tied to one another.
-
-    Each column comes after the one that it is counted from.
-    """
+    """Groups of columns that are tied to one another, each after the one that it is counted from."""
     trees = [[name] for name in dict.fromkeys(ties.values()) if name not in ties]
     for tree in trees:
         for name in tree:
@@ -194,10 +190,10 @@ class _Held:
 def _moved(
     before: Table, found: dict[str, pd.Series], name: str, wanted: pd.Series, rows: Mask, *, fixed: bool
 ) -> dict[str, pd.Series]:
-    """All columns moved as far as one column has to move.
+    """All columns of these rows moved as far as one column has to move to its wanted values.
 
-    In these rows, to its wanted values; by whole days where a column has dates. ``fixed``: the others stay, since one
-    of them orders the rows of persons.
+    They move by whole days where a column has dates. ``fixed``: the others stay, since one of them orders the rows of
+    persons.
     """
     rows = rows & wanted.notna().to_numpy() & found[name].notna().to_numpy()
     if fixed or not rows.any():

@@ -34,10 +34,7 @@ def strata_of(table: Table, options: SampleOptions) -> Codes:
 
 
 def require_columns(table: Table, names: Sequence[str], key: str) -> None:
-    """Raise ConfigError if a table lacks the columns of a key.
-
-    ``key`` is the configuration key that names them.
-    """
+    """Raise ConfigError if a table lacks the columns that the configuration key ``key`` names."""
     unknown = [name for name in names if name not in table.schema]
     if unknown:
         raise ConfigError(
@@ -52,10 +49,7 @@ MOST_GROUPS = 50
 
 @dataclass(frozen=True)
 class GroupShare:
-    """Share of a group before and after sampling.
-
-    Of the records, in [0, 1]. An aggregate for reports.
-    """
+    """Share of a group of records before and after sampling, in [0, 1]: an aggregate for reports."""
 
     column: str
     group: str
@@ -208,7 +202,7 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         A column to stratify by or to report on does not exist.
     DataError
         The sample came out empty, or a reported column has more than
-        :data:`~hybrid.sample.shares.MOST_GROUPS` groups.
+        :data:`~hybrid.sample.draw.MOST_GROUPS` groups.
     """
     original = anonymized.originals
     if options.method == "stratified" and options.by == "equivalence_class":
@@ -259,9 +253,7 @@ def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator)
 
 
 def _draw(strata: Codes, table: Table, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:
-    """Positions of the kept records, and the expected number drawn.
-
-    Positions are None for all records. The number is of persons where records share them, or of households.
+    """Positions of the kept records (None: all), and the expected number of records, persons or households.
 
     Where records share persons, or households, these are drawn, with all their records; one is in the stratum of its
     first record.
@@ -274,7 +266,6 @@ def _draw(strata: Codes, table: Table, options: SampleOptions, rng: np.random.Ge
 
 
 def _facts(table: Table, kept: Rows | None, expected: float, strata: Codes, options: SampleOptions) -> dict[str, Any]:
-    """Fields of a drawn sample."""
     return {
         "method": options.method,
         "beta": 1.0 if kept is None else options.beta,
@@ -288,7 +279,6 @@ def _facts(table: Table, kept: Rows | None, expected: float, strata: Codes, opti
 
 
 def _unit(table: Table) -> str:
-    """Unit of the draw."""
     if table.households is not None:
         return "households"
     return "records" if table.persons is None else "persons"
@@ -311,10 +301,7 @@ def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator)
 
 
 def _choose(strata: Codes, sizes: Counts, quotas: Counts, rng: np.random.Generator) -> Rows:
-    """Positions of the kept records, ascending.
-
-    ``quotas[s]`` of stratum ``s``, all subsets equally likely.
-    """
+    """Positions, ascending, of ``quotas[s]`` records of each stratum ``s``, all subsets equally likely."""
     shuffled = np.lexsort((rng.random(len(strata)), strata))
     place_in_stratum = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.sort(shuffled[place_in_stratum < np.repeat(quotas, sizes)])

@@ -34,10 +34,7 @@ class SampleOptions(Options):
 
     @property
     def effective(self) -> SampleOptions:
-        """Canonical options that draw the same records.
-
-        All that changes nothing is at its default.
-        """
+        """Canonical options that draw the same records: all that changes nothing is at its default."""
         if self.method == "none" or self.beta == 1:
             return SampleOptions(groups=self.groups)
         if self.method == "stratified":

@@ -9,18 +9,12 @@ from hybrid.sample.options import SampleOptions
 
 
 def bernoulli_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:
-    """Records to keep of each stratum, and the expected total.
-
-    Drawn from Binomial(size, beta).
-    """
+    """Records to keep of each stratum, drawn from Binomial(size, beta), and the expected total."""
     return rng.binomial(sizes, options.beta), float((options.beta * sizes).sum())
 
 
 def simple_quotas(sizes: Counts, options: SampleOptions, rng: np.random.Generator) -> tuple[Counts, float]:  # noqa: ARG001
-    """Records to keep of each stratum, and the total.
-
-    beta times its size, rounded to the nearest.
-    """
+    """Records to keep of each stratum, beta times its size rounded to the nearest, and the total."""
     rounded = np.round(options.beta * sizes)
     return rounded.astype(np.int64), float(rounded.sum())
 

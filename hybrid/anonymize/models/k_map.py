@@ -31,20 +31,16 @@ class KMap(PopulationModel):
 
     @property
     def name(self) -> str:
-        """See :class:`PrivacyModel`."""
         return f"{self.k}-map"
 
     def verify(self, people: pd.Series) -> ModelCheck:
-        """See :class:`PopulationModel`."""
         return at_least(self.name, people, self.k)
 
 
 def people_per_class(
     table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
 ) -> pd.Series:
-    """People of a population per class of a table.
-
-    Both generalized in the same way.
+    """People of a population per class of a table, both generalized in the same way.
 
     Parameters
     ----------
@@ -63,9 +59,6 @@ def people_per_class(
 def k_map_reached(
     table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
 ) -> int:
-    """Least number of people of a population that share a record's labels.
-
-    0 for an empty table. Higher is safer.
-    """
+    """Least number of people of a population that share a record's labels; 0 for an empty table."""
     people = people_per_class(table, population, quasi_identifiers)
     return int(people.min()) if len(people) else 0

@@ -28,10 +28,7 @@ from hybrid.table import Table
 
 
 def k_reached(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> int:
-    """Size of the smallest class of records with equal quasi-identifiers.
-
-    0 for an empty table. Higher is safer.
-    """
+    """Size of the smallest class of records with equal quasi-identifiers; 0 for an empty table."""
     classes, n_classes = equivalence_classes(table, quasi_identifiers)
     return int(np.bincount(classes, minlength=n_classes).min()) if n_classes else 0
 
@@ -65,9 +62,7 @@ def l_reached(
     attribute: str,
     kind: str = "distinct",
 ) -> float:
-    """Least diversity of a sensitive column over all classes.
-
-    0 for an empty table. Higher is safer.
+    """Least diversity of a sensitive column over all classes, 0 for an empty table; higher is safer.
 
     Parameters
     ----------
@@ -166,10 +161,7 @@ def class_counts(
 
 
 def _shares(numbers: Codes, persons: Codes | None) -> pd.Series:
-    """Share of each value in a table.
-
-    A record of a person weighs 1 / (records of the person).
-    """
+    """Share of each value in a table, where a record of a person weighs 1 / (records of the person)."""
     found = pd.Series(numbers)
     if persons is None:
         return found.value_counts(normalize=True, sort=False)

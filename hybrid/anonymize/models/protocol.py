@@ -77,10 +77,7 @@ class PrivacyModel(Options):
 
     @property
     def words(self) -> str:
-        """Description for a public sentence, with the options that were set.
-
-        For example ``"t_closeness of pay (t = 0.2)"``.
-        """
+        """Description for a public sentence with the options that were set: ``"t_closeness of pay (t = 0.2)"``."""
         options = self.model_dump(exclude_unset=True, exclude_none=True, exclude={"model", "attribute"})
         listed = ", ".join(f"{key} = {value}" for key, value in options.items())
         attribute = getattr(self, "attribute", None)
@@ -130,7 +127,4 @@ class PopulationModel(PrivacyModel):
 
     @abstractmethod
     def verify(self, people: pd.Series) -> ModelCheck:
-        """Measure the level that a finished table reaches.
-
-        Population models need the people of the population per class.
-        """
+        """Measure the level that a finished table reaches, by the people of the population per class."""

@@ -109,7 +109,6 @@ def _numbers(task: SearchProblem, attribute: str) -> list[str]:
 
 
 def _found(task: SearchProblem, lattice: Lattice, node: Node, kept: Mask) -> NodeOutcome:
-    """The classes at a node, of the records that anjana kept."""
     bases = task.checker(lattice).bases
     class_of, bound = bases.classes(bases.whole, node)
     sizes = group_sums(class_of, bases.whole.counts * kept, bound)

@@ -46,9 +46,7 @@ _WORTH = 0.7
 
 @dataclass
 class MergedTables:
-    """Checkers of one table, merged at several nodes.
-
-    Threads may share them.
+    """Checkers of one table, merged at several nodes; threads may share them.
 
     Parameters
     ----------
@@ -62,10 +60,7 @@ class MergedTables:
     _lock: Lock = field(default_factory=Lock)
 
     def at(self, node: Node) -> Checker:
-        """Checker of the nodes at or above one, with few rows.
-
-        What it says of suppressed leaves holds at these nodes only.
-        """
+        """Checker of the nodes at or above one, with few rows; what it says of suppressed leaves holds there only."""
         with self._lock:
             found = self._fewest(node)
             low = tuple(max(position - _STEPS, 0) for position in node)
@@ -83,7 +78,6 @@ class MergedTables:
             return made
 
     def _fewest(self, node: Node) -> Checker:
-        """The smallest table that was merged at or below a node."""
         fitting = [low for low in self._kept if all(a <= b for a, b in zip(low, node, strict=True))]
         if not fitting:
             return self.whole
@@ -93,10 +87,7 @@ class MergedTables:
 
 
 def grouped_at(low: Node, checker: Checker) -> Checker:
-    """Checker of a table merged at a node.
-
-    For the nodes at or above it.
-    """
+    """Checker of a table merged at a node, for the nodes at or above it."""
     if checker.records.persons is not None or checker.bases.keeps_apart(low):
         return checker
     bases = checker.bases
@@ -151,10 +142,7 @@ class BoxSearch:
 
     @classmethod
     def of(cls, tables: MergedTables, loss: Loss, allowed: int) -> BoxSearch:
-        """Search for a loss.
-
-        One that is no sum over columns is bounded by its nodes alone, after each cut.
-        """
+        """Search for a loss; one that is no sum over columns is bounded by its nodes alone, after each cut."""
         costs = loss.by_row()
         if costs is not None:
             return cls(tables, costs, _WORK, allowed)
@@ -210,7 +198,6 @@ class BoxSearch:
         return boxes, n_grouped
 
     def _table(self, low: Node) -> Table:
-        """The rows that differ at the lowest node."""
         from hybrid.anonymize.search.box_kernels import Table
 
         bases = self.tables.at(low).bases
@@ -240,9 +227,7 @@ def search(
     progress: Progress = silent,
     persons: int | None = None,
 ) -> Solution | Infeasible:
-    """Best node found in the time given, and a lower bound.
-
-    The bound holds for all nodes.
+    """Best node found in the time given, and a lower bound of all nodes.
 
     Parameters
     ----------
@@ -282,8 +267,6 @@ def search(
 
 @dataclass(frozen=True)
 class _Open:
-    """Box that is left to search."""
-
     box: Box
     bound: Bound | None
     """Of everything at or below its highest node; None if that was not checked yet."""
@@ -305,7 +288,6 @@ class _State:
 
     @property
     def value(self) -> float:
-        """Loss of the best node so far."""
         return np.inf if self.best is None else self.best[1].value
 
     @property
@@ -314,10 +296,7 @@ class _State:
         return self.open[0][0] if self.open else np.inf
 
     def check(self, node: Node, low: Node) -> Bound | None:
-        """Group the records at a node.
-
-        The bound of everything from a lowest node up to it, None if all below it is infeasible.
-        """
+        """Bound of everything from a lowest node up to this one, None if all below it is infeasible."""
         found = self.tables.at(low).check(node)
         self.checked += 1
         self.losses[node] = np.inf
@@ -336,10 +315,7 @@ class _State:
         return too_many or (self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex)
 
     def begin(self) -> None:
-        """Cut the whole lattice once.
-
-        The rows are grouped at the lowest node that is left.
-        """
+        """Cut the whole lattice once; the rows are grouped at the lowest node that is left."""
         lattice = self.checker.lattice
         bound = self.check(lattice.top, lattice.bottom)
         if bound is None or lattice.bottom == lattice.top:
@@ -353,10 +329,7 @@ class _State:
             self.boxes = replace(self.boxes, tables=self.tables)
 
     def descend(self, node: Node, until: float) -> None:
-        """Lower columns level by level, as long as the loss falls.
-
-        Each step lowers one column, to the least loss.
-        """
+        """Lower one column after the other, each to the least loss, as long as the loss falls."""
         before, now = np.inf, self.losses.get(node, np.inf)
         while now < before or now == np.inf:
             before, start = now, node
@@ -372,10 +345,7 @@ class _State:
                 return
 
     def improve(self, until: float) -> None:
-        """Descend from nodes above the best one, as long as that helps.
-
-        Those are one level higher in one column.
-        """
+        """Descend from nodes one level above the best one in one column, as long as that helps."""
         before = np.inf
         while self.best is not None and self.value < before:
             before, node = self.value, self.best[0]
@@ -402,7 +372,6 @@ class _State:
             self.keep(item, left, grouped)
 
     def keep(self, item: _Open, left: Sequence[Box], grouped: int) -> None:
-        """Put back what is left of a box."""
         self.checked += grouped
         for box in left:
             bound = item.bound if box.high == item.box.high else None
@@ -413,10 +382,7 @@ class _State:
                 heapq.heappush(self.open, (least, next(self.numbers), _Open(box, bound)))
 
     def forbid(self, node: Node) -> None:
-        """Remember a highest node at or below which nothing is feasible.
-
-        It is found by climbing from a lower one.
-        """
+        """Remember a highest node at or below which nothing is feasible, found by climbing from a lower one."""
         for axis, top in enumerate(self.checker.lattice.top):
             while node[axis] < top:
                 raised = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
@@ -427,7 +393,6 @@ class _State:
         self.forbidden.append(node)
 
     def outcome(self) -> Solution | Infeasible:
-        """The best node, with what is proven."""
         if self.best is None:
             return Infeasible(self.fewest, self.fewest_at, not self.open, self.checked)
         node, score = self.best

@@ -71,10 +71,7 @@ class SuppressedCosts:
         return suppressed, np.maximum(terms, 0)
 
     def _sums(self, base: Grouping) -> Numbers:
-        """Cost of suppressing each row of a base.
-
-        In each term; shape (len(base), n_terms). Cached in the base.
-        """
+        """Cost of suppressing each row of a base in each term, (len(base), n_terms); cached in the base."""
         if "sums" not in base.added:
             finer = None if base.parent is None else self._sums(base.parent)
             columns = [self._added(base, finer, column) for column in range(len(base.leaves))]
@@ -82,10 +79,7 @@ class SuppressedCosts:
         return base.added["sums"]
 
     def _added(self, base: Grouping, finer: Numbers | None, column: int) -> Numbers:
-        """Cost of suppressing each row, in one column's terms.
-
-        From the finer base where its rows have several leaves.
-        """
+        """Cost of suppressing each row in one column's terms, by the finer base where rows have several leaves."""
         if base.one_leaf(column):
             added: Numbers = self._more(column).take(base.leaves[column], axis=0)
             return np.multiply(added, base.counts[:, None], out=added)
@@ -130,8 +124,6 @@ def outcomes(settings: Sequence[Setting], limits: Sequence[Limit]) -> Iterator[l
 
 @dataclass(frozen=True)
 class _Known:
-    """Knowledge of one k from one node."""
-
     node: Node
     certain: int
     """Records that are suppressed here and at every node below, at least."""
@@ -149,10 +141,7 @@ class _Known:
 
 @dataclass
 class _Scale:
-    """Scale of losses on which bounds are quick.
-
-    A product of (1 + term) stays without its root.
-    """
+    """Scale of losses on which bounds are quick: a product of (1 + term) stays without its root."""
 
     loss: Loss
     lattice: Lattice
@@ -165,19 +154,14 @@ class _Scale:
         self.starts = np.cumsum([0, *self.lattice.shape])
 
     def scaled(self, loss: float) -> float:
-        """A loss on this scale."""
         return float((1 + loss) ** (1 / self.root) - 1 if self.root else loss)
 
     def initial(self) -> Numbers:
-        """Scaled bounds of all nodes before anything is grouped."""
         bound = self.loss.initial()
         return (replace(bound, root=1.0) if isinstance(bound, Terms) and self.root else bound).all(self.lattice.shape)
 
     def terms(self, bound: Bound) -> Numbers:
-        """Terms per position of a bound.
-
-        A constant is that of the first column.
-        """
+        """Terms per position of a bound; a constant is that of the first column."""
         if isinstance(bound, Terms):
             return bound.values
         assert isinstance(bound, Constant)
@@ -186,7 +170,6 @@ class _Scale:
         return terms
 
     def bound(self, terms: Numbers) -> Terms:
-        """Scaled bound of terms."""
         return Terms(terms, self.starts, 1.0 if self.root else 0.0)
 
     def joined(self, terms: Numbers) -> Numbers:
@@ -218,10 +201,7 @@ class _Nodes:
         self.costs = SuppressedCosts(costs) if plain and costs is not None and len(costs.more) else None
 
     def learn(self, node: Node, groups: Groups, at: int) -> _Known:
-        """Draw conclusions from a node for one k and smaller ones.
-
-        Returns those for this k.
-        """
+        """Draw conclusions from a node for one k and smaller ones; those for this k are returned."""
         if self.costs is not None:
             self._from_sizes(self.costs, node, groups, at)
         else:
@@ -297,10 +277,7 @@ class _AtK:
                 self._raise_above(one)
 
     def outcome_at(self, allowed: int, persons: int | None) -> Solution | Infeasible:
-        """Outcome for a limit no smaller than the one before.
-
-        Limits are numbers of records, and of persons where records share them.
-        """
+        """Outcome for limits no smaller than before: records, and persons where records share them."""
         self.most, self.persons = min(allowed, self.checker.records.n_records - 1), persons
         self.best, self.reach, self.place = None, _NONE, 0
         for one in sorted(self.known, key=lambda one: one.least):
@@ -316,21 +293,16 @@ class _AtK:
         return Solution(node, score, found, score.value, self.checked)
 
     def _allows(self, one: _Known) -> bool:
-        """True if a node is within this limit."""
         return 0 <= one.suppressed <= self.most and (self.persons is None or one.gone <= self.persons)
 
     def _propose(self, node: Node, found: NodeOutcome) -> None:
-        """Take a feasible node as the best if it is better."""
         score, order = self.loss.score(node, found), self.checker.lattice.order
         if self.best is None or (score.value, order(node)) < (self.best[1].value, order(self.best[0])):
             self.best = node, score, found
             self.reach = self.scale.scaled(score.value)
 
     def _open(self) -> Node | None:
-        """The highest open node over the next open one.
-
-        None if none is left.
-        """
+        """The highest open node over the next open one; None if none is left."""
         bounds, certain = self.bounds.reshape(-1), self.certain.reshape(-1)
         while self.place < len(bounds):
             chunk = slice(self.place, self.place + _CHUNK)
@@ -343,10 +315,7 @@ class _AtK:
         return None
 
     def _climb(self, flat: int) -> Node:
-        """Climb to the open neighbour of least bound.
-
-        Repeated as long as one is open.
-        """
+        """Climb to the open neighbour of least bound, as long as one is open."""
         node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
         reach, most, top = self.reach, self.most, self.checker.lattice.top
         bound_of, certain_of = self.bounds.reshape(-1).item, self.certain.reshape(-1).item
@@ -364,7 +333,6 @@ class _AtK:
             flat += self.strides[chosen]
 
     def _visit(self, node: Node) -> None:
-        """Group the records at a node and draw all conclusions."""
         groups = self.checker.group(node)
         self.checked += 1
         one = self.nodes.learn(node, groups, self.at)
@@ -414,10 +382,7 @@ class _AtK:
 
 
 def _spread(values: Numbers | Counts, source: Codes | None = None) -> None:
-    """Raise each node's value to the greatest at or above it.
-
-    In place. The source of a value goes with it.
-    """
+    """Raise each node's value to the greatest at or above it, in place; the source of a value goes with it."""
     for axis, n_positions in enumerate(values.shape):
         lines = np.moveaxis(values, axis, 0)
         sources = None if source is None else np.moveaxis(source, axis, 0)

@@ -22,10 +22,7 @@ _MERGE = 1 << 21
 
 
 def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
-    """Distinct codes, ascending, and the sum of each one's counts.
-
-    The default count is 1; both int64.
-    """
+    """Distinct codes, ascending, and the sum of each one's counts (1 by default); both int64."""
     if not len(code):
         return code, np.zeros(0, dtype=np.int64)
     if counts is None:
@@ -88,7 +85,6 @@ class Combinations:
 
 
 def too_many(most: int, what: str) -> DataError:
-    """The error for more distinct rows than memory has room for."""
     return DataError(
         f"more than {most:,} distinct combinations of {what}: more than memory has room for",
         hint="raise anonymize.memory_limit, make the columns coarser at the source (months instead of days), "
@@ -106,8 +102,7 @@ class Sensitive:
         Distinct row, value number and number of records of every combination that occurs.
     reference : numpy.ndarray, shape (n_values,), float64
         Relative frequency of each value in the whole table, where a row of a person weighs 1 / (rows of the person).
-        Values are numbered in their own order, a missing
-        one last: a missing value counts as a value.
+        Values are numbered in their own order, a missing one last: a missing value counts as a value.
     known : pandas.Series, length n_values
         The values themselves. Private.
     """
@@ -120,7 +115,6 @@ class Sensitive:
 
     @property
     def n_values(self) -> int:
-        """Number of distinct values."""
         return len(self.reference)
 
 
@@ -159,17 +153,14 @@ class DistinctRows:
 
     @cached_property
     def n_records(self) -> int:
-        """Number of records."""
         return int(self.counts.sum())
 
     @property
     def n_distinct(self) -> int:
-        """Number of distinct rows."""
         return len(self.counts)
 
     @property
     def names(self) -> list[str]:
-        """Names of the quasi-identifiers."""
         return [hierarchy.column for hierarchy in self.hierarchies]
 
     @cached_property
@@ -299,16 +290,12 @@ class _People:
         return cls(members, groups, n_rows, int(groups[members.persons >= 0].max(initial=-1)) + 1)
 
     def rows(self) -> PersonRows:
-        """Pairs of rows and persons with a key."""
         known = np.where(self.members.persons < 0, -1, self.groups)
         return PersonRows.of(self.members.rows, known, self.n_rows)
 
 
 def _distinct(code: Codes, size: int) -> tuple[Rows, Codes, int]:
-    """One row per code, each row's code number, number of codes.
-
-    Codes are in ascending order.
-    """
+    """One row per code, each row's code number, number of codes; codes are in ascending order."""
     if size > 4 * len(code):
         code, size = ranks(code)
     some_row = np.full(size, -1, dtype=np.int64)
@@ -319,17 +306,13 @@ def _distinct(code: Codes, size: int) -> tuple[Rows, Codes, int]:
 
 
 def _summed(groups: Codes, counts: Counts | None, n_groups: int) -> Counts:
-    """Records per group; shape (n_groups,), int64."""
     return np.bincount(groups, counts, n_groups).astype(np.int64, copy=False)
 
 
 def _sensitive(
     row_of: Rows, values: pd.Series, counts: Counts | None, members: Members | None, people: _People | None
 ) -> tuple[Sensitive, Holdings | None]:
-    """Values of one sensitive column per row.
-
-    And per row and person, where records share persons.
-    """
+    """Values of one sensitive column per row, and per row and person where records share persons."""
     numbers, known = value_numbers(values)
     n_values, held = max(len(known), 1), None
     pairs, records = add_up(row_of * n_values + numbers, counts)

@@ -13,9 +13,7 @@ from hybrid.base.progress import Progress
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
-    """The best generalization of whole columns.
-
-    Of more than a million, the best found within the time limit.
+    """The best generalization of whole columns; of more than a million, the best found within the time limit.
 
     Raises
     ------
@@ -41,9 +39,6 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
 
 
 def nodes_at(records: DistinctRows, lattice: Lattice, node: Node) -> Nodes:
-    """Hierarchy node of every cell at a node of the lattice.
-
-    Shape (n_distinct, n_qi), int32.
-    """
+    """Hierarchy node of every cell at a node of the lattice; shape (n_distinct, n_qi), int32."""
     columns = zip(records.hierarchies, lattice.levels(node).values(), records.leaves, strict=True)
     return np.stack([hierarchy.node_of[leaves, level] for hierarchy, level, leaves in columns], axis=1)

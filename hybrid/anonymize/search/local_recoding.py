@@ -117,10 +117,9 @@ class TopDown:
         self.weights = self.records.counts.astype(np.float64)
 
     def run(self, among: Rows | None = None) -> Nodes:
-        """Split until no class can be split.
+        """Split until no class can be split: the node of every cell, shape (n_qi, n_distinct), int32.
 
-        The node of every cell, shape (n_qi, n_distinct), int32. With ``among``, only these distinct rows are split, and
-        all others stay at the roots.
+        With ``among``, only these distinct rows are split, and all others stay at the roots.
         """
         open_rows = np.arange(self.records.n_distinct) if among is None else among
         classes = np.zeros(len(open_rows), dtype=np.int64)
@@ -141,7 +140,6 @@ class TopDown:
         return self.nodes
 
     def _split(self, at: int, rows: Rows, classes: Codes, n_classes: int) -> Split:
-        """Split every open class along one column."""
         hierarchy, weights = self.records.hierarchies[at], self.weights[rows]
         node = self.nodes[at][rows]
         below = np.maximum(self.level_of[at][node] - 1, 0)
@@ -158,10 +156,7 @@ class TopDown:
         return Split(child, group, stays, np.where(total > 1e-15, merit, 0.0))
 
     def holds(self, rows: Rows, classes: Codes, n_classes: int) -> Mask:
-        """Mask of the classes of distinct rows that meet all models.
-
-        Shape (n_classes,), bool; classes without records meet them.
-        """
+        """Mask of the classes that meet all models, as those without records do; shape (n_classes,), bool."""
         size = group_sums(classes, self.weights[rows], n_classes)
         if self.records.persons is None:
             enough: Mask = size >= self.k
@@ -182,19 +177,13 @@ class TopDown:
         return result
 
     def _spread(self, rows: Rows, classes: Codes) -> Codes:
-        """Class of every distinct row.
-
-        -1 for those that are not among ``rows``.
-        """
+        """Class of every distinct row; -1 for those that are not among ``rows``."""
         class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
         class_of_row[rows] = classes
         return class_of_row
 
     def _meets(self, rule: ClassRule, class_of_row: Codes, n_classes: int) -> Mask:
-        """Mask of the classes that meet a rule.
-
-        Rows of class -1 are in none.
-        """
+        """Mask of the classes that meet a rule; rows of class -1 are in none."""
         held = self.records.held.get(rule.attribute)
         if held is None or not rule.record_monotone:
             return rule.holds(self.checker.histogram(rule.attribute, self.whole, class_of_row, n_classes))
@@ -202,10 +191,7 @@ class TopDown:
 
     @cached_property
     def familiarity(self) -> Numbers:
-        """Sum of the log counts of a row's values.
-
-        High for rows with common values; shape (n_distinct,).
-        """
+        """Sum of the log counts of a row's values, high for rows with common ones; shape (n_distinct,)."""
         familiarity = np.zeros(self.records.n_distinct)
         for at, leaves in enumerate(self.records.leaves):
             familiarity += np.log(np.maximum(self.records.leaf_counts[at], 1))[leaves]
@@ -213,10 +199,7 @@ class TopDown:
 
     @cached_property
     def people(self) -> Numbers:
-        """Number of persons of each distinct row, shape (n_distinct,).
-
-        The records, where each is another person.
-        """
+        """Persons of each distinct row; records, where each is another person. Shape (n_distinct,)."""
         persons = self.records.persons
         return self.weights if persons is None else persons.of_row
 
@@ -228,8 +211,6 @@ class TopDown:
 
 @dataclass(frozen=True)
 class _Groups:
-    """The children of all open classes along one column."""
-
     run: TopDown
     rows: Rows
     weights: Numbers
@@ -240,7 +221,6 @@ class _Groups:
 
     @cached_property
     def size(self) -> Numbers:
-        """Records per group."""
         return group_sums(self.group, self.weights, len(self.class_of_group))
 
     def entropy(self) -> Numbers:
@@ -250,9 +230,7 @@ class _Groups:
         return group_sums(self.class_of_group, -share * np.log(share), self.n_classes)
 
     def left_behind(self, saved: Numbers) -> Mask:
-        """Rows to keep at the present node so that all models hold.
-
-        The rows that move and the rows that stay both meet the models.
+        """Rows to keep at the present node so that those that move and those that stay meet all models.
 
         Parameters
         ----------
@@ -277,10 +255,7 @@ class _Groups:
         return ~self.run.holds(self.rows[stays], self.classes[stays], self.n_classes)
 
     def _borrow(self, stays: Mask, fit: Mask, short: Mask) -> Mask:
-        """Lend rows to each short class from its largest fit group.
-
-        The rows with the least common values are lent.
-        """
+        """Lend each short class rows of its largest fit group: those with the least common values."""
         run, n_groups = self.run, len(self.class_of_group)
         lenders = np.zeros(n_groups, dtype=bool)
         lenders[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), -self.size)] = True
@@ -303,10 +278,7 @@ class _Groups:
         return result
 
     def _smallest(self, fit: Mask, short: Mask, saved: Numbers) -> Mask:
-        """The fit group of each short class that saves least.
-
-        Shape (n_groups,), bool.
-        """
+        """The fit group of each short class that saves least; shape (n_groups,), bool."""
         gain = group_sums(self.group, saved, len(fit))
         chosen = np.zeros(len(fit), dtype=bool)
         chosen[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), gain)] = True
@@ -314,7 +286,6 @@ class _Groups:
 
 
 def _first_per(key: Codes, candidates: Rows, value: Numbers) -> Rows:
-    """Of each key, the candidate of least value."""
     order = candidates[np.lexsort((value[candidates], key[candidates]))]
     first: Rows = order[np.unique(key[order], return_index=True)[1]]
     return first
@@ -362,10 +333,7 @@ def coarsen(task: SearchProblem, recoding: Recoding) -> Recoding:
 
 
 def _enough(task: SearchProblem, run: TopDown, recoding: Recoding) -> Rows:
-    """Distinct rows to recode.
-
-    The left over, with as many of the smallest classes as one class of them all needs.
-    """
+    """Distinct rows to recode: the left over, with as many of the smallest classes as a class of them all needs."""
     left = recoding.suppressed
     columns = ((recoding.nodes[:, at], h.n_nodes) for at, h in enumerate(task.records.hierarchies))
     classes, _ = group_rows(*pack_small(columns, task.records.n_distinct))
@@ -386,10 +354,7 @@ def _enough(task: SearchProblem, run: TopDown, recoding: Recoding) -> Rows:
 
 
 def _shared(task: SearchProblem, nodes: Nodes, others: Mask) -> Nodes:
-    """Nodes with at least k persons below them in the other records.
-
-    Each node is itself, or its nearest ancestor that has them.
-    """
+    """Each node, or its nearest ancestor, that has at least k persons below it in the other records."""
     shared = nodes.copy()
     for at, hierarchy in enumerate(task.records.hierarchies):
         leaves = task.records.leaves[at]

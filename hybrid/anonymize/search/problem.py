@@ -59,15 +59,11 @@ class SearchProblem:
 
     @cached_property
     def lattice(self) -> Lattice:
-        """The generalizations to choose from."""
         return Lattice.of(self.records, self.options.levels)
 
     @property
     def population_k(self) -> int:
-        """People of the population per class.
-
-        0 if k-map is not asked for.
-        """
+        """People of the population per class; 0 if k-map is not asked for."""
         return self.options.population_k
 
     @property
@@ -77,19 +73,14 @@ class SearchProblem:
 
     @property
     def allowed_persons(self) -> int | None:
-        """Number of persons that may lose all their records.
-
-        None where each record is another person.
-        """
+        """Persons that may lose all their records; None where each record is another person."""
         persons = self.records.persons
         return None if persons is None else self.options.allowed(persons.n_persons)
 
     def checker(self, lattice: Lattice) -> Checker:
-        """Checker of the classes at the nodes of a lattice."""
         return Checker(self.options.k, self.population_k, self.rules, GroupCache(self.records, lattice))
 
     def loss(self, lattice: Lattice) -> Loss:
-        """Loss to minimize over a lattice."""
         return build_loss(self.options.loss, self.records, lattice, self.options.k, self.associations)
 
     def published(self, loss: float) -> float:
@@ -338,10 +329,7 @@ def _impossible(task: SearchProblem) -> Iterator[Problem]:
 
 
 def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
-    """The error for a search that found no solution.
-
-    The best it reached, and what to change.
-    """
+    """The error for a search that found no solution: the best it reached, and what to change."""
     n, allowed = len(task.train), task.allowed
     lattice = task.lattice
     levels = lattice.levels(nothing.fewest_at)

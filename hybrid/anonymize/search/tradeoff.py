@@ -44,7 +44,6 @@ class TradeoffPoint:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> TradeoffPoint:
-        """Read what :meth:`to_json` wrote."""
         return cls(**content | {"gap": math.inf if content["gap"] is None else content["gap"]})
 
 
@@ -99,14 +98,12 @@ def tradeoff(
 
 
 def _changed(options: AnonymizeOptions, **fields: float) -> AnonymizeOptions:
-    """The same options with another k or suppression limit."""
     return options.model_copy(update=fields)
 
 
 def _one_by_one(
     settings: Sequence[Setting], allowed: Sequence[Limit], seconds: float
 ) -> Iterator[list[Solution | Infeasible]]:
-    """Outcomes at each limit, from the largest k to the smallest."""
     for checker, loss in settings[::-1]:
         yield [branch_and_bound.search(checker, loss, n, seconds, persons=persons) for n, persons in allowed]
 
@@ -196,7 +193,6 @@ class RuleCosts:
                 yield one
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return {
             "chosen": self.chosen.to_json(),
             "alone": self.alone.to_json(),
@@ -205,7 +201,6 @@ class RuleCosts:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> RuleCosts:
-        """Read what :meth:`to_json` wrote."""
         rules = tuple(RuleCost(one["rule"], TradeoffPoint.from_json(one["point"])) for one in content["rules"])
         return cls(TradeoffPoint.from_json(content["chosen"]), TradeoffPoint.from_json(content["alone"]), rules)
 
@@ -217,9 +212,7 @@ def rule_costs(
     population: Table | None = None,
     chosen: TradeoffPoint | None = None,
 ) -> RuleCosts:
-    """Search the least loss with all rules, and with fewer.
-
-    With k alone, and with k and each rule by itself.
+    """Search the least loss with all rules, with k alone, and with k and each rule by itself.
 
     Parameters
     ----------
@@ -256,5 +249,4 @@ def words_of(model: Any) -> str:
 
 
 def _level(point: TradeoffPoint, column: str) -> int:
-    """Level of a column; -1 where there is no solution."""
     return -1 if point.levels is None else point.levels.get(column, -1)

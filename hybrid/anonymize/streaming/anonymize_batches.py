@@ -59,7 +59,6 @@ class Streamed:
     hierarchies: Mapping[str, Hierarchy]
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``anonymization.json``."""
         read = self.costs[0]
         streamed = {
             "rows": read.rows,
@@ -104,7 +103,6 @@ class FileTask:
 
     @property
     def asked(self) -> Request:
-        """The task, wherever the records are."""
         columns = tuple(self.rows.schema.names)
         return Request(self.rows.source, columns, self.data, self.hierarchies, self.options, self.population)
 
@@ -203,7 +201,6 @@ def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudg
 
 
 def _reread(target: Path, asked: Request, source: Counted, room: MemoryBudget, progress: Progress) -> Combinations:
-    """Distinct combinations of labels and sensitive values in the written file."""
     rows = open_parquet(File.local(target), DataOptions(path=target.name))
     labels = [ValueNumbers(name, rows.schema.field(name).type) for name in asked.names]
     attributes = source.numbers[len(asked.names) :]

@@ -43,9 +43,7 @@ class MemoryBudget:
 
     @classmethod
     def of(cls, n_bytes: float, rows: ParquetRows, n_columns: int) -> MemoryBudget:
-        """Share out memory.
-
-        Most of it to the combinations and their search, the rest to records.
+        """Share out memory: most of it to the combinations and their search, the rest to records.
 
         Parameters
         ----------
@@ -117,7 +115,6 @@ def count_combinations(
 def _combinations_of(
     batch: pa.RecordBatch, numbers: Sequence[ValueNumbers], counted: Mask | None
 ) -> tuple[list[Codes], Counts]:
-    """Distinct rows of one batch as value numbers, with record counts."""
     numbered = [column.number(values) for column, values in zip(numbers, batch.columns, strict=True)]
     packing = RowKeys([codes for codes, _ in numbered], [len(here) for _, here in numbered])
     distinct, counts = add_up(packing.keys if counted is None else packing.keys[counted])

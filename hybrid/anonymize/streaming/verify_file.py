@@ -120,7 +120,6 @@ def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Numbers) -> 
 
 
 def _counts(task: SearchProblem, attribute: str, records: pd.DataFrame) -> ClassCounts:
-    """Records per class and value, with the shares of the first pass."""
     column = task.records.sensitive[attribute]
     hierarchy = task.hierarchies.get(attribute)
     leaves = None if hierarchy is None else hierarchy.encode(column.known)
@@ -137,10 +136,7 @@ def _decided(task: SearchProblem, recoding: Recoding, counts: Counts) -> pd.Data
 
 
 def _held(task: SearchProblem, recoding: Recoding, origin: Origin) -> pd.DataFrame:
-    """Released entries of the source.
-
-    With class, person, records and sensitive values.
-    """
+    """Released entries of the source, with class, person, records and sensitive values."""
     decided, members = _decided(task, recoding, task.records.counts), origin.members
     at = task.records.row_of[members.rows]
     entries = pd.DataFrame({"class": decided["class"].to_numpy()[at], "person": members.persons})
@@ -156,10 +152,7 @@ def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Counts:
 
 
 def _people(task: SearchProblem, recoding: Recoding) -> pd.Series:
-    """People of the population in each released class.
-
-    Their quasi-identifiers were given the labels of the class.
-    """
+    """People of the population in each released class, whose quasi-identifiers were given its labels."""
     assert task.records.population is not None
     people = _decided(task, recoding, task.records.population)
     return people.groupby("class")["n"].sum()[people.loc[people["released"], "class"].unique()]

@@ -83,9 +83,7 @@ class Labels:
 
 
 class ByColumn:
-    """Global recoding.
-
-    A cell's label follows from its value; a record is kept if its labels are a released class.
+    """Global recoding: a cell's label follows from its value; a record is kept if its labels are a released class.
 
     Parameters
     ----------
@@ -112,7 +110,6 @@ class ByColumn:
         self._classes = RowIndex(packing.decode(np.unique(packing.keys)), sizes)
 
     def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
-        """As :meth:`Labelling.label`."""
         columns = zip(self.of_value, codes, numbers, strict=True)
         labels = [of_value[number][code] for of_value, code, number in columns]
         return self._classes.find([label + 1 for label in labels]) >= 0, labels
@@ -142,7 +139,6 @@ class ByRow:
         self._of_row = [of_node[nodes] for of_node, nodes in zip(labels.of_node, recoding.nodes[at].T, strict=True)]
 
     def label(self, codes: Columns, numbers: Columns) -> tuple[Mask, list[Codes]]:
-        """As :meth:`Labelling.label`."""
         at = self._rows.find([number[code] for code, number in zip(codes, numbers, strict=True)])
         return self._kept[at] & (at >= 0), [of_row[at] for of_row in self._of_row]
 
@@ -179,16 +175,10 @@ class Relabel:
     training: Mask | None
 
     def write(self, target: Path, seed: int, progress: Progress) -> int:
-        """Write the file.
+        """Write the file, in an order that follows from the seed and says nothing about the originals'.
 
-        The order of its records follows from the seed and says nothing about the originals'.
-
-        The parts of the shuffle are in a private folder (mode 0700) beside ``target`` meanwhile.
-
-        Returns
-        -------
-        int
-            Records written.
+        The parts of the shuffle are in a private folder (mode 0700) beside ``target`` meanwhile. Returns the number of
+        records written.
         """
         folder = target.parent / _SPILL
         try:
@@ -224,10 +214,7 @@ class Relabel:
     def _labelled(
         self, batch: pa.RecordBatch, first: int, shuffle: Shuffle, rng: np.random.Generator
     ) -> tuple[pa.RecordBatch, Codes]:
-        """Released records of a batch by part, and each part's end.
-
-        In the order in which they are written to the parts.
-        """
+        """Released records of a batch by part, in the order in which they are written, and each part's end."""
         numbered = [column.number(batch[name], grow=False) for name, column in self.numbers.items()]
         kept, labels = self.labelling.label([codes for codes, _ in numbered], [here for _, here in numbered])
         if self.training is not None:

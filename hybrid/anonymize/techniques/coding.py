@@ -31,7 +31,6 @@ class Coding(ValueTechnique):
     """Persons at each end who get the same value, at least; null: ``anonymize.k``."""
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
-        """Columns without ends."""
         for column in columns:
             if not column.kind.is_continuous:
                 yield Problem(
@@ -39,7 +38,6 @@ class Coding(ValueTechnique):
                 )
 
     def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
-        """Code both ends; see :class:`ValueTechnique`."""
         values, persons = {}, task.table.persons
         for name in task.columns:
             before = task.table.frame[name]
@@ -54,7 +52,6 @@ class Coding(ValueTechnique):
         return Masked(values, {"holders": self._least(task), "emptied": emptied})
 
     def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Ends that too few persons reach."""
         found, least = [], self._least(task)
         for name in task.columns:
             after = positions_of(masked.values[name], task.table.schema[name].kind)
@@ -66,7 +63,6 @@ class Coding(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        """See :class:`Technique`."""
         least = facts.get("holders", "k (anonymize.k)" if self.holders is None else self.holders)
         emptied = ", ".join(facts.get("emptied", ()))
         gone = f" {emptied}: too few persons have a value for that, and all values were removed." if emptied else ""

@@ -52,12 +52,11 @@ def _squared(plain: Numbers, moved: Numbers, lost: Mask) -> float:
 
 
 def il1s(table: Table, masked: Mapping[str, pd.Series], names: Sequence[str]) -> float | None:
-    """Mean of abs(x - x') / (sqrt(2) S) over records and numbers.
+    """Mean of abs(x - x') / (sqrt(2) S) over records and numbers; None without numeric columns.
 
-    None without numeric columns. The measure IL1s of Mateo-Sanz, Sebe and Domingo-Ferrer 2004 (doi
-    10.1007/978-3-540-25955-8_16) and sdcMicro; S is
-    the sample standard deviation (n - 1) of the column's originals, constant columns are left out. 0 is no loss;
-    about 0.8 (2 / sqrt(2 pi)) is what drawing normal values anew costs. Missing values are left out.
+    The measure IL1s of Mateo-Sanz, Sebe and Domingo-Ferrer 2004 (doi 10.1007/978-3-540-25955-8_16) and sdcMicro; S is
+    the sample standard deviation (n - 1) of the column's originals, constant columns are left out. 0 is no loss; about
+    0.8 (2 / sqrt(2 pi)) is what drawing normal values anew costs. Missing values are left out.
     """
     found = []
     for name in names:
@@ -148,9 +147,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def changed_shares(frame: pd.DataFrame, masked: Mapping[str, pd.Series]) -> dict[str, float]:
-    """Share of the known values of each column that changed.
-
-    0 to 1, rounded down to hundredths.
+    """Share of the known values of each column that changed, 0 to 1, rounded down to hundredths.
 
     A value that a draw, a tie or rounding left as it was is not masked, and the share says how many were not.
 
@@ -172,10 +169,7 @@ def changed_shares(frame: pd.DataFrame, masked: Mapping[str, pd.Series]) -> dict
 
 
 def changed_words(facts: Mapping[str, Any]) -> str:
-    """Sentence on the share of changed values.
-
-    With a space before it; empty where the share is not known.
-    """
+    """Sentence on the share of changed values, with a space before it; empty where the share is not known."""
     shares = facts.get("changed") or {}
     if not shares:
         return ""

@@ -74,10 +74,7 @@ def _parts(space: Space, k: int, persons: Codes, most: int) -> list[Rows]:
 
 
 def halves(space: Space, rows: Rows) -> list[Rows]:
-    """Rows below and above the median of the widest axis.
-
-    By codes where no number varies.
-    """
+    """Rows below and above the median of the widest axis; by codes where no number varies."""
     numbers = [axis[rows] for axis in space.numbers]
     keys: list[Array] = sorted(numbers, key=lambda axis: float(axis.var())) + [axis[rows] for axis in space.codes][::-1]
     if numbers and numbers[0].size and keys[len(numbers) - 1].var() > 0:
@@ -158,11 +155,9 @@ class Rest:
         return self.distances([total / n for total in self.sums], [int(np.argmax(one)) for one in self.counts])
 
     def place(self, position: int) -> tuple[list[float], list[int]]:
-        """Numbers and codes of a record in the arrays."""
         return [float(axis[position]) for axis in self.numbers], [int(axis[position]) for axis in self.codes]
 
     def distances(self, numbers: list[float], codes: list[int]) -> Numbers:
-        """Squared distance of every record in the arrays from a place."""
         total = np.zeros(len(self.at))
         for axis, number in zip(self.numbers, numbers, strict=True):
             difference = axis - number
@@ -173,12 +168,10 @@ class Rest:
         return total
 
     def farthest(self, distances: Numbers) -> int:
-        """Position of the record without a group that is farthest."""
         distances[self.gone] = -1.0
         return int(np.argmax(distances))
 
     def take(self, distances: Numbers) -> None:
-        """Make a group of the nearest records."""
         distances[self.gone] = np.inf
         chosen = self.nearest(distances)
         rows = self.at[chosen]
@@ -232,7 +225,6 @@ class Rest:
 
 
 def _common(groups: Codes, codes: Codes) -> Codes:
-    """Most frequent code of each group."""
     counts = pd.DataFrame({"group": groups, "code": codes}).value_counts(sort=False).reset_index(name="n")
     best: Codes = counts.sort_values(["group", "n"], kind="stable").groupby("group")["code"].last().to_numpy()
     return best
@@ -292,7 +284,6 @@ def stratified(space: Space, sensitive: Codes, n_strata: int, most: int) -> tupl
 
 
 def _stratified_parts(space: Space, stratum: Codes, n_strata: int, most: int) -> list[Rows]:
-    """Rows of each part, by stratum."""
     waiting, done = [np.argsort(stratum, kind="stable")], []
     while waiting:
         rows = waiting.pop()
@@ -316,12 +307,10 @@ class _Strata(Rest):
         super().__init__(space, rows, np.arange(int(rows.max()) + 1), n_strata)
 
     def keep(self, at: Rows) -> None:
-        """See :class:`Rest`."""
         super().keep(at)
         self.ends = np.searchsorted(self.stratum[at], np.arange(self.n_strata + 1))
 
     def grouped(self) -> Codes:
-        """See :class:`Rest`."""
         for number in range(int(np.bincount(self.stratum, minlength=self.n_strata).min())):
             if number % 2 == 0:
                 seed = self.farthest(self.from_centre())

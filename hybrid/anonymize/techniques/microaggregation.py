@@ -51,7 +51,6 @@ class Microaggregation(ValueTechnique):
     transitions: ClassVar[frozenset[str] | None] = frozenset({"single", "conditional", "marginal", "shrunk"})
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
-        """Orders of columns that are not masked, or are no categories."""
         kinds = {column.name: column.kind for column in columns}
         for name, order in self.ordinal.items():
             if kinds.get(name) is not Kind.CATEGORICAL:
@@ -63,7 +62,6 @@ class Microaggregation(ValueTechnique):
                 yield Problem(f"microaggregation.ordinal: {name!r} lists a category twice", "list each once")
 
     def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
-        """Group the records and give every group its centre's values; see :class:`Technique`."""
         self._refuse(task)
         space, persons = space_of(task.table, task.columns, self.ordinal), _persons(task)
         model = next((one for one in task.models if isinstance(one, TCloseness)), None)
@@ -81,7 +79,6 @@ class Microaggregation(ValueTechnique):
         return Masked(values, {"parts": parts})
 
     def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Means that moved, values of single persons, and unknown categories."""
         found = [f"a group's {name!r} is the value of one person" for name in self._single(task, masked)]
         for name in task.columns:
             column, before, after = task.table.schema[name], task.table.frame[name], masked.values[name]
@@ -94,7 +91,6 @@ class Microaggregation(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        """See :class:`Technique`."""
         parts = int(facts.get("parts", 1))
         cut = f", in each of {parts} parts of the table by itself" if parts > 1 else ""
         how = "MDAV" if self.closeness == "merge" else "MDAV, with records from all strata of a sensitive column"
@@ -148,7 +144,6 @@ class Microaggregation(ValueTechnique):
 
 
 def _persons(task: Task) -> Codes:
-    """Person of each record; negative where it has none."""
     persons = task.table.persons
     if persons is None:
         return np.arange(len(task.table))
@@ -156,10 +151,7 @@ def _persons(task: Task) -> Codes:
 
 
 def _places(task: Task, model: TCloseness) -> Codes:
-    """Place of each sensitive value in the order of values.
-
-    Of the leaves of its hierarchy, where distances are hierarchical. Missing ones are last.
-    """
+    """Place of each sensitive value in the order of values, or of its hierarchy's leaves; missing ones are last."""
     values = task.table.frame[model.attribute]
     if model.distance == "hierarchical":
         return task.hierarchies[model.attribute].encode(values).astype(np.int64)
@@ -217,10 +209,7 @@ def merge_groups(groups: Codes, space: Space, task: Task) -> Codes:
 
 
 class _Measured:
-    """Rule of a model, measured on the records of groups.
-
-    A person counts once, as in the search.
-    """
+    """Rule of a model, measured on the records of groups; a person counts once, as in the search."""
 
     def __init__(self, model: SensitiveModel, task: Task) -> None:
         codes, known = pd.factorize(task.table.frame[model.attribute], sort=True)
@@ -269,10 +258,7 @@ def _excess(rules: Sequence[_Measured], groups: Codes, rows: Rows, n_groups: int
 
 
 def _centres(groups: Codes, space: Space) -> Numbers:
-    """Mean position of each group.
-
-    Of codes the share of each, scaled so that it counts as in distances.
-    """
+    """Mean position of each group; of codes the share of each, scaled so that it counts as in distances."""
     sizes = np.bincount(groups)
     columns: list[Array] = [np.bincount(groups, axis) / sizes for axis in space.numbers]
     for axis in space.codes:
@@ -283,10 +269,7 @@ def _centres(groups: Codes, space: Space) -> Numbers:
 
 
 def _nearest(centres: Numbers, squares: Numbers, group: int, alive: Array) -> int:
-    """Other group that is nearest.
-
-    ``squares`` are the squared norms of the centres.
-    """
+    """Other group that is nearest; ``squares`` are the squared norms of the centres."""
     distances = squares - 2 * (centres @ centres[group])
     distances[~alive] = np.inf
     distances[group] = np.inf

@@ -34,7 +34,6 @@ class RankSwapping(ValueTechnique):
     random: ClassVar[bool] = True
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
-        """Columns without ranks."""
         for column in columns:
             if not column.kind.is_continuous:
                 yield Problem(
@@ -43,7 +42,6 @@ class RankSwapping(ValueTechnique):
                 )
 
     def mask(self, task: Task, rng: np.random.Generator) -> Masked:
-        """Exchange values; see :class:`ValueTechnique`."""
         values = {}
         for name, stream in zip(task.columns, rng.spawn(len(task.columns)), strict=True):
             before = task.table.frame[name]
@@ -55,7 +53,6 @@ class RankSwapping(ValueTechnique):
         return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
     def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Other values, and values that moved too far."""
         found = []
         for name in task.columns:
             kind = task.table.schema[name].kind
@@ -70,7 +67,6 @@ class RankSwapping(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        """See :class:`Technique`."""
         return (
             f"Values of {columns} were exchanged between records of similar rank (rank swapping, at most "
             f"{100 * self.share:g} % of the ranks, or one rank where that is more), column by column; missing values "

@@ -44,7 +44,6 @@ LABELLING = frozenset(
 
 
 def _steps(value: Any) -> Any:
-    """List of options from a name, options, or a list of either."""
     listed = value if isinstance(value, list | tuple) else [value]
     return [{"name": one} if isinstance(one, str) else one for one in listed]
 

@@ -92,10 +92,7 @@ def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axi
 
 
 def positions_of(values: pd.Series, kind: Kind) -> Numbers:
-    """Numbers, or microseconds since 1970 of dates, as float64.
-
-    NaN where a value is missing.
-    """
+    """Numbers, or microseconds since 1970 of dates, as float64; NaN where a value is missing."""
     if not kind.is_temporal:
         plain: Numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return plain
@@ -146,10 +143,7 @@ def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Se
 
 
 def written(positions: Numbers, column: Column) -> pd.Series:
-    """Numbers as a column writes them, rounded half to even.
-
-    Whole numbers, its decimals, whole days. NaN is missing.
-    """
+    """Values as a column writes them, rounded half to even: whole numbers, its decimals, whole days; NaN is missing."""
     missing = np.isnan(positions)
     there = np.where(missing, 0.0, positions)
     if column.kind is Kind.DECIMAL:
@@ -188,7 +182,6 @@ def _categories(axis: Axis, codes: Codes) -> pd.Series:
 
 
 def _holders(groups: Codes, persons: Codes, n_groups: int) -> Counts:
-    """Different persons of each group."""
     named = persons >= 0
     n_persons = int(persons.max(initial=0)) + 1
     pairs = np.unique(groups[named] * n_persons + persons[named])
@@ -196,7 +189,6 @@ def _holders(groups: Codes, persons: Codes, n_groups: int) -> Counts:
 
 
 def _modes(groups: Codes, codes: Codes, n_codes: int) -> Codes:
-    """Most frequent code of each group."""
     pairs, counts = np.unique(groups * n_codes + codes, return_counts=True)
     group, code = np.divmod(pairs, n_codes)
     overall = np.bincount(codes, minlength=n_codes)

@@ -72,7 +72,6 @@ class PushedDown:
     transfers: tuple[Transfer, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``anonymization.json``."""
         kept = {
             "engine": self.engine,
             "labels": self.labels,
@@ -121,10 +120,7 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
 
 
 def _write(name: str, labels: SentLabels, columns: Sequence[str], progress: Progress) -> Any:
-    """Make a table of labelled rows, part by part.
-
-    Each is in the order of its content.
-    """
+    """Make a table of labelled rows part by part, each in the order of its content."""
     warehouse, parts = labels.rows.warehouse, labels.parts(len(columns))
     for number, part in enumerate(parts):
         ordered = expressions.in_content_order(expressions.labelled(labels.kept(part), labels.names), columns)
@@ -146,7 +142,6 @@ class Searched:
     decided: Decided
 
     def summary(self, verified: Verified, recorder: Recorder) -> AnonymizationResult:
-        """Aggregates of the verified labels."""
         seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
         found = summarize(self.decided.task, self.decided.recoding, verified.sizes, seconds)
         least = verified.reached["k"] if self.counted.members is not None else None

@@ -89,9 +89,7 @@ def count_rows(rows: Rows, asked: Request, most: int) -> Counted:
 
 
 def numbered(fetched: pa.Table, numbers: Sequence[ValueNumbers]) -> list[Codes]:
-    """Value numbers of the rows.
-
-    One array of shape (n,), int32, per column.
+    """Value numbers of the rows, one array of shape (n,), int32, per column.
 
     Raises
     ------

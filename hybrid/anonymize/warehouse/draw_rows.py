@@ -154,7 +154,6 @@ def _identifiers(searched: Searched) -> dict[str, tuple[int, int]]:
 def _draw(
     searched: Searched, kept: Any, columns: list[str], result: AnonymizationResult, size: int, key: bytes
 ) -> tuple[pa.Table, int]:
-    """Rows of the units with the smallest digests, and their number."""
     n_rows = result.records - result.suppressed
     n_units = n_rows if result.persons is None else result.persons - (result.suppressed_persons or 0)
     wanted = min(max(size * n_units // n_rows, 1), n_units)
@@ -226,17 +225,13 @@ def label_sample(records: Table, hierarchies: Mapping[str, Hierarchy], whole: Wh
 
 
 def _level(tree: Hierarchy, there: Hierarchy, level: int) -> int:
-    """Level of a column's labels.
-
-    Where protection left no value, the hierarchy has missing values and the root alone.
-    """
+    """Level of a column's labels: where protection left no value, the hierarchy has the root alone."""
     if tree.n_levels == there.n_levels:
         return level
     return tree.n_levels - 1 if level == there.n_levels - 1 else 0
 
 
 def _verified(nodes: Nodes, used: Mapping[str, Hierarchy], whole: WholeTable) -> Mask:
-    """Mask of the records whose labels are those of a verified class."""
     texts = {name: np.array(tree.labels, dtype=object)[nodes[:, at]] for at, (name, tree) in enumerate(used.items())}
     classes = pd.MultiIndex.from_frame(whole.classes[list(used)])
     found: Mask = pd.MultiIndex.from_frame(pd.DataFrame(texts)).isin(classes)

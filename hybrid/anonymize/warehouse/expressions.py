@@ -27,10 +27,7 @@ def person_keys(persons: Sequence[str]) -> list[str]:
 
 
 def with_keys(rows: Any, persons: Sequence[str], missing: Sequence[str]) -> Any:
-    """The rows with the key of their person.
-
-    Without surrounding spaces; null where it is missing.
-    """
+    """The rows with the key of their person, without surrounding spaces; null where it is missing."""
     import ibis
 
     keys = {}
@@ -65,10 +62,7 @@ def repeated(rows: Any, names: Sequence[str]) -> Any:
 
 
 def longest(rows: Any, names: Sequence[str]) -> Any:
-    """Length of each column's longest value.
-
-    And of the longest one that a surrogate may equal.
-    """
+    """Length of each column's longest value, and of the longest one that a surrogate may equal."""
     lengths = {}
     for at, name in enumerate(names):
         text = rows[name].cast("string").strip()
@@ -78,9 +72,9 @@ def longest(rows: Any, names: Sequence[str]) -> Any:
 
 
 def person_rows(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
-    """Distinct pairs of a person and a combination.
+    """Distinct pairs of a person and a combination, with records.
 
-    With records, the number of the combination, and whether it is the only one of the person.
+    With the number of the combination, and whether it is the only one of the person.
     """
     import ibis
 
@@ -91,19 +85,13 @@ def person_rows(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
 
 
 def combinations_of(pairs: Any, names: Sequence[str]) -> Any:
-    """Distinct rows of some columns with records, from :func:`person_rows`.
-
-    With the persons who have this combination alone.
-    """
+    """Distinct rows of some columns, from :func:`person_rows`, with records, and persons who have no other one."""
     found = pairs.group_by([NUMBER, *names])
     return found.agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: pairs[ALONE].sum()})
 
 
 def shared(pairs: Any, persons: Sequence[str]) -> Any:
-    """Pairs of numbers of combination and person.
-
-    Of persons with several combinations.
-    """
+    """Pairs of numbers of combination and person, of persons with several combinations."""
     import ibis
 
     several = pairs.filter(~pairs[ALONE])
@@ -117,28 +105,19 @@ def counted(kept: Any, name: str) -> Any:
 
 
 def mapping(values: pa.Array, labels: pa.DictionaryArray, at: int) -> pa.Table:
-    """Labels by value of a quasi-identifier, as a table to join with.
-
-    With their positions among all labels.
-    """
+    """Labels by value of a quasi-identifier, with their positions among all labels, as a table to join with."""
     return pa.table(
         {f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels, f"hybrid_position_{at}": labels.indices}
     )
 
 
 def labels_between(mapping: Any, at: int, first: int, last: int) -> Any:
-    """Rows of :func:`mapping` with labels of a range of positions.
-
-    Both ends are included.
-    """
+    """Rows of :func:`mapping` with labels of a range of positions, both ends included."""
     return mapping.filter(mapping[f"hybrid_position_{at}"].between(first, last))
 
 
 def null_labels(labels: Mapping[int, pa.Array]) -> pa.Table:
-    """Labels of missing values, as a table of one row.
-
-    By the positions of their quasi-identifiers.
-    """
+    """Labels of missing values by the positions of their quasi-identifiers, as a table of one row."""
     return pa.table({f"hybrid_null_{at}": label for at, label in labels.items()})
 
 
@@ -200,10 +179,7 @@ def _names(kind: str, n: int) -> list[str]:
 
 
 def in_content_order(rows: Any, columns: Sequence[str]) -> Any:
-    """Some columns of the rows, ordered by their content.
-
-    Nothing is left of any other order.
-    """
+    """Some columns of the rows, ordered by their content, so that nothing is left of any other order."""
     chosen = rows.select(list(columns))
     return chosen.order_by(list(columns))
 
@@ -225,10 +201,7 @@ _LARGE = 2**31 - 1
 
 
 def content(rows: Any, names: Sequence[str]) -> Any:
-    """Number of rows, and two sums of hashes of their content.
-
-    The same for the same rows in any order.
-    """
+    """Number of rows, and two sums of hashes of their content: the same for the same rows in any order."""
     texts = rows.select(text=_text_of(rows, names))
     hashes = {f"hash_{at}": texts.text.concat(str(at)).hash().cast("int64") % _LARGE for at in range(2)}
     hashed = texts.select(**hashes)
@@ -236,9 +209,7 @@ def content(rows: Any, names: Sequence[str]) -> Any:
 
 
 def digested(rows: Any, unit: Sequence[str], key: Any, *, each_row: bool, engine: str) -> Any:
-    """Rows with the keyed digest of their sampling unit.
-
-    SHA-256 of key and unit.
+    """Rows with the keyed digest of their sampling unit: SHA-256 of key and unit.
 
     Parameters
     ----------

@@ -66,10 +66,7 @@ def parts_of(labels: Sequence[Codes], records: Counts, most: float) -> Iterator[
 
 
 def _ranges(records: Array, most: float) -> Iterator[tuple[int, int]]:
-    """First and last label of neighbours.
-
-    Together they have at most ``most`` records, or are one label.
-    """
+    """First and last label of neighbours that together have at most ``most`` records, or are one label."""
     used = np.flatnonzero(records)
     first, last, total = int(used[0]), int(used[0]), records[used[0]]
     for label in map(int, used[1:]):
@@ -155,7 +152,6 @@ def send_labels(rows: Rows, asked: Request, counted: Counted, decided: Decided) 
 
 
 def _chosen(positions: Codes, texts: pa.Array) -> pa.DictionaryArray:
-    """Labels by their positions, with all labels of the column as dictionary."""
     return pa.DictionaryArray.from_arrays(pa.array(positions, pa.int32()), texts)
 
 

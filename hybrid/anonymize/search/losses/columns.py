@@ -47,10 +47,7 @@ STEP = 1e-10
 
 
 def column_weights(options: LossOptions, names: Sequence[str]) -> Numbers:
-    """The weight of each quasi-identifier.
-
-    Shape (n_qi,), float64, 1 where none is given.
-    """
+    """The weight of each quasi-identifier, 1 where none is given; shape (n_qi,), float64."""
     unknown = sorted(set(options.weights) - set(names))
     if unknown:
         raise ConfigError(
@@ -72,10 +69,7 @@ def rounded(terms: Numbers) -> Numbers:
 
 
 def lowered(terms: Numbers) -> Numbers:
-    """A little less than :func:`rounded` terms, and maybe below 0.
-
-    Whatever the order of summation was.
-    """
+    """A little less than :func:`rounded` terms, whatever the order of summation was; maybe below 0."""
     return terms * (1 - 1e-12) - 1.1 * STEP
 
 
@@ -99,7 +93,6 @@ class Mean:
     """geometric, arithmetic or sum."""
 
     def combine(self, values: Numbers) -> float:
-        """One loss from one value per column."""
         weighted = self._scale * values
         if self.mean == "geometric":
             return float(np.prod(weighted + 1) ** (1 / len(values)) - 1)
@@ -107,7 +100,6 @@ class Mean:
 
     @cached_property
     def _scale(self) -> Numbers:
-        """Factor of each column's value."""
         scale: Numbers = self.weights / len(self.weights) if self.mean == "arithmetic" else self.weights
         return scale
 
@@ -118,7 +110,6 @@ class Mean:
 
     @cached_property
     def column_of(self) -> Codes:
-        """Column of each term."""
         return np.repeat(np.arange(len(self.weights)), self.lattice.shape)
 
     def bound(self, terms: Numbers) -> Terms:
@@ -131,21 +122,18 @@ class Mean:
         return 1 / len(self.weights) if self.mean == "geometric" else 0.0
 
     def row_costs(self, terms: Numbers, more: Sequence[Numbers]) -> RowCosts:
-        """Bound of unweighted, :func:`lowered` terms.
+        """Bound of unweighted, :func:`lowered` terms, and of what one suppressed record adds to them, at least.
 
-        And of what one suppressed record adds to them, at least. Sums of many records are rounded: a billionth is
-        taken off.
+        Sums of many records are rounded: a billionth is taken off.
         """
         added = [scale * (1 - 1e-9) * axis for scale, axis in zip(self._scale, more, strict=False)]
         return RowCosts.of(terms * self._scale[self.column_of], self.starts, self.root, added)
 
     def grouped(self, checker: Checker) -> None:  # noqa: ARG002
-        """Nothing further."""
         return
 
     def above(self, found: NodeOutcome) -> float:  # noqa: ARG002
-        """Nothing: a coarser node may suppress less."""
-        return -np.inf
+        return -np.inf  # a coarser node may suppress less
 
 
 @dataclass(frozen=True)
@@ -160,7 +148,6 @@ class ByRow(Mean):
 
     @cached_property
     def _unsuppressed(self) -> Numbers:
-        """Terms when nothing is suppressed."""
         return self.terms(np.zeros(self.leaf_starts[-1]))
 
     @cached_property
@@ -169,26 +156,22 @@ class ByRow(Mean):
         return np.ones(len(self.weights))
 
     def initial(self) -> Terms:
-        """Nothing is suppressed."""
         return self._bound(self._unsuppressed)
 
     def below(self, found: NodeOutcome) -> Terms:
-        """The certainly suppressed classes are suppressed."""
         return self._bound(self._remembered(found, found.certain))
 
     def by_row(self) -> RowCosts:
-        """Bound by the suppressed records of each leaf."""
         return self.row_costs(lowered(self._unsuppressed) * self.factors[self.column_of], self.per_record())
 
     def per_record(self) -> list[Numbers]:
-        """Least increase of each term by one suppressed record.
+        """Least increase of each term by one suppressed record: per column, shape (n_leaves, n_levels).
 
-        One array of shape (n_leaves, n_levels) per column; none where it depends on the other records.
+        None where it depends on the other records.
         """
         return []
 
     def score(self, node: Node, found: NodeOutcome) -> Score:
-        """The loss of a node."""
         terms = self._remembered(found, found.suppressed)
         values = rounded(terms[self.starts[:-1] + node]) * self.factors
         return Score(self.combine(values), tuple(values.tolist()))
@@ -197,10 +180,7 @@ class ByRow(Mean):
         return self.bound(safe(terms) * self.factors[self.column_of])
 
     def _remembered(self, found: NodeOutcome, suppressed: Mask) -> Numbers:
-        """Terms, computed once per node and set of suppressed classes.
-
-        A node is both scored and bounded with them.
-        """
+        """Terms of a node and a set of suppressed classes, computed once: it is both scored and bounded with them."""
         if 0 not in self._last or self._last[0][0] is not suppressed:
             terms = self.terms(found.leaf_counts(suppressed)) if suppressed.any() else self._unsuppressed
             self._last[0] = suppressed, terms
@@ -222,10 +202,7 @@ class DomainShare(ByRow):
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
-        """Contribution of one cell at each node to v_j.
-
-        One array of shape (n_nodes,) per column.
-        """
+        """Contribution of one cell at each node to v_j; one array of shape (n_nodes,) per column."""
         keep, _ = factors(self.gs_factor)
         columns = zip(self.node_shares, self.weights, self._span, strict=True)
         return [weight * keep * share / span for share, weight, span in columns]
@@ -254,19 +231,16 @@ class DomainShare(ByRow):
         return Score(self.combine(values), tuple(values.tolist()))
 
     def terms(self, hidden: Numbers) -> Numbers:
-        """v_j per level, not yet rounded."""
         counts = np.split(hidden, self.leaf_starts[1:-1])
         total = self._raw + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
         terms: Numbers = (total - self._least[self.column_of]) / self._span[self.column_of]
         return terms
 
     def per_record(self) -> list[Numbers]:
-        """Share of the loss that suppressing a record adds."""
         return [more / span for more, span in zip(self._more, self._span, strict=True)]
 
     @cached_property
     def _shares(self) -> list[Numbers]:
-        """Share of each leaf on each level, for each column."""
         columns = list(zip(self.records.hierarchies, self.lattice.axes, strict=True))
         shares = [hierarchy.share[hierarchy.node_of[:, levels]] for hierarchy, levels in columns]
         if self.lost is None:
@@ -276,17 +250,13 @@ class DomainShare(ByRow):
 
     @cached_property
     def _raw(self) -> Numbers:
-        """Raw loss per column and level when nothing is suppressed."""
         keep, _ = factors(self.gs_factor)
         columns = zip(self.records.leaf_counts, self._shares, strict=True)
         return np.concatenate([keep * (counts @ share) for counts, share in columns])
 
     @cached_property
     def _more(self) -> list[Numbers]:
-        """Additional loss of suppressing a record.
-
-        One array of shape (n_leaves, n_levels) per column.
-        """
+        """Additional loss of suppressing a record; one array of shape (n_leaves, n_levels) per column."""
         keep, drop = factors(self.gs_factor)
         return [share + drop * (1 - share) - keep * share for share in self._shares]
 
@@ -313,10 +283,6 @@ class Precision(Mean):
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
-        """Contribution of one cell at each node to v_j.
-
-        One array of shape (n_nodes,) per column.
-        """
         keep, _ = factors(self.gs_factor)
         return [
             weight * keep * hierarchy.level_of() / max(hierarchy.n_levels - 1, 1) / self.records.n_records
@@ -324,9 +290,7 @@ class Precision(Mean):
         ]
 
     def score_nodes(self, nodes: Nodes) -> Score:
-        """Loss of a node per cell of every distinct row.
-
-        Each node is taken at its lowest level.
+        """Loss of a node per cell of every distinct row, each node taken at its lowest level.
 
         Parameters
         ----------
@@ -341,15 +305,12 @@ class Precision(Mean):
         return Score(self.combine(np.array(values)), tuple(values))
 
     def initial(self) -> Terms:
-        """Heights alone."""
         return self._bound(0)
 
     def below(self, found: NodeOutcome) -> Terms:
-        """The certainly suppressed records count as such."""
         return self._bound(found.n_certain)
 
     def by_row(self) -> RowCosts:
-        """A suppressed record costs what it did not cost before."""
         _, drop = factors(self.gs_factor)
         kept = self._least_kept
         columns = zip(np.split(kept, self.starts[1:-1]), self.records.hierarchies, strict=True)
@@ -357,7 +318,6 @@ class Precision(Mean):
         return self.row_costs(lowered(kept), per_record)
 
     def score(self, node: Node, found: NodeOutcome) -> Score:
-        """The loss of a node."""
         keep, drop = factors(self.gs_factor)
         share = found.n_suppressed / self.records.n_records
         values = (1 - share) * keep * self._heights[self.starts[:-1] + node] + share * drop
@@ -370,10 +330,7 @@ class Precision(Mean):
 
     @cached_property
     def _least_kept(self) -> Numbers:
-        """Term of each level when nothing is suppressed.
-
-        At most that of a suppressed record.
-        """
+        """Term of each level when nothing is suppressed, at most that of a suppressed record."""
         keep, drop = factors(self.gs_factor)
         least: Numbers = np.minimum(keep * self._heights, drop)
         return least
@@ -387,10 +344,7 @@ class Precision(Mean):
 
 @dataclass(frozen=True)
 class Entropy(ByRow):
-    """Non-uniform entropy.
-
-    Bits of information on the values that the labels lose.
-    """
+    """Non-uniform entropy: bits of information on the values that the labels lose."""
 
     normalized: bool = False
 
@@ -407,7 +361,6 @@ class Entropy(ByRow):
         return [_code_length(counts) for counts in self.records.leaf_counts]
 
     def terms(self, hidden: Numbers) -> Numbers:
-        """Bits lost per level, not yet rounded or normalized."""
         return self._kept + self._code_lengths(hidden)
 
     @cached_property
@@ -417,10 +370,7 @@ class Entropy(ByRow):
         return kept
 
     def _code_lengths(self, counts: Numbers) -> Numbers:
-        """Bits to encode the nodes of all records, per column and level.
-
-        Given the records per leaf of all columns.
-        """
+        """Bits to encode the nodes of all records, per column and level, given the records per leaf."""
         leaf, node, starts = self._nodes
         sums = np.bincount(node, weights=counts[leaf], minlength=starts[-1])
         columns = np.add.reduceat(counts, self.leaf_starts[:-1])
@@ -430,10 +380,7 @@ class Entropy(ByRow):
 
     @cached_property
     def _nodes(self) -> tuple[Codes, Codes, Codes]:
-        """Node number of each leaf on each level of its column.
-
-        With the start of each level's nodes.
-        """
+        """Node number of each leaf on each level of its column, and the start of each level's nodes."""
         leaf, node, starts = [], [], [0]
         for first, hierarchy, levels in zip(
             self.leaf_starts, self.records.hierarchies, self.lattice.axes, strict=False
@@ -447,9 +394,6 @@ class Entropy(ByRow):
 
 
 def _code_length(counts: Numbers) -> float:
-    """Bits to encode the groups of all records.
-
-    - sum c log2(c / total).
-    """
+    """Bits to encode the groups of all records: - sum c log2(c / total)."""
     counts = counts[counts > 0]
     return float(-(counts * np.log2(counts / counts.sum())).sum()) if len(counts) else 0.0
