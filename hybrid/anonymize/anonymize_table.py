@@ -15,7 +15,7 @@ from hybrid.anonymize.risk import household_summary, population_risk_summary
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
 from hybrid.anonymize.search.known_rows import hide_pairs
 from hybrid.anonymize.search.local_recoding import coarsen
-from hybrid.anonymize.search.losses import Score
+from hybrid.anonymize.search.losses import LossScore
 from hybrid.anonymize.search.problem import Recoding, SearchProblem, prepare, refuse_impossible
 from hybrid.anonymize.techniques.loss import rounded
 from hybrid.anonymize.verify_table import lost_persons, verify
@@ -147,7 +147,7 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
     )
 
 
-def _loss(task: SearchProblem, score: Score) -> dict[str, Any]:
+def _loss(task: SearchProblem, score: LossScore) -> dict[str, Any]:
     """What is measured on more than the labels has few digits (:func:`hybrid.anonymize.techniques.loss.rounded`)."""
     options, known = task.options.loss, task.associations
     said = options.model_dump(exclude_none=True, exclude={"use"})

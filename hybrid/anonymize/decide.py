@@ -13,10 +13,10 @@ import pandas as pd
 
 from hybrid.anonymize.anonymize_table import recode
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.distinct_rows import Combinations, collect, value_numbers
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, collect, value_numbers
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.problem import Recoding, SearchProblem, build_rules, encode, refuse_contradictions
-from hybrid.anonymize.streaming.verify_file import Origin
+from hybrid.anonymize.streaming.verify_file import SourcePersons
 from hybrid.base.arrays import Array, Codes, Leaves
 from hybrid.base.errors import DataError, HierarchyError, Problem
 from hybrid.base.progress import Progress
@@ -85,7 +85,7 @@ class Counted:
     """
 
     numbers: list[ValueNumbers]
-    found: Combinations
+    found: DistinctRowCounts
     members: Members | None
 
 
@@ -144,13 +144,13 @@ def decide(asked: Request, counted: Counted, progress: Progress) -> Decided:
     return Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
 
 
-def origin_of(asked: Request, counted: Counted, decided: Decided) -> Origin | None:
+def source_persons(asked: Request, counted: Counted, decided: Decided) -> SourcePersons | None:
     """Persons of the source, for the verification; None where each record is another person."""
     if counted.members is None:
         return None
     rows = counted.found.columns[len(asked.names) :]
     columns = zip(asked.attributes, decided.value_of, rows, strict=True)
-    return Origin(counted.members, {name: value_of[numbers] for name, value_of, numbers in columns})
+    return SourcePersons(counted.members, {name: value_of[numbers] for name, value_of, numbers in columns})
 
 
 def _typed(asked: Request, counted: Counted) -> dict[str, tuple[Column, pd.Series]]:

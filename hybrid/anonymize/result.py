@@ -185,7 +185,7 @@ LEAST = 20
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOutGroup:
     """Number of people in a group, and how many of them have no record of the group in the anonymized table."""
 
     column: str
@@ -195,11 +195,11 @@ class LeftOut:
     left_out: int
 
 
-def counted(anonymized: AnonymizedTable) -> dict[str, Any]:
+def json_with_left_out(anonymized: AnonymizedTable) -> dict[str, Any]:
     """Content of a run's ``anonymization.json``, with exact counts by group.
 
-    ``left_out`` lists :class:`LeftOut` where any record was suppressed. It is for the house alone: beside those of one
-    more release, exact counts tell of single people. A release is written from
+    ``left_out`` lists :class:`LeftOutGroup` where any record was suppressed. It is for the house alone: beside those of
+    one more release, exact counts tell of single people. A release is written from
     :class:`~hybrid.anonymize.AnonymizationResult`, which has no such counts, and its report has rounded ones.
     """
     content = anonymized.result.to_json()
@@ -214,7 +214,7 @@ def group_columns(schema: Schema) -> list[str]:
     return [column.name for column in schema if column.target or column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)]
 
 
-def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: int) -> list[LeftOut]:
+def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: int) -> list[LeftOutGroup]:
     """Count the people whom suppression left out.
 
     Parameters
@@ -233,15 +233,15 @@ def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: 
     """
     kept = anonymized.originals
     whole = _whole(kept, anonymized.suppressed)
-    found = [LeftOut("", EVERYBODY, n_persons(whole), n_persons(whole) - n_persons(kept))]
+    found = [LeftOutGroup("", EVERYBODY, n_persons(whole), n_persons(whole) - n_persons(kept))]
     alone = _alone(whole, anonymized.quasi_identifiers)
     people = n_persons(whole.take(alone))
     if people >= least:
         there = n_persons(whole.take(alone & (np.arange(len(whole)) < len(kept))))
-        found.append(LeftOut("", ALONE, people, people - there))
+        found.append(LeftOutGroup("", ALONE, people, people - there))
     for groups in people_groups(whole, names, least):
         counts = zip(groups.labels, groups.people(whole).tolist(), groups.people(kept).tolist(), strict=True)
-        found += [LeftOut(groups.column.name, label, people, people - there) for label, people, there in counts]
+        found += [LeftOutGroup(groups.column.name, label, people, people - there) for label, people, there in counts]
     return found
 
 

@@ -16,7 +16,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import K_ANONYMITY, NO_PROMISE, AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.risk import household_summary, population_risk_summary
 from hybrid.anonymize.techniques.loss import column_loss, masking_measures, rounded
-from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.registry import Assigned, assigned, generalizes, gives_k
 from hybrid.anonymize.verify_table import lost_persons
 from hybrid.base.arrays import Leaves, Nodes
@@ -67,13 +67,13 @@ def anonymize_in_steps(
     steps = assigned(options, train.schema)
     if not len(train):
         raise DataError("there are no records to anonymize", hint="check the input file and the split")
-    walk = _Walk(train, hierarchies, options, steps)
+    walk = _StepRun(train, hierarchies, options, steps)
     labelled = walk.labelled(progress)
     kept = train if labelled is None else labelled.originals
     masked: list[Masked] = []
     for (technique, columns), stream in zip(steps, rng.spawn(len(steps)), strict=True):
         if isinstance(technique, ValueTechnique):
-            task = Task(kept, columns, options.k, options.models if walk.gives_k else (), hierarchies)
+            task = MaskingTask(kept, columns, options.k, options.models if walk.gives_k else (), hierarchies)
             found = technique.mask(task, stream)
             _verify_values(technique, task, found)
             masked.append(found)
@@ -82,7 +82,7 @@ def anonymize_in_steps(
     return walk.assembled(kept, labelled, masked, time.perf_counter() - started)
 
 
-def _verify_values(technique: ValueTechnique, task: Task, found: Masked) -> None:
+def _verify_values(technique: ValueTechnique, task: MaskingTask, found: Masked) -> None:
     """Refuse masked values of other rows or columns, or with broken properties."""
     failures = [] if set(found.values) == set(task.columns) else ["other columns were masked"]
     for name, values in found.values.items():
@@ -97,7 +97,7 @@ def _verify_values(technique: ValueTechnique, task: Task, found: Masked) -> None
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _StepRun:
     train: Table
     hierarchies: Mapping[str, Hierarchy]
     options: AnonymizeOptions

@@ -26,7 +26,7 @@ _EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class Part:
+class BudgetPart:
     """One part of a budget.
 
     Parameters
@@ -61,7 +61,7 @@ class Budget:
     epsilon: float
     delta: float
     rows: int
-    parts: tuple[Part, ...]
+    parts: tuple[BudgetPart, ...]
 
     def __post_init__(self) -> None:
         if self.spent_delta > self.delta * (1 + _EQUAL):
@@ -187,7 +187,7 @@ def at_most(value: float, digits: int) -> str:
     return f"{float(rounded):.{digits}g}"
 
 
-def total(parts: Iterable[Part]) -> tuple[float, float]:
+def total(parts: Iterable[BudgetPart]) -> tuple[float, float]:
     """Sum of rho and sum of delta of several parts."""
     spent = tuple(parts)
     return math.fsum(part.rho for part in spent), math.fsum(part.delta for part in spent)

@@ -68,7 +68,7 @@ _EPOCH = {Kind.DATE: "datetime64[D]", Kind.DATETIME: "datetime64[s]"}
 
 
 @dataclass(frozen=True)
-class Grid:
+class ValueGrid:
     """Values ``(low + i) / scale`` for i in 0..last: whole numbers, decimals, days or seconds.
 
     Parameters
@@ -89,7 +89,7 @@ class Grid:
     scale: int = 1
 
     @classmethod
-    def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> Grid:
+    def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> ValueGrid:
         scale = 10**decimals if kind is Kind.DECIMAL else 1
         low, high = (_whole(bound, kind, scale) for bound in bounds)
         return cls(kind, low, high - low, scale)
@@ -126,7 +126,7 @@ def _whole(bound: Bound, kind: Kind, scale: int) -> int:
 
 
 @dataclass(frozen=True)
-class Categories:
+class CategoryDomain:
     """Domain of a category or truth value.
 
     Parameters
@@ -159,13 +159,13 @@ class Categories:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberDomain:
     """Domain of a number, date or time: intervals of a grid.
 
     Parameters
     ----------
     column : Column
-        As of :class:`Categories`.
+        As of :class:`CategoryDomain`.
     grid : Grid
         All values.
     lows, highs : numpy.ndarray, each of shape (n_intervals,), int64
@@ -173,7 +173,7 @@ class Numbers:
     """
 
     column: Column
-    grid: Grid
+    grid: ValueGrid
     lows: Array
     highs: Array
 
@@ -195,7 +195,7 @@ class Numbers:
         return self.grid.values(rng.integers(self.lows[at], self.highs[at], endpoint=True), missing)
 
 
-Domain = Categories | Numbers
+Domain = CategoryDomain | NumberDomain
 
 
 def neutral(column: Column, decimals: int | None = None) -> Column:
@@ -204,13 +204,13 @@ def neutral(column: Column, decimals: int | None = None) -> Column:
     return Column(column.name, column.role, column.kind, column.target, fixed)
 
 
-def each_value(column: Column, grid: Grid) -> Numbers:
+def each_value(column: Column, grid: ValueGrid) -> NumberDomain:
     """Domain whose intervals are single values."""
     positions = np.arange(grid.last + 1)
-    return Numbers(column, grid, positions, positions)
+    return NumberDomain(column, grid, positions, positions)
 
 
-def cut(column: Column, grid: Grid, intervals: Sequence[tuple[int, int]]) -> Numbers:
+def cut(column: Column, grid: ValueGrid, intervals: Sequence[tuple[int, int]]) -> NumberDomain:
     """Domain of these intervals (first and last position), ascending."""
     lows, highs = np.array(intervals, dtype=np.int64).T
-    return Numbers(column, grid, lows, highs)
+    return NumberDomain(column, grid, lows, highs)

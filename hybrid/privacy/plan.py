@@ -18,8 +18,17 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import Problem
-from hybrid.privacy.accounting import Part, gaussian_rho, rho_for, variance_for
-from hybrid.privacy.domain import Categories, Domain, Grid, KnownColumn, PrivacyOptions, cut, each_value, neutral
+from hybrid.privacy.accounting import BudgetPart, gaussian_rho, rho_for, variance_for
+from hybrid.privacy.domain import (
+    CategoryDomain,
+    Domain,
+    KnownColumn,
+    PrivacyOptions,
+    ValueGrid,
+    cut,
+    each_value,
+    neutral,
+)
 from hybrid.privacy.noise import Bits, discrete_gaussian, secure
 from hybrid.table import Column, Kind, Schema, Table
 from hybrid.table.persons import person_groups
@@ -169,7 +178,7 @@ LARGEST_GRID = 2**53
 
 
 @dataclass(frozen=True)
-class Coded:
+class EncodedTable:
     """A table as codes of private domains.
 
     Parameters
@@ -189,7 +198,7 @@ class Coded:
     domains: tuple[Domain, ...]
     columns: tuple[Codes, ...]
     n_rows: int
-    parts: tuple[Part, ...]
+    parts: tuple[BudgetPart, ...]
     rho: float
 
 
@@ -234,7 +243,7 @@ def _column_problems(column: Column, known: KnownColumn, listed: Mapping[str, Ar
         yield Problem(f"{key}: the bounds are not of the kind {column.kind}", "write them as values of the column")
     elif column.kind is Kind.DECIMAL and known.decimals is None:
         yield Problem(f"{key}: a decimal column needs its digits after the point", "set decimals: NUMBER")
-    elif Grid.of(column.kind, bounds, known.decimals or 0).last >= LARGEST_GRID:
+    elif ValueGrid.of(column.kind, bounds, known.decimals or 0).last >= LARGEST_GRID:
         yield Problem(f"{key}: more than 2 ** 53 values lie between the bounds", "set fewer decimals, or nearer bounds")
 
 
@@ -249,7 +258,9 @@ def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
     return pd.Timestamp(least).to_pydatetime(), pd.Timestamp(greatest).to_pydatetime()
 
 
-def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure) -> Coded:
+def encode_table(
+    table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure
+) -> EncodedTable:
     """Find the domains of a table and encode it.
 
     Parameters
@@ -269,10 +280,10 @@ def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], row
     domains = tuple(finder.domain(column) for column in table.schema)
     columns = tuple(domain.encode(table.frame[domain.column.name]) for domain in domains)
     left = finder.rho - math.fsum(part.rho for part in finder.parts)
-    return Coded(domains, columns, finder.n_rows, tuple(finder.parts), left)
+    return EncodedTable(domains, columns, finder.n_rows, tuple(finder.parts), left)
 
 
-def price(options: PrivacyOptions, *, searches: bool) -> Part:
+def price(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
     """The most that one draw spends, decided by its options alone.
 
     Parameters
@@ -283,7 +294,7 @@ def price(options: PrivacyOptions, *, searches: bool) -> Part:
         Whether the values of a category are to be found, which takes its share of delta.
     """
     delta = KEYS_SHARE * options.delta if searches else 0.0
-    return Part("draw", rho_for(options.epsilon, options.delta - delta), delta)
+    return BudgetPart("draw", rho_for(options.epsilon, options.delta - delta), delta)
 
 
 class _Finder:
@@ -291,7 +302,7 @@ class _Finder:
         self, table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits
     ) -> None:
         self.table, self.options, self.listed, self.rows, self.bits = table, options, listed, rows, bits
-        self.parts: list[Part] = []
+        self.parts: list[BudgetPart] = []
         self.keys = [column.name for column in table.schema if self._is_searched(column)]
         self.paid = [*self.keys, *(column.name for column in table.schema if self._is_cut(column))]
         whole = price(options, searches=bool(self.keys))
@@ -302,10 +313,10 @@ class _Finder:
     def domain(self, column: Column) -> Domain:
         known = self.options.columns.get(column.name, KnownColumn())
         if not column.kind.is_continuous:
-            return Categories(neutral(column), self._states(column, known))
+            return CategoryDomain(neutral(column), self._states(column, known))
         bounds = bounds_of(column, known, self.listed)
         assert bounds is not None
-        grid = Grid.of(column.kind, bounds, known.decimals or 0)
+        grid = ValueGrid.of(column.kind, bounds, known.decimals or 0)
         fixed = neutral(column, known.decimals)
         return each_value(fixed, grid) if grid.last < self.options.bins else self._cut(fixed, grid)
 
@@ -318,19 +329,19 @@ class _Finder:
             return tuple(str(value) for value in self.listed[column.name])
         persons, values = self.table.persons, self.table.frame[column.name]
         found = find_keys(values, persons, self.rows, self._share, self.delta, self.bits)
-        self.parts.append(Part(f"categories of {column.name}", found.rho, found.delta))
+        self.parts.append(BudgetPart(f"categories of {column.name}", found.rho, found.delta))
         return found.states
 
-    def _cut(self, column: Column, grid: Grid) -> Domain:
+    def _cut(self, column: Column, grid: ValueGrid) -> Domain:
         values = self.table.frame[column.name]
         positions = grid.positions(values[values.notna()])
         found = find_intervals(positions, grid.last, self.rows, self._share, self.options.bins, self.n_rows, self.bits)
-        self.parts.append(Part(f"intervals of {column.name}", found.rho))
+        self.parts.append(BudgetPart(f"intervals of {column.name}", found.rho))
         return cut(column, grid, found.intervals)
 
     def _count_rows(self) -> int:
         variance = variance_for(ROWS_SHARE * self.rho, self.rows**2)
-        self.parts.append(Part("number of rows", gaussian_rho(variance, self.rows**2)))
+        self.parts.append(BudgetPart("number of rows", gaussian_rho(variance, self.rows**2)))
         return max(len(self.table) + int(discrete_gaussian(1, variance, self.bits)[0]), 1)
 
     @property
@@ -344,4 +355,4 @@ class _Finder:
     def _is_cut(self, column: Column) -> bool:
         known = self.options.columns.get(column.name, KnownColumn())
         bounds = bounds_of(column, known, self.listed) if column.kind.is_continuous else None
-        return bounds is not None and Grid.of(column.kind, bounds, known.decimals or 0).last >= self.options.bins
+        return bounds is not None and ValueGrid.of(column.kind, bounds, known.decimals or 0).last >= self.options.bins

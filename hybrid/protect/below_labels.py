@@ -15,7 +15,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array, Leaves, Levels, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec
-from hybrid.protect.alike import draw_below
+from hybrid.protect.donors import draw_below
 from hybrid.protect.group_values import come_through, decoded, grouped, with_names
 from hybrid.protect.numbers import steps_of
 from hybrid.protect.options import ProtectOptions

@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
 from hybrid.hierarchy import Hierarchy
-from hybrid.protect.alike import category_codes, draw_alike, draw_below
+from hybrid.protect.donors import category_codes, draw_alike, draw_below
 from hybrid.protect.group_values import decoded, grouped, with_names
 from hybrid.protect.options import ProtectOptions, Replace
 from hybrid.table import DTYPES, Kind, Table

@@ -9,7 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Leaves, Levels, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
-from hybrid.protect.alike import from_group
+from hybrid.protect.donors import from_group
 from hybrid.table import Kind
 from hybrid.table.holders import holders
 

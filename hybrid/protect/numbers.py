@@ -138,7 +138,7 @@ MOST_DRAWS = 10
 
 
 @dataclass(frozen=True)
-class Redrawn:
+class RedrawnColumn:
     """A protected column.
 
     Parameters
@@ -161,7 +161,7 @@ def protect_numbers(
     rng: np.random.Generator,
     persons: Array | None = None,
     listed: Array | None = None,
-) -> Redrawn:
+) -> RedrawnColumn:
     """Code both ends of a column and redraw its rare values.
 
     Rare are values that fewer than ``least`` people hold. Nothing lies beyond the values of the ``least``-th smallest
@@ -195,18 +195,20 @@ def protect_numbers(
     """
     codes, distinct = pd.factorize(values, sort=True)
     if not len(distinct):
-        return Redrawn(values, 0, 0)
+        return RedrawnColumn(values, 0, 0)
     steps = steps_of(pd.Series(distinct), column, listed)
     held = holders(codes, len(distinct), persons)
     ends = bounds(codes, least, persons)
     rare = int((held < least).sum())
     if ends is None:
-        return Redrawn(steps.series(np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), bool)), len(held), rare)
+        return RedrawnColumn(
+            steps.series(np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), bool)), len(held), rare
+        )
     if not rare:
-        return Redrawn(values, len(held), 0)
+        return RedrawnColumn(values, len(held), 0)
     coded = np.where(codes >= 0, np.clip(codes, *ends), -1)
     drawn, missing = _drawn(steps, coded, held >= least, max(2 * least, LEAST_BLOCK), persons, rng)
-    return Redrawn(steps.series(drawn, missing), len(held), rare)
+    return RedrawnColumn(steps.series(drawn, missing), len(held), rare)
 
 
 def _drawn(

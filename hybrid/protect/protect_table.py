@@ -11,8 +11,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
-from hybrid.protect.alike import ranks_of
 from hybrid.protect.categories import protect_categories, rarity, refuse_texts
+from hybrid.protect.donors import ranks_of
 from hybrid.protect.options import ProtectOptions, Replace
 from hybrid.protect.related_dates import protect_ties, redraw
 from hybrid.table import Column, Kind, Role, Table

@@ -10,7 +10,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.constraints.gaps import MICROSECONDS, after, gaps, lengths
-from hybrid.protect.numbers import Redrawn, protect_numbers, steps_of
+from hybrid.protect.numbers import RedrawnColumn, protect_numbers, steps_of
 from hybrid.table import DTYPES, Column, Kind, Role, Table
 from hybrid.table.holders import bounds, holders
 
@@ -25,7 +25,7 @@ def redraw(
     persons: Array | None,
     whose: Array | None,
     listed: Array | None = None,
-) -> Redrawn:
+) -> RedrawnColumn:
     """Protect a column of numbers or dates; ``whose``: who counts as a holder of each record.
 
     By first values and gaps where it orders the rows of persons (:func:`protect_history`), else by values
@@ -43,7 +43,7 @@ def protect_history(
     rng: np.random.Generator,
     persons: Array,
     whose: Array | None = None,
-) -> Redrawn:
+) -> RedrawnColumn:
     """Redraw each person's first value and the gaps after it.
 
     Values drawn anew one by one would keep neither the pace of a history nor rows of one moment together: of some
@@ -86,7 +86,7 @@ def protect_history(
     drawn, missing = np.zeros(len(codes), dtype=np.int64), codes < 0
     drawn[known] = np.clip(starts[history] + way - way[begins][history], *steps.values[list(ends)])
     missing[known] = lacking
-    return Redrawn(steps.series(drawn, missing), len(distinct), int((held < least).sum()))
+    return RedrawnColumn(steps.series(drawn, missing), len(distinct), int((held < least).sum()))
 
 
 def _redrawn(places: Array, least: int, rng: np.random.Generator, persons: Array) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from hybrid.privacy.domain import Categories, Grid, KnownColumn, PrivacyOptions, cut, each_value, neutral
+from hybrid.privacy.domain import CategoryDomain, KnownColumn, PrivacyOptions, ValueGrid, cut, each_value, neutral
 from hybrid.privacy.plan import column_problems
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema
 
@@ -21,14 +21,14 @@ def column(kind: Kind, name: str = "x") -> Column:
 
 
 def test_values_beyond_the_bounds_are_the_nearer_bound() -> None:
-    domain = each_value(column(Kind.INTEGER), Grid.of(Kind.INTEGER, (10, 14)))
+    domain = each_value(column(Kind.INTEGER), ValueGrid.of(Kind.INTEGER, (10, 14)))
     codes = domain.encode(pd.Series([3, 10, 12, 99, None], dtype="Int64"))
     assert codes.tolist() == [0, 0, 2, 4, 5]
     assert domain.decode(codes, RNG).tolist() == [10, 10, 12, 14, pd.NA]
 
 
 def test_decimals_infinite_ones_too_stay_on_their_grid() -> None:
-    domain = cut(column(Kind.DECIMAL), Grid.of(Kind.DECIMAL, (0, 1.5), 1), [(0, 0), (1, 14), (15, 15)])
+    domain = cut(column(Kind.DECIMAL), ValueGrid.of(Kind.DECIMAL, (0, 1.5), 1), [(0, 0), (1, 14), (15, 15)])
     codes = domain.encode(pd.Series([-np.inf, 0.04, 0.06, 1.44, np.inf, np.nan]))
     assert codes.tolist() == [0, 0, 1, 1, 2, 3]
     drawn = domain.decode(np.ones(500, dtype=np.int32), RNG)
@@ -43,7 +43,7 @@ def test_decimals_infinite_ones_too_stay_on_their_grid() -> None:
     ],
 )
 def test_dates_and_times_come_back(kind: Kind, bounds: tuple, value: str) -> None:
-    grid = Grid.of(kind, bounds)
+    grid = ValueGrid.of(kind, bounds)
     domain = each_value(column(kind), grid)
     given = pd.Series(pd.to_datetime([value, None])).astype(DTYPES[kind])
     back = domain.decode(domain.encode(given), RNG)
@@ -53,7 +53,7 @@ def test_dates_and_times_come_back(kind: Kind, bounds: tuple, value: str) -> Non
 
 
 def test_categories_outside_the_domain_are_missing() -> None:
-    domain = Categories(column(Kind.CATEGORICAL), ("a", "b"))
+    domain = CategoryDomain(column(Kind.CATEGORICAL), ("a", "b"))
     codes = domain.encode(pd.Series(["b", "z", None, "a"], dtype="category"))
     assert codes.tolist() == [1, 2, 2, 0]
     assert domain.decode(codes, RNG).astype(object).where(lambda each: each.notna(), None).tolist() == [
@@ -65,7 +65,7 @@ def test_categories_outside_the_domain_are_missing() -> None:
 
 
 def test_truth_values_come_back() -> None:
-    domain = Categories(column(Kind.BOOLEAN), (False, True))
+    domain = CategoryDomain(column(Kind.BOOLEAN), (False, True))
     given = pd.Series([True, None, False], dtype="boolean")
     assert domain.decode(domain.encode(given), RNG).equals(given)
 

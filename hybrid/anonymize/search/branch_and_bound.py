@@ -25,7 +25,7 @@ import numpy as np
 from hybrid.anonymize.search.distinct_rows import merged
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Node
-from hybrid.anonymize.search.losses import Bound, Loss, RowCosts, Score
+from hybrid.anonymize.search.losses import Bound, Loss, LossScore, RowCosts
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.problem import Infeasible, Solution
 from hybrid.base.cpu import cores
@@ -282,7 +282,7 @@ class _State:
         self.numbers = itertools.count()
         self.forbidden: list[Node] = []
         self.losses: dict[Node, float] = {}
-        self.best: tuple[Node, Score] | None = None
+        self.best: tuple[Node, LossScore] | None = None
         self.checked = 0
         self.fewest, self.fewest_at = checker.records.n_records, checker.lattice.top
 

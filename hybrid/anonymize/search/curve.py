@@ -16,9 +16,9 @@ import numpy as np
 from hybrid.anonymize.search.exhaustive import at_or_below
 from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses import Bound, Loss, RowCosts, Score
+from hybrid.anonymize.search.losses import Bound, Loss, LossScore, RowCosts
 from hybrid.anonymize.search.losses.protocol import Constant, Terms
-from hybrid.anonymize.search.node_check import Checker, Groups, NodeOutcome
+from hybrid.anonymize.search.node_check import Checker, NodeGroups, NodeOutcome
 from hybrid.anonymize.search.problem import Infeasible, Solution
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.keys import group_sums
@@ -36,7 +36,7 @@ class SuppressedCosts:
 
     costs: RowCosts
 
-    def terms(self, groups: Groups, ks: Counts, most: int) -> tuple[Numbers, Numbers]:
+    def terms(self, groups: NodeGroups, ks: Counts, most: int) -> tuple[Numbers, Numbers]:
         """Suppressed records and terms for each k.
 
         Parameters
@@ -200,7 +200,7 @@ class _Nodes:
         plain = not checker.rules and not checker.population_k and checker.records.persons is None
         self.costs = SuppressedCosts(costs) if plain and costs is not None and len(costs.more) else None
 
-    def learn(self, node: Node, groups: Groups, at: int) -> _Known:
+    def learn(self, node: Node, groups: NodeGroups, at: int) -> _Known:
         """Draw conclusions from a node for one k and smaller ones; those for this k are returned."""
         if self.costs is not None:
             self._from_sizes(self.costs, node, groups, at)
@@ -208,7 +208,7 @@ class _Nodes:
             self._from_classes(node, groups, at)
         return self.known[at][-1]
 
-    def _from_sizes(self, costs: SuppressedCosts, node: Node, groups: Groups, at: int) -> None:
+    def _from_sizes(self, costs: SuppressedCosts, node: Node, groups: NodeGroups, at: int) -> None:
         """Learn from class sizes alone, for all k at once."""
         suppressed, terms = costs.terms(groups, self.ks[: at + 1], self.most)
         least = self.scale.joined(terms[:, self.scale.starts[:-1] + node])
@@ -224,7 +224,7 @@ class _Nodes:
                 )
             )
 
-    def _from_classes(self, node: Node, groups: Groups, at: int) -> None:
+    def _from_classes(self, node: Node, groups: NodeGroups, at: int) -> None:
         """Learn from classes that violate a model.
 
         For this k and the next smaller one. The others learn how many records are in classes of fewer than k.
@@ -269,7 +269,7 @@ class _AtK:
         self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
         self.most, self.place, self.checked = 0, 0, 0
         self.persons: int | None = None
-        self.best: tuple[Node, Score, NodeOutcome] | None = None
+        self.best: tuple[Node, LossScore, NodeOutcome] | None = None
         self.reach = _NONE
         if self.known:
             self._lift_all()

@@ -35,7 +35,7 @@ def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
     return code[starts], ends - starts if counts is None else np.add.reduceat(counts, starts)
 
 
-class Combinations:
+class DistinctRowCounts:
     """Distinct rows with their number of records, added up batch by batch.
 
     Parameters

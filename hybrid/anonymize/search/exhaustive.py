@@ -15,7 +15,7 @@ import numpy as np
 
 from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.lattice import Node
-from hybrid.anonymize.search.losses import Loss, Score
+from hybrid.anonymize.search.losses import Loss, LossScore
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.problem import Infeasible, Solution
 from hybrid.base.arrays import Numbers
@@ -49,7 +49,7 @@ def search(
     -------
     Solution or Infeasible
     """
-    run = Search(checker, loss, allowed, persons)
+    run = ExhaustiveSearch(checker, loss, allowed, persons)
     if allowed == 0:
         run.probe_pairs()
     elif (better := loss.grouped(checker)) is not None:
@@ -64,7 +64,7 @@ def at_or_below(node: Node) -> tuple[slice, ...]:
 
 
 @dataclass
-class Search:
+class ExhaustiveSearch:
     """Bounds of all nodes, infinite where one is done or ruled out, and the best node so far."""
 
     checker: Checker
@@ -73,7 +73,7 @@ class Search:
     persons: int | None = None
     bounds: Numbers = field(init=False)
     strides: list[int] = field(init=False)
-    best: tuple[Node, Score, NodeOutcome] | None = None
+    best: tuple[Node, LossScore, NodeOutcome] | None = None
     checked: int = 0
     fewest: int = -1
     fewest_at: Node = ()

@@ -29,17 +29,17 @@ _SPARSE = 16
 
 
 @dataclass(frozen=True)
-class Pairs:
+class SensitivePairs:
     """Combinations of row and value of one sensitive column in the rows of a base, and their counts."""
 
     rows: Rows
     values: Codes
     counts: Counts | Numbers
 
-    def joined(self, row_of: Rows, n_rows: int, reference: Numbers) -> Pairs:
+    def joined(self, row_of: Rows, n_rows: int, reference: Numbers) -> SensitivePairs:
         """The pairs when rows become the rows ``row_of``, numbered 0..n_rows-1."""
         joined = Histogram.of(row_of[self.rows], self.values, self.counts, n_rows, reference)
-        return Pairs(joined.classes, joined.values, joined.counts)
+        return SensitivePairs(joined.classes, joined.values, joined.counts)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Grouping:
     leaves: Leaves
     counts: Numbers
     population: Numbers | None
-    sensitive: Mapping[str, Pairs]
+    sensitive: Mapping[str, SensitivePairs]
     shown: Numbers | None
     parent: Grouping | None
     row_of: Rows
@@ -210,7 +210,9 @@ class GroupCache:
             leaves=records.leaves,
             counts=records.counts.astype(np.float64),
             population=None if records.population is None else records.population.astype(np.float64),
-            sensitive={name: Pairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()},
+            sensitive={
+                name: SensitivePairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()
+            },
             shown=None if records.persons is None else records.persons.shown,
             parent=None,
             row_of=np.arange(records.n_distinct),

@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.search.group_cache import GroupCache
-from hybrid.anonymize.search.losses import CellLoss, Score
-from hybrid.anonymize.search.node_check import Checker, Groups, NodeOutcome
+from hybrid.anonymize.search.losses import CellLoss, LossScore
+from hybrid.anonymize.search.node_check import Checker, NodeGroups, NodeOutcome
 from hybrid.anonymize.search.problem import Recoding, SearchProblem, recollected
 from hybrid.base.arrays import Codes, Mask, Rows
 from hybrid.base.errors import DataError, InfeasibleError
@@ -161,9 +161,9 @@ def _violating(task: SearchProblem, of_record: Codes, kept: Mask) -> Mask:
     return result
 
 
-def _groups(checker: Checker, class_of: Codes) -> Groups:
+def _groups(checker: Checker, class_of: Codes) -> NodeGroups:
     whole = checker.bases.whole
-    return Groups(checker.bases, whole, class_of, group_sums(class_of, whole.counts, int(class_of.max()) + 1))
+    return NodeGroups(checker.bases, whole, class_of, group_sums(class_of, whole.counts, int(class_of.max()) + 1))
 
 
 def _scored(task: SearchProblem, recoding: Recoding, was: Rows, suppressed: Mask) -> Recoding:
@@ -173,7 +173,7 @@ def _scored(task: SearchProblem, recoding: Recoding, was: Rows, suppressed: Mask
     if recoding.levels is None:
         assert isinstance(loss, CellLoss)
         roots = np.array([hierarchy.root for hierarchy in task.records.hierarchies])
-        score: Score = loss.score_nodes(np.where(suppressed[:, None], roots, nodes).T)
+        score: LossScore = loss.score_nodes(np.where(suppressed[:, None], roots, nodes).T)
     else:
         checker = Checker(task.options.k, 0, (), GroupCache(task.records, lattice))
         node = lattice.node(recoding.levels)

@@ -27,7 +27,7 @@ from functools import cached_property
 import numpy as np
 
 from hybrid.anonymize.models.protocol import ClassRule
-from hybrid.anonymize.search.losses import CellLoss, Score
+from hybrid.anonymize.search.losses import CellLoss, LossScore
 from hybrid.anonymize.search.problem import Infeasible, Recoding, SearchProblem, explain
 from hybrid.base.arrays import Codes, Mask, Nodes, Numbers, Rows
 from hybrid.base.errors import InfeasibleError
@@ -55,7 +55,7 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
     found = task.checker(lattice).check(lattice.top)
     if found.n_suppressed:
         raise explain(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
-    best: tuple[Score, Nodes] | None = None
+    best: tuple[LossScore, Nodes] | None = None
     for at, split_cost in enumerate(SPLIT_COSTS):
         progress("recode", at, len(SPLIT_COSTS))
         nodes = TopDown(task, loss, split_cost).run()
@@ -321,7 +321,7 @@ def coarsen(task: SearchProblem, recoding: Recoding) -> Recoding:
     among = _enough(task, TopDown(task, loss, SPLIT_COSTS[0]), recoding)
     coarsened = nobody.copy()
     coarsened[among] = True
-    best: tuple[Score, Nodes] | None = None
+    best: tuple[LossScore, Nodes] | None = None
     for split_cost in SPLIT_COSTS:
         found = TopDown(task, loss, split_cost).run(among).T
         nodes = np.where(coarsened[:, None], _shared(task, found, ~coarsened), recoding.nodes)

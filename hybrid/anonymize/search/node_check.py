@@ -25,7 +25,7 @@ _FEW = 32
 
 
 @dataclass(frozen=True)
-class Groups:
+class NodeGroups:
     """The classes at one node.
 
     Parameters
@@ -81,7 +81,7 @@ class NodeOutcome:
         Rows that are suppressed at every node below this one too; the same array if all models are record-monotone.
     """
 
-    groups: Groups
+    groups: NodeGroups
     suppressed: Mask
     certain: Mask
 
@@ -172,12 +172,12 @@ class Checker:
         """Group the records at a node, from a base at or below it, and find the violating classes."""
         return self.judge(self.group(node, base))
 
-    def group(self, node: Node, base: Grouping | None = None) -> Groups:
+    def group(self, node: Node, base: Grouping | None = None) -> NodeGroups:
         base = base or self.bases.below(node)
         class_of, bound = self.bases.classes(base, node)
-        return Groups(self.bases, base, class_of, group_sums(class_of, base.counts, bound))
+        return NodeGroups(self.bases, base, class_of, group_sums(class_of, base.counts, bound))
 
-    def judge(self, groups: Groups) -> NodeOutcome:
+    def judge(self, groups: NodeGroups) -> NodeOutcome:
         certain = groups.fewer_than(self.k)
         if self.population_k and groups.base.population is not None:
             people = group_sums(groups.class_of, groups.base.population, len(groups.sizes))
@@ -191,7 +191,7 @@ class Checker:
             suppressed = certain | self._violating(groups, ~certain)
         return NodeOutcome(groups, suppressed, certain)
 
-    def _lacking(self, groups: Groups, attribute: str, least: int, rows: Mask) -> Mask:
+    def _lacking(self, groups: NodeGroups, attribute: str, least: int, rows: Mask) -> Mask:
         """Those of these rows in classes with fewer than ``least`` different values; (len(base),), bool.
 
         A class that holds one row with enough values has enough; only the others are counted.
@@ -219,7 +219,7 @@ class Checker:
         """
         return self.records.persons is None or all(rule.record_monotone for rule in self.rules)
 
-    def _unmatched(self, groups: Groups, rows: Mask) -> Mask:
+    def _unmatched(self, groups: NodeGroups, rows: Mask) -> Mask:
         """Mask of the rows in classes of too few persons with pairwise different values."""
         n_classes = len(groups.sizes)
         asked, lacking = np.zeros((2, n_classes), dtype=bool)
@@ -238,7 +238,7 @@ class Checker:
             needed[rule.attribute] = max(rule.least_distinct, needed.get(rule.attribute, 1))
         return {attribute: least for attribute, least in needed.items() if least > 1}
 
-    def _violating(self, groups: Groups, rows: Mask) -> Mask:
+    def _violating(self, groups: NodeGroups, rows: Mask) -> Mask:
         """Mask of the rows in classes that violate a non-record-monotone model."""
         inside = np.flatnonzero(rows & (groups.base.counts > 0))
         result = np.zeros(len(rows), dtype=bool)

@@ -10,11 +10,11 @@ import numpy as np
 
 from hybrid.anonymize.models.protocol import ClassRule, PopulationModel, SensitiveModel
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.associations import Associations, measure_associations
+from hybrid.anonymize.search.associations import LevelAssociations, measure_associations
 from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses import Loss, Score, build_loss
+from hybrid.anonymize.search.losses import Loss, LossScore, build_loss
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.techniques.loss import rounded
@@ -55,7 +55,7 @@ class SearchProblem:
     records: DistinctRows
     rules: tuple[ClassRule, ...]
     population: Table | None
-    associations: Associations | None = None
+    associations: LevelAssociations | None = None
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -228,7 +228,7 @@ class Solution:
     """
 
     node: Node
-    score: Score
+    score: LossScore
     found: NodeOutcome
     lower_bound: float
     checked: int
@@ -284,7 +284,7 @@ class Recoding:
     nodes: Nodes
     suppressed: Mask
     levels: dict[str, int] | None
-    score: Score
+    score: LossScore
     gap: float
     coarsened: Mask | None = None
 

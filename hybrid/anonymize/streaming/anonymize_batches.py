@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.anonymize_table import summarize
-from hybrid.anonymize.decide import Counted, Decided, Request, decide, origin_of
+from hybrid.anonymize.decide import Counted, Decided, Request, decide, source_persons
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.anonymize.search.distinct_rows import Combinations
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations, count_members
 from hybrid.anonymize.streaming.verify_file import verify_classes
-from hybrid.anonymize.streaming.write_labels import ByColumn, ByRow, Labelling, Labels, Relabel
+from hybrid.anonymize.streaming.write_labels import ByColumn, ByRow, Labelling, Labels, LabelWriter
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -146,7 +146,7 @@ def anonymize_file(
         written = _relabel(task, source, decided, room).write(target, seed, progress)
     with _timed(recorder, "verify", cpu):
         reread = _reread(target, asked, source, room, progress)
-        origin = origin_of(asked, source, decided)
+        origin = source_persons(asked, source, decided)
         sizes, verified = verify_classes(decided.task, decided.recoding, reread, decided.value_of, origin)
     seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
     result = summarize(decided.task, decided.recoding, sizes, seconds)
@@ -187,7 +187,7 @@ def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> Counted:
     return Counted(numbers, found, members)
 
 
-def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudget) -> Relabel:
+def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudget) -> LabelWriter:
     labels, names = Labels.of(decided.schema, decided.task, decided.recoding), task.asked.names
     numbers = source.numbers[: len(names)]
     labelling: Labelling
@@ -197,10 +197,10 @@ def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudg
     else:
         labelling = ByColumn(decided.task, decided.recoding, labels, decided.leaf_of)
     by_name = dict(zip(names, numbers, strict=True))
-    return Relabel(task.rows, decided.schema.names, by_name, labels, labelling, room, task.training)
+    return LabelWriter(task.rows, decided.schema.names, by_name, labels, labelling, room, task.training)
 
 
-def _reread(target: Path, asked: Request, source: Counted, room: MemoryBudget, progress: Progress) -> Combinations:
+def _reread(target: Path, asked: Request, source: Counted, room: MemoryBudget, progress: Progress) -> DistinctRowCounts:
     rows = open_parquet(File.local(target), DataOptions(path=target.name))
     labels = [ValueNumbers(name, rows.schema.field(name).type) for name in asked.names]
     attributes = source.numbers[len(asked.names) :]

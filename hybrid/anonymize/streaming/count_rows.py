@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from hybrid.anonymize.search.distinct_rows import Combinations, add_up
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, add_up
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.base.arrays import Codes, Counts, Mask
 from hybrid.base.keys import RowIndex, RowKeys
@@ -77,7 +77,7 @@ def count_combinations(
     training: Mask | None = None,
     step: str,
     progress: Progress,
-) -> Combinations:
+) -> DistinctRowCounts:
     """The distinct rows of some columns.
 
     Parameters
@@ -101,7 +101,7 @@ def count_combinations(
         More combinations than there is room for, or a file that cannot be read.
     """
     names = [column.name for column in numbers]
-    found = Combinations(len(names), room.combinations, ", ".join(map(repr, names)))
+    found = DistinctRowCounts(len(names), room.combinations, ", ".join(map(repr, names)))
     done = 0
     for batch in rows.batches(names, room.batch, numbered=names):
         progress(step, done, rows.n_rows)
@@ -125,7 +125,7 @@ def _combinations_of(
 def count_members(
     rows: ParquetRows,
     numbers: Sequence[ValueNumbers],
-    found: Combinations,
+    found: DistinctRowCounts,
     room: MemoryBudget,
     persons: Codes,
     *,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, equivalence_classes
-from hybrid.anonymize.search.distinct_rows import Combinations
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.problem import Recoding, SearchProblem
 from hybrid.anonymize.verify_table import covered
@@ -23,7 +23,7 @@ from hybrid.base.errors import VerificationError
 
 
 @dataclass(frozen=True)
-class Origin:
+class SourcePersons:
     """Persons of the source, of whom the written file says nothing.
 
     Parameters
@@ -41,9 +41,9 @@ class Origin:
 def verify_classes(
     task: SearchProblem,
     recoding: Recoding,
-    written: Combinations,
+    written: DistinctRowCounts,
     value_of: Sequence[Codes],
-    origin: Origin | None = None,
+    origin: SourcePersons | None = None,
 ) -> tuple[Counts, dict[str, Any]]:
     """Measure what written labels reach.
 
@@ -135,7 +135,7 @@ def _decided(task: SearchProblem, recoding: Recoding, counts: Counts) -> pd.Data
     )
 
 
-def _held(task: SearchProblem, recoding: Recoding, origin: Origin) -> pd.DataFrame:
+def _held(task: SearchProblem, recoding: Recoding, origin: SourcePersons) -> pd.DataFrame:
     """Released entries of the source, with class, person, records and sensitive values."""
     decided, members = _decided(task, recoding, task.records.counts), origin.members
     at = task.records.row_of[members.rows]

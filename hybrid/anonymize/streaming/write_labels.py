@@ -147,7 +147,7 @@ _SPILL = ".parts"
 
 
 @dataclass(frozen=True)
-class Relabel:
+class LabelWriter:
     """Records of a file, with labels in the place of their quasi-identifiers.
 
     Parameters

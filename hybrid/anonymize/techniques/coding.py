@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, PositiveInt
 
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.errors import Problem
 from hybrid.table import Column
@@ -37,7 +37,7 @@ class Coding(ValueTechnique):
                     f"coding: {column.name!r} has categories, which have no ends", "use pram or microaggregation for it"
                 )
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:  # noqa: ARG002
         values, persons = {}, task.table.persons
         for name in task.columns:
             before = task.table.frame[name]
@@ -51,7 +51,7 @@ class Coding(ValueTechnique):
         emptied = [name for name in task.columns if values[name].isna().all() and task.table.frame[name].notna().any()]
         return Masked(values, {"holders": self._least(task), "emptied": emptied})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found, least = [], self._least(task)
         for name in task.columns:
             after = positions_of(masked.values[name], task.table.schema[name].kind)
@@ -71,5 +71,5 @@ class Coding(ValueTechnique):
             f"persons each.{gone} All values in between stay as they are, and it is no k-anonymity."
         )
 
-    def _least(self, task: Task) -> int:
+    def _least(self, task: MaskingTask) -> int:
         return task.k if self.holders is None else self.holders

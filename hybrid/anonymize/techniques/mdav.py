@@ -17,7 +17,7 @@ import math
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.techniques.space import Space
+from hybrid.anonymize.techniques.space import RecordSpace
 from hybrid.base.arrays import Array, Codes, Numbers, Rows
 
 _COMPACT = 0.75
@@ -26,7 +26,7 @@ _PAIRS = 1 << 22
 """Distances that are computed at once."""
 
 
-def mdav(space: Space, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
+def mdav(space: RecordSpace, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
     """Groups of at least ``k`` different persons.
 
     Tables of more than ``most`` records are first cut in two at the median of the number that varies most, again and
@@ -55,13 +55,13 @@ def mdav(space: Space, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
     parts = _parts(space, k, persons, most)
     found = 0
     for rows in parts:
-        own = Rest(space, rows, persons, k).grouped()
+        own = Ungrouped(space, rows, persons, k).grouped()
         groups[rows] = own + found
         found += int(own.max()) + 1
     return groups, len(parts)
 
 
-def _parts(space: Space, k: int, persons: Codes, most: int) -> list[Rows]:
+def _parts(space: RecordSpace, k: int, persons: Codes, most: int) -> list[Rows]:
     waiting, done = [np.arange(len(persons))], []
     while waiting:
         rows = waiting.pop()
@@ -73,7 +73,7 @@ def _parts(space: Space, k: int, persons: Codes, most: int) -> list[Rows]:
     return done
 
 
-def halves(space: Space, rows: Rows) -> list[Rows]:
+def halves(space: RecordSpace, rows: Rows) -> list[Rows]:
     """Rows below and above the median of the widest axis; by codes where no number varies."""
     numbers = [axis[rows] for axis in space.numbers]
     keys: list[Array] = sorted(numbers, key=lambda axis: float(axis.var())) + [axis[rows] for axis in space.codes][::-1]
@@ -87,7 +87,7 @@ def _n_persons(persons: Codes) -> int:
     return len(np.unique(persons[persons >= 0]))
 
 
-class Rest:
+class Ungrouped:
     """Records without a group yet.
 
     Parameters
@@ -102,7 +102,7 @@ class Rest:
         Persons of a group.
     """
 
-    def __init__(self, space: Space, rows: Rows, persons: Codes, k: int) -> None:
+    def __init__(self, space: RecordSpace, rows: Rows, persons: Codes, k: int) -> None:
         self.k = k
         self.everyone = np.unique(persons[rows], return_inverse=True)[1].reshape(-1)
         self.named = persons[rows] >= 0
@@ -248,7 +248,7 @@ def least_strata(n: int, k: int, t: float) -> int:
     return min(n, max(k, math.ceil(n / (2 * (n - 1) * t + 1) - 1e-9)))
 
 
-def stratified(space: Space, sensitive: Codes, n_strata: int, most: int) -> tuple[Codes, int]:
+def stratified(space: RecordSpace, sensitive: Codes, n_strata: int, most: int) -> tuple[Codes, int]:
     """Groups with a record from every stratum; every record is another person.
 
     Tables of more than ``most`` records are first cut in two, stratum by stratum, as :func:`.mdav.mdav` does.
@@ -283,7 +283,7 @@ def stratified(space: Space, sensitive: Codes, n_strata: int, most: int) -> tupl
     return groups, len(parts)
 
 
-def _stratified_parts(space: Space, stratum: Codes, n_strata: int, most: int) -> list[Rows]:
+def _stratified_parts(space: RecordSpace, stratum: Codes, n_strata: int, most: int) -> list[Rows]:
     waiting, done = [np.argsort(stratum, kind="stable")], []
     while waiting:
         rows = waiting.pop()
@@ -299,10 +299,10 @@ def _stratified_parts(space: Space, stratum: Codes, n_strata: int, most: int) ->
     return done
 
 
-class _Strata(Rest):
+class _Strata(Ungrouped):
     """Records without a group yet, in the order of their strata."""
 
-    def __init__(self, space: Space, rows: Rows, stratum: Codes, n_strata: int) -> None:
+    def __init__(self, space: RecordSpace, rows: Rows, stratum: Codes, n_strata: int) -> None:
         self.stratum, self.n_strata = stratum, n_strata
         super().__init__(space, rows, np.arange(int(rows.max()) + 1), n_strata)
 

@@ -19,8 +19,8 @@ from hybrid.anonymize.models.protocol import ClassRule, SensitiveModel
 from hybrid.anonymize.models.t_closeness import TCloseness
 from hybrid.anonymize.search.person_rows import matching_sizes
 from hybrid.anonymize.techniques.mdav import least_strata, mdav, stratified
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
-from hybrid.anonymize.techniques.space import Space, centroids, positions_of, space_of, step_of
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
+from hybrid.anonymize.techniques.space import RecordSpace, centroids, positions_of, space_of, step_of
 from hybrid.base.arrays import Array, Codes, Numbers, Rows
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.table import Column, Kind
@@ -61,7 +61,7 @@ class Microaggregation(ValueTechnique):
             if len(set(order)) < len(order):
                 yield Problem(f"microaggregation.ordinal: {name!r} lists a category twice", "list each once")
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:  # noqa: ARG002
         self._refuse(task)
         space, persons = space_of(task.table, task.columns, self.ordinal), _persons(task)
         model = next((one for one in task.models if isinstance(one, TCloseness)), None)
@@ -78,7 +78,7 @@ class Microaggregation(ValueTechnique):
         }
         return Masked(values, {"parts": parts})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = [f"a group's {name!r} is the value of one person" for name in self._single(task, masked)]
         for name in task.columns:
             column, before, after = task.table.schema[name], task.table.frame[name], masked.values[name]
@@ -100,7 +100,7 @@ class Microaggregation(ValueTechnique):
             "have none; these values were computed from the records, and an unusual record moves those of its group."
         )
 
-    def _single(self, task: Task, masked: Masked) -> Iterator[str]:
+    def _single(self, task: MaskingTask, masked: Masked) -> Iterator[str]:
         """Columns in which one person alone made a group's number."""
         schema = task.table.schema
         some = [name for name in task.columns if schema[name].kind.is_continuous or name in self.ordinal]
@@ -113,7 +113,7 @@ class Microaggregation(ValueTechnique):
             if (makers.fillna(0) < 2).any():
                 yield name
 
-    def _refuse(self, task: Task) -> None:
+    def _refuse(self, task: MaskingTask) -> None:
         every = _persons(task)
         persons = np.unique(every[every >= 0])
         unit = "records" if task.table.persons is None else "persons"
@@ -143,14 +143,14 @@ class Microaggregation(ValueTechnique):
             raise InfeasibleError(problems)
 
 
-def _persons(task: Task) -> Codes:
+def _persons(task: MaskingTask) -> Codes:
     persons = task.table.persons
     if persons is None:
         return np.arange(len(task.table))
     return np.where(persons < 0, -1, person_groups(persons))
 
 
-def _places(task: Task, model: TCloseness) -> Codes:
+def _places(task: MaskingTask, model: TCloseness) -> Codes:
     """Place of each sensitive value in the order of values, or of its hierarchy's leaves; missing ones are last."""
     values = task.table.frame[model.attribute]
     if model.distance == "hierarchical":
@@ -159,7 +159,7 @@ def _places(task: Task, model: TCloseness) -> Codes:
     return np.where(codes < 0, len(known), codes).astype(np.int64)
 
 
-def merge_groups(groups: Codes, space: Space, task: Task) -> Codes:
+def merge_groups(groups: Codes, space: RecordSpace, task: MaskingTask) -> Codes:
     """Groups that meet all models of a task.
 
     Parameters
@@ -211,7 +211,7 @@ def merge_groups(groups: Codes, space: Space, task: Task) -> Codes:
 class _Measured:
     """Rule of a model, measured on the records of groups; a person counts once, as in the search."""
 
-    def __init__(self, model: SensitiveModel, task: Task) -> None:
+    def __init__(self, model: SensitiveModel, task: MaskingTask) -> None:
         codes, known = pd.factorize(task.table.frame[model.attribute], sort=True)
         self.codes = np.where(codes < 0, len(known), codes)
         self.n_values = int(self.codes.max(initial=0)) + 1
@@ -257,7 +257,7 @@ def _excess(rules: Sequence[_Measured], groups: Codes, rows: Rows, n_groups: int
     return excess
 
 
-def _centres(groups: Codes, space: Space) -> Numbers:
+def _centres(groups: Codes, space: RecordSpace) -> Numbers:
     """Mean position of each group; of codes the share of each, scaled so that it counts as in distances."""
     sizes = np.bincount(groups)
     columns: list[Array] = [np.bincount(groups, axis) / sizes for axis in space.numbers]

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
 
 from hybrid.anonymize.techniques.loss import changed_shares, changed_words
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of, step_of, written
 from hybrid.base.arrays import Numbers
 from hybrid.base.errors import Problem
@@ -69,7 +69,7 @@ class Noise(ValueTechnique):
         for name in sorted(set(self.limits) - numbers):
             yield Problem(f"noise.limits: {name!r} is no column of numbers of the step", "leave its limits out")
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         schema = task.table.schema
         plain = np.column_stack([positions_of(task.table.frame[name], schema[name].kind) for name in task.columns])
         moved = plain * self._factors(plain, rng) if self.kind == "multiplicative" else plain + self._terms(plain, rng)
@@ -78,7 +78,7 @@ class Noise(ValueTechnique):
             values[name] = written(np.clip(moved[:, at], *self.limits.get(name, (-np.inf, np.inf))), schema[name])
         return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = []
         for name in task.columns:
             column = task.table.schema[name]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.options import Options
@@ -77,7 +77,7 @@ class Pram(ValueTechnique):
         for name in sorted(set(self.matrices) - {column.name for column in columns}):
             yield Problem(f"pram.matrices: {name!r} is no column of the step", "leave its matrix out")
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         self._refuse(task)
         values, epsilons = {}, dict[str, float]()
         for name, stream in zip(task.columns, rng.spawn(len(task.columns)), strict=True):
@@ -93,7 +93,7 @@ class Pram(ValueTechnique):
         known = {name: math.ceil(one * 1e4) / 1e4 for name, one in epsilons.items() if math.isfinite(one)}
         return Masked(values, {"epsilon": known})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = []
         for name in task.columns:
             before, after = task.table.frame[name], masked.values[name]
@@ -140,7 +140,7 @@ class Pram(ValueTechnique):
         away = (1 - self.keep) / max(n - 1, 1)
         return domain, np.where(np.eye(n, dtype=bool), 1.0 if n < 2 else self.keep, away)
 
-    def _refuse(self, task: Task) -> None:
+    def _refuse(self, task: MaskingTask) -> None:
         problems = []
         for name, stated in self.matrices.items():
             there = task.table.frame[name].dropna().astype(object)

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from hybrid.anonymize.techniques.loss import changed_shares, changed_words
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.arrays import Numbers, Rows
 from hybrid.base.errors import Problem
@@ -41,7 +41,7 @@ class RankSwapping(ValueTechnique):
                     "use pram or microaggregation for it",
                 )
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         values = {}
         for name, stream in zip(task.columns, rng.spawn(len(task.columns)), strict=True):
             before = task.table.frame[name]
@@ -52,7 +52,7 @@ class RankSwapping(ValueTechnique):
             values[name] = before.take(source).reset_index(drop=True)
         return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = []
         for name in task.columns:
             kind = task.table.schema[name].kind

@@ -48,7 +48,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Space:
+class RecordSpace:
     """Axes of all columns of a table.
 
     The squared distance of two records is the sum over the axes.
@@ -67,9 +67,9 @@ class Space:
         return [axis.codes for axis in self.axes if axis.codes is not None]
 
 
-def space_of(table: Table, columns: Sequence[str], orders: Mapping[str, Sequence[str]]) -> Space:
+def space_of(table: Table, columns: Sequence[str], orders: Mapping[str, Sequence[str]]) -> RecordSpace:
     """Axes of some columns; ``orders`` lists the categories of ordered columns, ascending."""
-    return Space(tuple(_axis(table.schema[name], table.frame[name], orders.get(name)) for name in columns))
+    return RecordSpace(tuple(_axis(table.schema[name], table.frame[name], orders.get(name)) for name in columns))
 
 
 def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axis:

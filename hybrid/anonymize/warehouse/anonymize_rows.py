@@ -17,7 +17,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.streaming.count_rows import most_combinations
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.count_rows import Rows, count_rows
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows, count_rows
 from hybrid.anonymize.warehouse.write_labels import SentLabels, Verified, send_labels, verify_rows
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.manifest import Recorder
@@ -136,7 +136,7 @@ def _write(name: str, labels: SentLabels, columns: Sequence[str], progress: Prog
 class Searched:
     """Rows of a warehouse, their distinct combinations, and the decision on them."""
 
-    rows: Rows
+    rows: WarehouseRows
     asked: Request
     counted: Counted
     decided: Decided
@@ -157,7 +157,7 @@ def search_rows(task: TableTask, recorder: Recorder, progress: Progress) -> Sear
         return Searched(rows, asked, counted, decide(asked, counted, progress))
 
 
-def _rows(task: TableTask) -> tuple[Rows, Request]:
+def _rows(task: TableTask) -> tuple[WarehouseRows, Request]:
     """The table and what is asked of it.
 
     Raises
@@ -179,7 +179,7 @@ def _rows(task: TableTask) -> tuple[Rows, Request]:
         _refuse_repeated(task.warehouse, table, identifiers)
     asked = Request(place.table, tuple(table.columns), data, task.hierarchies, task.options, task.population)
     persons = data.person_columns
-    return Rows(task.warehouse, expressions.with_keys(table, persons, data.missing), persons), asked
+    return WarehouseRows(task.warehouse, expressions.with_keys(table, persons, data.missing), persons), asked
 
 
 def _refuse_repeated(warehouse: Warehouse, table: Any, identifiers: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hybrid.anonymize.decide import Counted, Request
-from hybrid.anonymize.search.distinct_rows import Combinations, too_many
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, too_many
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.expressions import NUMBER, PERSON, PERSONS, RECORDS
@@ -20,11 +20,11 @@ from hybrid.base.keys import RowIndex
 from hybrid.table.read_batches import ValueNumbers
 from hybrid.table.warehouse import Warehouse
 
-__all__ = ["Rows", "count_rows", "numbered"]
+__all__ = ["WarehouseRows", "count_rows", "numbered"]
 
 
 @dataclass(frozen=True)
-class Rows:
+class WarehouseRows:
     """The rows of a table in a warehouse.
 
     Parameters
@@ -42,7 +42,7 @@ class Rows:
     persons: tuple[str, ...]
 
 
-def count_rows(rows: Rows, asked: Request, most: int) -> Counted:
+def count_rows(rows: WarehouseRows, asked: Request, most: int) -> Counted:
     """Count combinations of quasi-identifiers and attributes, and their persons.
 
     Fetched are each column's distinct values, the combinations with their counts, and for persons with several
@@ -78,7 +78,7 @@ def count_rows(rows: Rows, asked: Request, most: int) -> Counted:
         numbers[-1].tally(values[name].combine_chunks(), _integers(values[RECORDS]))
     fetched = warehouse.fetch("combinations", kept)
     columns = numbered(fetched, numbers)
-    found = Combinations(len(names), most, ", ".join(map(repr, names)))
+    found = DistinctRowCounts(len(names), most, ", ".join(map(repr, names)))
     found.add(columns, _integers(fetched[RECORDS]))
     found.merge()
     if pairs is None:
@@ -114,7 +114,7 @@ def _members(fetched: pa.Table, place: Codes, several: pa.Table) -> Members:
     return Members(np.append(rows, np.repeat(place, alone)), np.append(persons, fresh))
 
 
-def _refuse_nobody(rows: Rows, source: str) -> None:
+def _refuse_nobody(rows: WarehouseRows, source: str) -> None:
     nobody = _scalar(rows.warehouse, "rows without a person", expressions.without_key(rows.table, rows.persons))
     if nobody:
         raise DataError(

@@ -15,7 +15,7 @@ from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.verify_table import covered
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.anonymize_rows import Searched, TableTask, search_rows, stage
-from hybrid.anonymize.warehouse.count_rows import Rows
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows
 from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.anonymize.warehouse.write_labels import send_labels, verify_rows
 from hybrid.base.arrays import Counts, Leaves, Mask, Nodes
@@ -166,7 +166,7 @@ def _draw(
     return drawn.sort_by([(name, "ascending") for name in columns]), len(order)
 
 
-def _smallest(rows: Rows, kept: Any, columns: list[str], key: bytes, wanted: int, n_units: int) -> pa.Table:
+def _smallest(rows: WarehouseRows, kept: Any, columns: list[str], key: bytes, wanted: int, n_units: int) -> pa.Table:
     """Rows of units with small digests, a few more than wanted."""
     secret = rows.warehouse.send("key of the sample", pa.table({KEY: [key.hex()]}))
     unit = expressions.person_keys(rows.persons) or columns

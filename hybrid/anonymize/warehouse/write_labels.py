@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.anonymize.decide import Counted, Decided, Request, origin_of
-from hybrid.anonymize.search.distinct_rows import Combinations
+from hybrid.anonymize.decide import Counted, Decided, Request, source_persons
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.streaming.write_labels import ByColumn, Labels
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.count_rows import Rows, numbered
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows, numbered
 from hybrid.anonymize.warehouse.expressions import PERSONS, RECORDS
 from hybrid.base.arrays import Array, Codes, Counts
 from hybrid.base.errors import VerificationError
@@ -101,7 +101,7 @@ class SentLabels:
         Rows of each class.
     """
 
-    rows: Rows
+    rows: WarehouseRows
     names: list[str]
     mappings: list[Any]
     nulls: Any | None
@@ -126,7 +126,7 @@ class SentLabels:
         return list(parts_of(self.classes, self.records, most))
 
 
-def send_labels(rows: Rows, asked: Request, counted: Counted, decided: Decided) -> SentLabels:
+def send_labels(rows: WarehouseRows, asked: Request, counted: Counted, decided: Decided) -> SentLabels:
     """Send the label of each value, and the suppressed combinations of labels."""
     labels = Labels.of(decided.schema, decided.task, decided.recoding)
     names = asked.names
@@ -182,7 +182,7 @@ class Verified:
 
 
 def verify_rows(
-    rows: Rows, labelled: Any, written: Any, asked: Request, counted: Counted, decided: Decided
+    rows: WarehouseRows, labelled: Any, written: Any, asked: Request, counted: Counted, decided: Decided
 ) -> Verified:
     """Measure what labels reach, by queries that are independent of the search.
 
@@ -208,10 +208,10 @@ def verify_rows(
     for column in labels:
         column.number(found[column.name].cast(pa.string()).combine_chunks())
     numbers = [*labels, *counted.numbers[len(labels) :]]
-    again = Combinations(len(names), len(found) + 1, "labels")
+    again = DistinctRowCounts(len(names), len(found) + 1, "labels")
     again.add(numbered(found, numbers), found[RECORDS].cast(pa.int64()).to_numpy())
     again.merge()
-    origin = origin_of(asked, counted, decided)
+    origin = source_persons(asked, counted, decided)
     sizes, verified = verify_classes(decided.task, decided.recoding, again, decided.value_of, origin)
     if rows.persons:
         _verify_persons(rows, labelled, asked.names, sizes, verified["k"])
@@ -219,7 +219,7 @@ def verify_rows(
     return Verified(sizes, verified, classes)
 
 
-def _verify_persons(rows: Rows, labelled: Any, names: Sequence[str], sizes: Counts, k: int) -> None:
+def _verify_persons(rows: WarehouseRows, labelled: Any, names: Sequence[str], sizes: Counts, k: int) -> None:
     """Compare the classes with a count of distinct persons in the warehouse."""
     expression = expressions.persons_of_classes(labelled, names, rows.persons)
     found = rows.warehouse.fetch("persons of classes", expression)

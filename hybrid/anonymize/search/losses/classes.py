@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses.protocol import Constant, Score
+from hybrid.anonymize.search.losses.protocol import Constant, LossScore
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Numbers
 
@@ -18,7 +18,7 @@ _UNDER = 1 - 1e-12
 
 
 @dataclass(frozen=True)
-class Combinations:
+class ClassCountBound:
     """Bound on the average class size: no more classes than combinations of occurring nodes, or distinct rows."""
 
     n_records: int
@@ -59,14 +59,14 @@ class AverageClassSize:
     lattice: Lattice
     k: int
 
-    def initial(self) -> Combinations:
+    def initial(self) -> ClassCountBound:
         occurring = []
         for counts, hierarchy, axis in zip(
             self.records.leaf_counts, self.records.hierarchies, self.lattice.axes, strict=True
         ):
             present = hierarchy.node_of[counts > 0]
             occurring.append(np.array([float(len(np.unique(present[:, level]))) for level in axis]))
-        return Combinations(self.records.n_records, self.records.n_distinct, occurring)
+        return ClassCountBound(self.records.n_records, self.records.n_distinct, occurring)
 
     def grouped(self, checker: Checker) -> Numbers:
         """Bounds from grouping by the two most diverse columns, whose classes the others cut, and reverse."""
@@ -101,9 +101,9 @@ class AverageClassSize:
     def above(self, found: NodeOutcome) -> float:
         return self.records.n_records / max(found.n_groups, 1) * _UNDER
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:  # noqa: ARG002
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:  # noqa: ARG002
         classes = found.n_kept + (found.n_suppressed > 0)
-        return Score(self.records.n_records / classes)
+        return LossScore(self.records.n_records / classes)
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class Discernibility:
     def above(self, found: NodeOutcome) -> float:
         return float(found.counts @ found.size_of_row) * _UNDER
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:  # noqa: ARG002
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:  # noqa: ARG002
         kept = float((found.counts * ~found.suppressed) @ found.size_of_row)
-        return Score(kept + float(found.n_suppressed) * self.records.n_records)
+        return LossScore(kept + float(found.n_suppressed) * self.records.n_records)
 
     def _constant(self, value: float) -> Constant:
         return Constant(value * _UNDER)

@@ -35,7 +35,7 @@ import numpy as np
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses.protocol import RowCosts, Score, Terms
+from hybrid.anonymize.search.losses.protocol import LossScore, RowCosts, Terms
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Codes, Mask, Nodes, Numbers
 from hybrid.base.errors import ConfigError
@@ -137,7 +137,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class ByRow(Mean):
+class SuppressionTerms(Mean):
     """Terms that depend on which rows are suppressed."""
 
     _last: dict[int, tuple[Mask, Numbers]] = field(default_factory=dict, repr=False, kw_only=True)
@@ -171,10 +171,10 @@ class ByRow(Mean):
         """
         return []
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:
         terms = self._remembered(found, found.suppressed)
         values = rounded(terms[self.starts[:-1] + node]) * self.factors
-        return Score(self.combine(values), tuple(values.tolist()))
+        return LossScore(self.combine(values), tuple(values.tolist()))
 
     def _bound(self, terms: Numbers) -> Terms:
         return self.bound(safe(terms) * self.factors[self.column_of])
@@ -193,7 +193,7 @@ class ByRow(Mean):
 
 
 @dataclass(frozen=True)
-class DomainShare(ByRow):
+class DomainShare(SuppressionTerms):
     """Loss: how much of each column's domain a cell covers."""
 
     gs_factor: float = 0.5
@@ -216,7 +216,7 @@ class DomainShare(ByRow):
         columns = zip(hierarchies, self.lost, strict=True)
         return [(1 - _ASSOCIATION) * h.share + _ASSOCIATION * lost[h.level_of()] for h, lost in columns]
 
-    def score_nodes(self, nodes: Nodes) -> Score:
+    def score_nodes(self, nodes: Nodes) -> LossScore:
         """Loss of a node per cell of every distinct row, none suppressed.
 
         Parameters
@@ -228,7 +228,7 @@ class DomainShare(ByRow):
         shares = zip(self.node_shares, nodes, strict=True)
         raw = np.array([keep * float(self.records.counts @ share[node]) for share, node in shares])
         values = rounded((raw - self._least) / self._span)
-        return Score(self.combine(values), tuple(values.tolist()))
+        return LossScore(self.combine(values), tuple(values.tolist()))
 
     def terms(self, hidden: Numbers) -> Numbers:
         counts = np.split(hidden, self.leaf_starts[1:-1])
@@ -289,7 +289,7 @@ class Precision(Mean):
             for weight, hierarchy in zip(self.weights, self.records.hierarchies, strict=True)
         ]
 
-    def score_nodes(self, nodes: Nodes) -> Score:
+    def score_nodes(self, nodes: Nodes) -> LossScore:
         """Loss of a node per cell of every distinct row, each node taken at its lowest level.
 
         Parameters
@@ -302,7 +302,7 @@ class Precision(Mean):
         for hierarchy, node in zip(self.records.hierarchies, nodes, strict=True):
             heights = hierarchy.level_of()[node] / max(hierarchy.n_levels - 1, 1)
             values.append(keep * float(self.records.counts @ heights) / self.records.n_records)
-        return Score(self.combine(np.array(values)), tuple(values))
+        return LossScore(self.combine(np.array(values)), tuple(values))
 
     def initial(self) -> Terms:
         return self._bound(0)
@@ -317,11 +317,11 @@ class Precision(Mean):
         per_record = [np.tile((drop - terms) / self.records.n_records, (h.n_leaves, 1)) for terms, h in columns]
         return self.row_costs(lowered(kept), per_record)
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:
         keep, drop = factors(self.gs_factor)
         share = found.n_suppressed / self.records.n_records
         values = (1 - share) * keep * self._heights[self.starts[:-1] + node] + share * drop
-        return Score(self.combine(values), tuple(values.tolist()))
+        return LossScore(self.combine(values), tuple(values.tolist()))
 
     def _bound(self, n_suppressed: int) -> Terms:
         _, drop = factors(self.gs_factor)
@@ -343,7 +343,7 @@ class Precision(Mean):
 
 
 @dataclass(frozen=True)
-class Entropy(ByRow):
+class Entropy(SuppressionTerms):
     """Non-uniform entropy: bits of information on the values that the labels lose."""
 
     normalized: bool = False

@@ -146,7 +146,7 @@ class RowCosts:
 
 
 @dataclass(frozen=True)
-class Score:
+class LossScore:
     """Loss of one node, and of each quasi-identifier: none for losses that are about classes only."""
 
     value: float
@@ -174,5 +174,5 @@ class Loss(Protocol):
     def above(self, found: NodeOutcome) -> float:
         """Bound of every node at or above the measured one; -inf if nothing is known."""
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:
         """The loss of a node."""
