@@ -17,7 +17,7 @@ from hybrid.anonymize.search.known_rows import hide_pairs
 from hybrid.anonymize.search.local_recoding import coarsen
 from hybrid.anonymize.search.losses import LossScore
 from hybrid.anonymize.search.problem import Recoding, SearchProblem, prepare, refuse_impossible
-from hybrid.anonymize.techniques.loss import rounded
+from hybrid.anonymize.techniques.loss import published_loss
 from hybrid.anonymize.verify_table import lost_persons, verify
 from hybrid.base.arrays import Counts
 from hybrid.base.keys import group_rows, pack_small
@@ -148,11 +148,11 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
 
 
 def _loss(task: SearchProblem, score: LossScore) -> dict[str, Any]:
-    """What is measured on more than the labels has few digits (:func:`hybrid.anonymize.techniques.loss.rounded`)."""
+    """Loss as published: what is measured on more than the labels has few digits (:func:`published_loss`)."""
     options, known = task.options.loss, task.associations
     said = options.model_dump(exclude_none=True, exclude={"use"})
     per_attribute = dict(zip(task.records.names, score.per_attribute, strict=False))
     if known is not None:
         said["use"] = list(known.declared)
-        per_attribute = {name: rounded(value) for name, value in per_attribute.items()}
+        per_attribute = {name: published_loss(value) for name, value in per_attribute.items()}
     return {**said, "value": task.published(score.value), "per_attribute": per_attribute}

@@ -13,7 +13,7 @@ import pandas as pd
 
 from hybrid.anonymize.anonymize_table import recode
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, collect, value_numbers
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, collect_distinct_rows, value_numbers
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.problem import Recoding, SearchProblem, build_rules, encode, refuse_contradictions
 from hybrid.anonymize.streaming.verify_file import SourcePersons
@@ -29,7 +29,7 @@ from hybrid.table.read_options import ColumnOptions
 
 
 @dataclass(frozen=True)
-class Request:
+class AnonymizationRequest:
     """Request to anonymize records that stay where they are.
 
     Parameters
@@ -71,7 +71,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedRows:
     """Distinct rows of the quasi-identifiers and the columns that the models look at, with records and persons.
 
     Parameters
@@ -90,7 +90,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Decided:
+class Decision:
     """Decision of the search, with the inputs of later passes.
 
     Parameters
@@ -112,7 +112,7 @@ class Decided:
     value_of: list[Codes]
 
 
-def decide(asked: Request, counted: Counted, progress: Progress) -> Decided:
+def decide(asked: AnonymizationRequest, counted: CountedRows, progress: Progress) -> Decision:
     """Choose the node of every distinct row.
 
     Raises as :func:`hybrid.anonymize.anonymize`.
@@ -136,15 +136,15 @@ def decide(asked: Request, counted: Counted, progress: Progress) -> Decided:
     values = dict(zip(asked.attributes, rows[len(used) :], strict=True))
     sensitive = {name: _values(typed[name][1], column) for name, column in values.items()}
     people = None if asked.population is None else encode(asked.population, used)
-    records = collect(leaves, used, sensitive, people, counts, counted.members)
+    records = collect_distinct_rows(leaves, used, sensitive, people, counts, counted.members)
     elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
     rules = build_rules(asked.options, hierarchies, records)
     prepared = SearchProblem(elsewhere, hierarchies, asked.options, leaves, records, rules, asked.population)
     value_of = [_lookup(column, value_numbers(sensitive[name])[0]) for name, column in values.items()]
-    return Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
+    return Decision(schema, prepared, recode(prepared, progress), leaf_of, value_of)
 
 
-def source_persons(asked: Request, counted: Counted, decided: Decided) -> SourcePersons | None:
+def source_persons(asked: AnonymizationRequest, counted: CountedRows, decided: Decision) -> SourcePersons | None:
     """Persons of the source, for the verification; None where each record is another person."""
     if counted.members is None:
         return None
@@ -153,7 +153,7 @@ def source_persons(asked: Request, counted: Counted, decided: Decided) -> Source
     return SourcePersons(counted.members, {name: value_of[numbers] for name, value_of, numbers in columns})
 
 
-def _typed(asked: Request, counted: Counted) -> dict[str, tuple[Column, pd.Series]]:
+def _typed(asked: AnonymizationRequest, counted: CountedRows) -> dict[str, tuple[Column, pd.Series]]:
     typed: dict[str, tuple[Column, pd.Series]] = {}
     problems: list[Problem] = []
     for numbers in counted.numbers:
@@ -166,7 +166,9 @@ def _typed(asked: Request, counted: Counted) -> dict[str, tuple[Column, pd.Serie
     return typed
 
 
-def _load(asked: Request, counted: Counted, typed: Mapping[str, tuple[Column, pd.Series]]) -> dict[str, Hierarchy]:
+def _load(
+    asked: AnonymizationRequest, counted: CountedRows, typed: Mapping[str, tuple[Column, pd.Series]]
+) -> dict[str, Hierarchy]:
     sensitive = [name for name in asked.attributes if asked.role(name) is Role.SENSITIVE]
     wanted = [name for name in (*asked.names, *sensitive) if name in asked.hierarchies]
     counts = {numbers.name: numbers.counts[numbers.counts > 0] for numbers in counted.numbers}

@@ -15,7 +15,7 @@ from hybrid.anonymize.models.measure import CheckInputs, check, k_reached, perso
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import K_ANONYMITY, NO_PROMISE, AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.risk import household_summary, population_risk_summary
-from hybrid.anonymize.techniques.loss import column_loss, masking_measures, rounded
+from hybrid.anonymize.techniques.loss import column_loss, masking_measures, published_loss
 from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.registry import Assigned, assigned, generalizes, gives_k
 from hybrid.anonymize.verify_table import lost_persons
@@ -160,9 +160,13 @@ class _StepRun:
         """Aggregates without class sizes, which the verification fills in."""
         options, train = self.options, self.train
         losses = {} if labelled is None else dict(labelled.result.loss["per_attribute"])
-        losses |= {name: rounded(column_loss(kept, one, name)) for name, one in values.items()}
+        losses |= {name: published_loss(column_loss(kept, one, name)) for name, one in values.items()}
         searched = None if labelled is None or values else labelled.result
-        loss = {"name": "masking", "value": rounded(float(np.mean(list(losses.values())))), "per_attribute": losses}
+        loss = {
+            "name": "masking",
+            "value": published_loss(float(np.mean(list(losses.values())))),
+            "per_attribute": losses,
+        }
         return AnonymizationResult(
             engine=options.engine if labelled is not None else "none",
             k=options.k if self.gives_k else 1,

@@ -198,19 +198,19 @@ class NumberDomain:
 Domain = CategoryDomain | NumberDomain
 
 
-def neutral(column: Column, decimals: int | None = None) -> Column:
+def neutral_column(column: Column, decimals: int | None = None) -> Column:
     """The column in a format that no record decides."""
     fixed = ColumnFormat(decimals=decimals) if column.kind is Kind.DECIMAL else ColumnFormat()
     return Column(column.name, column.role, column.kind, column.target, fixed)
 
 
-def each_value(column: Column, grid: ValueGrid) -> NumberDomain:
+def single_value_domain(column: Column, grid: ValueGrid) -> NumberDomain:
     """Domain whose intervals are single values."""
     positions = np.arange(grid.last + 1)
     return NumberDomain(column, grid, positions, positions)
 
 
-def cut(column: Column, grid: ValueGrid, intervals: Sequence[tuple[int, int]]) -> NumberDomain:
+def interval_domain(column: Column, grid: ValueGrid, intervals: Sequence[tuple[int, int]]) -> NumberDomain:
     """Domain of these intervals (first and last position), ascending."""
     lows, highs = np.array(intervals, dtype=np.int64).T
     return NumberDomain(column, grid, lows, highs)

@@ -25,11 +25,11 @@ from hybrid.privacy.domain import (
     KnownColumn,
     PrivacyOptions,
     ValueGrid,
-    cut,
-    each_value,
-    neutral,
+    interval_domain,
+    neutral_column,
+    single_value_domain,
 )
-from hybrid.privacy.noise import Bits, discrete_gaussian, secure
+from hybrid.privacy.noise import Bits, discrete_gaussian, secure_bytes
 from hybrid.table import Column, Kind, Schema, Table
 from hybrid.table.persons import person_groups
 
@@ -259,7 +259,7 @@ def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
 
 
 def encode_table(
-    table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure
+    table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure_bytes
 ) -> EncodedTable:
     """Find the domains of a table and encode it.
 
@@ -283,7 +283,7 @@ def encode_table(
     return EncodedTable(domains, columns, finder.n_rows, tuple(finder.parts), left)
 
 
-def price(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
+def price_of_draw(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
     """The most that one draw spends, decided by its options alone.
 
     Parameters
@@ -305,7 +305,7 @@ class _Finder:
         self.parts: list[BudgetPart] = []
         self.keys = [column.name for column in table.schema if self._is_searched(column)]
         self.paid = [*self.keys, *(column.name for column in table.schema if self._is_cut(column))]
-        whole = price(options, searches=bool(self.keys))
+        whole = price_of_draw(options, searches=bool(self.keys))
         self.delta = whole.delta / len(self.keys) if self.keys else 0.0
         self.rho = whole.rho
         self.n_rows = self._count_rows()
@@ -313,12 +313,12 @@ class _Finder:
     def domain(self, column: Column) -> Domain:
         known = self.options.columns.get(column.name, KnownColumn())
         if not column.kind.is_continuous:
-            return CategoryDomain(neutral(column), self._states(column, known))
+            return CategoryDomain(neutral_column(column), self._states(column, known))
         bounds = bounds_of(column, known, self.listed)
         assert bounds is not None
         grid = ValueGrid.of(column.kind, bounds, known.decimals or 0)
-        fixed = neutral(column, known.decimals)
-        return each_value(fixed, grid) if grid.last < self.options.bins else self._cut(fixed, grid)
+        fixed = neutral_column(column, known.decimals)
+        return single_value_domain(fixed, grid) if grid.last < self.options.bins else self._cut(fixed, grid)
 
     def _states(self, column: Column, known: KnownColumn) -> tuple[str, ...] | tuple[bool, ...]:
         if column.kind is Kind.BOOLEAN:
@@ -337,7 +337,7 @@ class _Finder:
         positions = grid.positions(values[values.notna()])
         found = find_intervals(positions, grid.last, self.rows, self._share, self.options.bins, self.n_rows, self.bits)
         self.parts.append(BudgetPart(f"intervals of {column.name}", found.rho))
-        return cut(column, grid, found.intervals)
+        return interval_domain(column, grid, found.intervals)
 
     def _count_rows(self) -> int:
         variance = variance_for(ROWS_SHARE * self.rho, self.rows**2)

@@ -16,7 +16,7 @@ from hybrid.base.arrays import Array, Leaves, Levels, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec
 from hybrid.protect.donors import draw_below
-from hybrid.protect.group_values import come_through, decoded, grouped, with_names
+from hybrid.protect.group_values import decoded, grouped, values_let_through, with_names
 from hybrid.protect.numbers import steps_of
 from hybrid.protect.options import ProtectOptions
 from hybrid.protect.related_dates import redraw
@@ -144,7 +144,7 @@ def _below(
     """Values of a column whose leaves are values; ``released``: whether every label is held by enough people."""
     leaves, level = records
     own = tree.node_of[leaves]
-    through = come_through(own[:, 0].astype(np.int64), tree.n_nodes, least, rng, persons)
+    through = values_let_through(own[:, 0].astype(np.int64), tree.n_nodes, least, rng, persons)
     if released:
         through[own[level == 0, 0]] = True
     rare = ~through[own[:, 0]] & (leaves != tree.missing_leaf)

@@ -47,7 +47,7 @@ def keep_probability(held: Array, least: int) -> Array:
     return probability
 
 
-def come_through(codes: Array, n_codes: int, least: int, rng: np.random.Generator, persons: Array | None) -> Mask:
+def values_let_through(codes: Array, n_codes: int, least: int, rng: np.random.Generator, persons: Array | None) -> Mask:
     """Values that come through by :func:`keep_probability`, shape (n_codes,), bool; arguments as for ``holders``."""
     through: Mask = rng.random(n_codes) < keep_probability(holders(codes, n_codes, persons), least)
     return through
@@ -83,7 +83,7 @@ def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator,
         waiting = np.flatnonzero((found < 0) & (level <= top) & (own[:, level] != own[:, 0]))
         nodes, codes = np.unique(own[waiting, level], return_inverse=True)
         who = None if persons is None else persons[waiting]
-        found[waiting[come_through(codes, len(nodes), least, rng, who)[codes]]] = level
+        found[waiting[values_let_through(codes, len(nodes), least, rng, who)[codes]]] = level
     return found
 
 

@@ -12,8 +12,7 @@ import pandas as pd
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Codes, Counts, Rows
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.sample.options import SampleOptions
-from hybrid.sample.quotas import bernoulli_quotas, simple_quotas, stratified_quotas
+from hybrid.sample.methods import SampleOptions, bernoulli_quotas, simple_quotas, stratified_quotas
 from hybrid.table import Table
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.households import kept_together

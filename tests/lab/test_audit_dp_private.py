@@ -26,7 +26,7 @@ from hybrid.pipeline import inputs
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.privacy import plan
-from hybrid.privacy.domain import ValueGrid, each_value, neutral
+from hybrid.privacy.domain import ValueGrid, neutral_column, single_value_domain
 from hybrid.privacy.plan import FoundKeys
 from hybrid.synthesize.generators.aim import rounds
 from hybrid.table import Table
@@ -133,7 +133,9 @@ def test_bounds_from_the_records_are_refuted(walk: Walk, monkeypatch: pytest.Mon
         if not column.kind.is_continuous:
             return true(self, column)
         values = self.table.frame[column.name]
-        return each_value(neutral(column), ValueGrid.of(column.kind, (int(values.min()), int(values.max()))))
+        return single_value_domain(
+            neutral_column(column), ValueGrid.of(column.kind, (int(values.min()), int(values.max())))
+        )
 
     monkeypatch.setattr(plan._Finder, "domain", narrow)
     assert refuted(game(walk, "alone at the other end", 30))

@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from hybrid.privacy.domain import CategoryDomain, KnownColumn, PrivacyOptions, ValueGrid, cut, each_value, neutral
+from hybrid.privacy.domain import (
+    CategoryDomain,
+    KnownColumn,
+    PrivacyOptions,
+    ValueGrid,
+    interval_domain,
+    neutral_column,
+    single_value_domain,
+)
 from hybrid.privacy.plan import column_problems
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema
 
@@ -21,14 +29,14 @@ def column(kind: Kind, name: str = "x") -> Column:
 
 
 def test_values_beyond_the_bounds_are_the_nearer_bound() -> None:
-    domain = each_value(column(Kind.INTEGER), ValueGrid.of(Kind.INTEGER, (10, 14)))
+    domain = single_value_domain(column(Kind.INTEGER), ValueGrid.of(Kind.INTEGER, (10, 14)))
     codes = domain.encode(pd.Series([3, 10, 12, 99, None], dtype="Int64"))
     assert codes.tolist() == [0, 0, 2, 4, 5]
     assert domain.decode(codes, RNG).tolist() == [10, 10, 12, 14, pd.NA]
 
 
 def test_decimals_infinite_ones_too_stay_on_their_grid() -> None:
-    domain = cut(column(Kind.DECIMAL), ValueGrid.of(Kind.DECIMAL, (0, 1.5), 1), [(0, 0), (1, 14), (15, 15)])
+    domain = interval_domain(column(Kind.DECIMAL), ValueGrid.of(Kind.DECIMAL, (0, 1.5), 1), [(0, 0), (1, 14), (15, 15)])
     codes = domain.encode(pd.Series([-np.inf, 0.04, 0.06, 1.44, np.inf, np.nan]))
     assert codes.tolist() == [0, 0, 1, 1, 2, 3]
     drawn = domain.decode(np.ones(500, dtype=np.int32), RNG)
@@ -44,7 +52,7 @@ def test_decimals_infinite_ones_too_stay_on_their_grid() -> None:
 )
 def test_dates_and_times_come_back(kind: Kind, bounds: tuple, value: str) -> None:
     grid = ValueGrid.of(kind, bounds)
-    domain = each_value(column(kind), grid)
+    domain = single_value_domain(column(kind), grid)
     given = pd.Series(pd.to_datetime([value, None])).astype(DTYPES[kind])
     back = domain.decode(domain.encode(given), RNG)
     assert back.dtype == DTYPES[kind]
@@ -72,7 +80,7 @@ def test_truth_values_come_back() -> None:
 
 def test_formats_do_not_depend_on_records() -> None:
     seen = Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(missing="?", padding=" ", decimals=5))
-    assert neutral(seen, 2) == Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(decimals=2))
+    assert neutral_column(seen, 2) == Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(decimals=2))
 
 
 def test_all_missing_declarations_are_named_at_once() -> None:

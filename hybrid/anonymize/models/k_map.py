@@ -54,11 +54,3 @@ def people_per_class(
     classes, n_classes = equivalence_classes(pd.concat([released, people], ignore_index=True), quasi_identifiers)
     counts = np.bincount(classes[len(released) :], minlength=n_classes)
     return pd.Series(counts[np.unique(classes[: len(released)])])
-
-
-def k_map_reached(
-    table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
-) -> int:
-    """Least number of people of a population that share a record's labels; 0 for an empty table."""
-    people = people_per_class(table, population, quasi_identifiers)
-    return int(people.min()) if len(people) else 0

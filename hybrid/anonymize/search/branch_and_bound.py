@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid.anonymize.search.distinct_rows import merged
+from hybrid.anonymize.search.distinct_rows import merged_rows
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Node
 from hybrid.anonymize.search.losses import Bound, Loss, LossScore, RowCosts
@@ -91,7 +91,7 @@ def grouped_at(low: Node, checker: Checker) -> Checker:
     if checker.records.persons is not None or checker.bases.keeps_apart(low):
         return checker
     bases = checker.bases
-    records = merged(checker.records, *group_rows(*bases.classes(bases.whole, low)))
+    records = merged_rows(checker.records, *group_rows(*bases.classes(bases.whole, low)))
     return replace(checker, bases=GroupCache(records, checker.lattice))
 
 

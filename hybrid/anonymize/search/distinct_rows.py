@@ -184,7 +184,7 @@ class DistinctRows:
         return occurring
 
 
-def merged(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
+def merged_rows(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
     """The same records with some rows put together.
 
     Parameters
@@ -212,7 +212,7 @@ def merged(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
     )
 
 
-def collect(
+def collect_distinct_rows(
     leaves: Leaves,
     hierarchies: Sequence[Hierarchy],
     sensitive: Mapping[str, pd.Series],

@@ -7,7 +7,7 @@ import numpy as np
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.problem import Infeasible, Recoding, SearchProblem, explain
+from hybrid.anonymize.search.problem import Infeasible, Recoding, SearchProblem, infeasible_error
 from hybrid.base.arrays import Nodes
 from hybrid.base.progress import Progress
 
@@ -28,7 +28,7 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
         seconds, persons = task.options.time_limit, task.allowed_persons
         solution = branch_and_bound.search(checker, loss, task.allowed, seconds, progress, persons)
     if isinstance(solution, Infeasible):
-        raise explain(task, solution)
+        raise infeasible_error(task, solution)
     return Recoding(
         nodes=nodes_at(task.records, lattice, solution.node),
         suppressed=solution.found.distinct(solution.found.suppressed),

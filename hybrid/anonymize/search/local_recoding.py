@@ -28,7 +28,7 @@ import numpy as np
 
 from hybrid.anonymize.models.protocol import ClassRule
 from hybrid.anonymize.search.losses import CellLoss, LossScore
-from hybrid.anonymize.search.problem import Infeasible, Recoding, SearchProblem, explain
+from hybrid.anonymize.search.problem import Infeasible, Recoding, SearchProblem, infeasible_error
 from hybrid.base.arrays import Codes, Mask, Nodes, Numbers, Rows
 from hybrid.base.errors import InfeasibleError
 from hybrid.base.keys import group_rows, group_sums, pack_small
@@ -54,7 +54,7 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
         raise TypeError("local recoding needs a loss of cells")
     found = task.checker(lattice).check(lattice.top)
     if found.n_suppressed:
-        raise explain(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
+        raise infeasible_error(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
     best: tuple[LossScore, Nodes] | None = None
     for at, split_cost in enumerate(SPLIT_COSTS):
         progress("recode", at, len(SPLIT_COSTS))

@@ -11,13 +11,13 @@ import numpy as np
 from hybrid.anonymize.models.protocol import ClassRule, PopulationModel, SensitiveModel
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.associations import LevelAssociations, measure_associations
-from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
+from hybrid.anonymize.search.distinct_rows import DistinctRows, collect_distinct_rows
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice, Node
 from hybrid.anonymize.search.losses import Loss, LossScore, build_loss
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.techniques.loss import rounded
+from hybrid.anonymize.techniques.loss import published_loss
 from hybrid.base.arrays import Leaves, Mask, Nodes
 from hybrid.base.errors import ConfigError, DataError, InfeasibleError, Problem
 from hybrid.hierarchy import Hierarchy
@@ -85,7 +85,7 @@ class SearchProblem:
 
     def published(self, loss: float) -> float:
         """A loss as it may be shown: with few digits where it is measured on more than the labels."""
-        return loss if self.associations is None else rounded(loss)
+        return loss if self.associations is None else published_loss(loss)
 
 
 def prepare(
@@ -112,7 +112,7 @@ def prepare(
     leaves = encode(train, used)
     people = None if population is None else encode(population, used)
     sensitive = {name: train.frame[name] for name in options.attributes}
-    records = collect(leaves, used, sensitive, people, members=_members(train))
+    records = collect_distinct_rows(leaves, used, sensitive, people, members=_members(train))
     rules = build_rules(options, hierarchies, records)
     associations = None
     if options.loss.name == "association":
@@ -138,7 +138,7 @@ def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
     people = None if task.population is None else encode(task.population, used)
     sensitive = {name: train.frame[name] for name in task.options.attributes}
     parts = kept.astype(np.int64)
-    records = collect(task.leaves, used, sensitive, people, members=_members(train), parts=parts)
+    records = collect_distinct_rows(task.leaves, used, sensitive, people, members=_members(train), parts=parts)
     return replace(task, records=records)
 
 
@@ -328,7 +328,7 @@ def _impossible(task: SearchProblem) -> Iterator[Problem]:
         )
 
 
-def explain(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
+def infeasible_error(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
     """The error for a search that found no solution: the best it reached, and what to change."""
     n, allowed = len(task.train), task.allowed
     lattice = task.lattice

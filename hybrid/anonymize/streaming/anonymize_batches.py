@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.anonymize_table import summarize
-from hybrid.anonymize.decide import Counted, Decided, Request, decide, source_persons
+from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, decide, source_persons
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
@@ -50,7 +50,7 @@ class StageCost:
 
 
 @dataclass(frozen=True)
-class Streamed:
+class StreamedResult:
     """Aggregates of a streamed anonymization."""
 
     result: AnonymizationResult
@@ -102,14 +102,16 @@ class FileTask:
     persons: Codes | None = None
 
     @property
-    def asked(self) -> Request:
+    def asked(self) -> AnonymizationRequest:
         columns = tuple(self.rows.schema.names)
-        return Request(self.rows.source, columns, self.data, self.hierarchies, self.options, self.population)
+        return AnonymizationRequest(
+            self.rows.source, columns, self.data, self.hierarchies, self.options, self.population
+        )
 
 
 def anonymize_file(
     task: FileTask, target: Path, seed: int, recorder: Recorder, progress: Progress = silent
-) -> Streamed:
+) -> StreamedResult:
     """Write the labels of a file's records, as :func:`~hybrid.anonymize.anonymize` would label them.
 
     Parameters
@@ -164,7 +166,7 @@ def anonymize_file(
         for stage in recorder.stages
         if stage.name in through
     ]
-    return Streamed(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
+    return StreamedResult(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
 
 
 @contextmanager
@@ -176,7 +178,7 @@ def _timed(recorder: Recorder, stage: str, cpu: dict[str, float]) -> Iterator[No
     cpu[stage] = round(time.process_time() - started, 4)
 
 
-def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> Counted:
+def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> CountedRows:
     asked = task.asked
     numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*asked.names, *asked.attributes)]
     found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)
@@ -184,10 +186,10 @@ def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> Counted:
     if task.persons is not None:
         training = task.training
         members = count_members(task.rows, numbers, found, room, task.persons, training=training, progress=progress)
-    return Counted(numbers, found, members)
+    return CountedRows(numbers, found, members)
 
 
-def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudget) -> LabelWriter:
+def _relabel(task: FileTask, source: CountedRows, decided: Decision, room: MemoryBudget) -> LabelWriter:
     labels, names = Labels.of(decided.schema, decided.task, decided.recoding), task.asked.names
     numbers = source.numbers[: len(names)]
     labelling: Labelling
@@ -200,7 +202,9 @@ def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudg
     return LabelWriter(task.rows, decided.schema.names, by_name, labels, labelling, room, task.training)
 
 
-def _reread(target: Path, asked: Request, source: Counted, room: MemoryBudget, progress: Progress) -> DistinctRowCounts:
+def _reread(
+    target: Path, asked: AnonymizationRequest, source: CountedRows, room: MemoryBudget, progress: Progress
+) -> DistinctRowCounts:
     rows = open_parquet(File.local(target), DataOptions(path=target.name))
     labels = [ValueNumbers(name, rows.schema.field(name).type) for name in asked.names]
     attributes = source.numbers[len(asked.names) :]

@@ -131,10 +131,10 @@ def masking_measures(
         "average_class_size": records / (int((sizes > 0).sum()) + (suppressed > 0)),
         "discernibility": float((sizes.astype(np.float64) ** 2).sum() + suppressed * records),
     }
-    return {name: rounded(value) for name, value in found.items() if value is not None}
+    return {name: published_loss(value) for name, value in found.items() if value is not None}
 
 
-def rounded(value: float) -> float:
+def published_loss(value: float) -> float:
     """Published form of a loss: three digits.
 
     All digits of a sum over the records would confirm a guess of the last record to whoever knows the others.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hybrid.anonymize.decide import Counted, Request
+from hybrid.anonymize.decide import AnonymizationRequest, CountedRows
 from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, too_many
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.warehouse import expressions
@@ -42,7 +42,7 @@ class WarehouseRows:
     persons: tuple[str, ...]
 
 
-def count_rows(rows: WarehouseRows, asked: Request, most: int) -> Counted:
+def count_rows(rows: WarehouseRows, asked: AnonymizationRequest, most: int) -> CountedRows:
     """Count combinations of quasi-identifiers and attributes, and their persons.
 
     Fetched are each column's distinct values, the combinations with their counts, and for persons with several
@@ -82,10 +82,10 @@ def count_rows(rows: WarehouseRows, asked: Request, most: int) -> Counted:
     found.add(columns, _integers(fetched[RECORDS]))
     found.merge()
     if pairs is None:
-        return Counted(numbers, found, None)
+        return CountedRows(numbers, found, None)
     place = RowIndex(found.columns, [len(column) for column in numbers]).find(columns)
     several = warehouse.fetch("persons with several combinations", expressions.shared(pairs, rows.persons))
-    return Counted(numbers, found, _members(fetched, place, several))
+    return CountedRows(numbers, found, _members(fetched, place, several))
 
 
 def numbered(fetched: pa.Table, numbers: Sequence[ValueNumbers]) -> list[Codes]:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.verify_table import covered
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.anonymize_rows import Searched, TableTask, search_rows, stage
+from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, TableTask, search_rows, stage
 from hybrid.anonymize.warehouse.count_rows import WarehouseRows
 from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.anonymize.warehouse.write_labels import send_labels, verify_rows
@@ -142,7 +142,7 @@ def draw_rows(
     ), drawn
 
 
-def _identifiers(searched: Searched) -> dict[str, tuple[int, int]]:
+def _identifiers(searched: SearchedRows) -> dict[str, tuple[int, int]]:
     asked, rows = searched.asked, searched.rows
     names = [name for name in asked.columns if asked.role(name) is Role.IDENTIFIER]
     if not names:
@@ -152,7 +152,7 @@ def _identifiers(searched: Searched) -> dict[str, tuple[int, int]]:
 
 
 def _draw(
-    searched: Searched, kept: Any, columns: list[str], result: AnonymizationResult, size: int, key: bytes
+    searched: SearchedRows, kept: Any, columns: list[str], result: AnonymizationResult, size: int, key: bytes
 ) -> tuple[pa.Table, int]:
     n_rows = result.records - result.suppressed
     n_units = n_rows if result.persons is None else result.persons - (result.suppressed_persons or 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.anonymize.decide import Counted, Decided, Request, source_persons
+from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, source_persons
 from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.streaming.verify_file import verify_classes
 from hybrid.anonymize.streaming.write_labels import ByColumn, Labels
@@ -126,7 +126,9 @@ class SentLabels:
         return list(parts_of(self.classes, self.records, most))
 
 
-def send_labels(rows: WarehouseRows, asked: Request, counted: Counted, decided: Decided) -> SentLabels:
+def send_labels(
+    rows: WarehouseRows, asked: AnonymizationRequest, counted: CountedRows, decided: Decision
+) -> SentLabels:
     """Send the label of each value, and the suppressed combinations of labels."""
     labels = Labels.of(decided.schema, decided.task, decided.recoding)
     names = asked.names
@@ -155,7 +157,7 @@ def _chosen(positions: Codes, texts: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(positions, pa.int32()), texts)
 
 
-def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Table:
+def _suppressed(counted: CountedRows, by_column: ByColumn, labels: Labels) -> pa.Table:
     """Combinations of labels that are left out.
 
     Released rows have each of the labels, and never all together.
@@ -170,7 +172,7 @@ def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Tab
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedClasses:
     """Classes of labels, measured by queries."""
 
     sizes: Counts
@@ -182,8 +184,13 @@ class Verified:
 
 
 def verify_rows(
-    rows: WarehouseRows, labelled: Any, written: Any, asked: Request, counted: Counted, decided: Decided
-) -> Verified:
+    rows: WarehouseRows,
+    labelled: Any,
+    written: Any,
+    asked: AnonymizationRequest,
+    counted: CountedRows,
+    decided: Decision,
+) -> VerifiedClasses:
     """Measure what labels reach, by queries that are independent of the search.
 
     Parameters
@@ -216,7 +223,7 @@ def verify_rows(
     if rows.persons:
         _verify_persons(rows, labelled, asked.names, sizes, verified["k"])
     classes = found.select(asked.names).group_by(asked.names).aggregate([])
-    return Verified(sizes, verified, classes)
+    return VerifiedClasses(sizes, verified, classes)
 
 
 def _verify_persons(rows: WarehouseRows, labelled: Any, names: Sequence[str], sizes: Counts, k: int) -> None:
