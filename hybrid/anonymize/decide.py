@@ -38,8 +38,6 @@ class AnonymizationRequest:
         What messages call the table.
     columns : tuple of str
         All columns of the table, in order.
-    data : DataOptions
-        The columns' roles.
     hierarchies : mapping of str to Path or HierarchySpec
         The file, or the description, of each quasi-identifier's hierarchy.
     options : AnonymizeOptions
@@ -78,7 +76,7 @@ class CountedRows:
     ----------
     numbers : list of ValueNumbers
         Values of each of these columns.
-    found : Combinations
+    found : DistinctRowCounts
         The distinct rows as value numbers, with their records.
     members : Members or None
         Persons of each distinct row; None: each record is another person.
@@ -95,8 +93,6 @@ class Decision:
 
     Parameters
     ----------
-    schema : Schema
-        Columns of the result.
     task, recoding : SearchProblem, Recoding
         What was asked for and what was decided.
     leaf_of : list of numpy.ndarray, each of shape (n_values,), int

@@ -219,10 +219,6 @@ def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: 
 
     Parameters
     ----------
-    anonymized : AnonymizedTable
-        With the suppressed records.
-    names : sequence of str
-        Columns that groups are made by.
     least : int
         Fewest people of a group.
 

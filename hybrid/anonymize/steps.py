@@ -67,19 +67,19 @@ def anonymize_in_steps(
     steps = assigned(options, train.schema)
     if not len(train):
         raise DataError("there are no records to anonymize", hint="check the input file and the split")
-    walk = _StepRun(train, hierarchies, options, steps)
-    labelled = walk.labelled(progress)
+    run = _StepRun(train, hierarchies, options, steps)
+    labelled = run.labelled(progress)
     kept = train if labelled is None else labelled.originals
     masked: list[Masked] = []
     for (technique, columns), stream in zip(steps, rng.spawn(len(steps)), strict=True):
         if isinstance(technique, ValueTechnique):
-            task = MaskingTask(kept, columns, options.k, options.models if walk.gives_k else (), hierarchies)
+            task = MaskingTask(kept, columns, options.k, options.models if run.gives_k else (), hierarchies)
             found = technique.mask(task, stream)
             _verify_values(technique, task, found)
             masked.append(found)
         else:
             masked.append(Masked({}))
-    return walk.assembled(kept, labelled, masked, time.perf_counter() - started)
+    return run.assembled(kept, labelled, masked, time.perf_counter() - started)
 
 
 def _verify_values(technique: ValueTechnique, task: MaskingTask, found: Masked) -> None:

@@ -49,8 +49,6 @@ def second_opinion(
     ----------
     frame : pandas.DataFrame, n records
         The released table.
-    names : list of str
-        Its quasi-identifiers.
     models : sequence of PrivacyModel
         What was promised beside k.
     k : int
@@ -138,13 +136,6 @@ def _opinion(frame: pd.DataFrame, names: list[str], model: PrivacyModel) -> _Opi
 
 def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     """Measure again what the released labels reach.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable
-        The result.
-    task : SearchProblem
-        What was asked for.
 
     Returns
     -------

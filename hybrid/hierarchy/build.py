@@ -38,12 +38,8 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
     ----------
     spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
         What the levels are.
-    column : Column
-        Name, kind and format of the column.
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind. A hierarchy gets a missing leaf if there are missing values.
-    source : str
-        File name for messages.
 
     Raises
     ------
@@ -65,8 +61,6 @@ def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series)
     ----------
     hierarchy : Hierarchy
         Built for a whole table.
-    column : Column
-        Name, kind and format of the column.
     values : pandas.Series, shape (n,)
         The column of some records, in the dtype of its kind.
 

@@ -60,8 +60,6 @@ def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummar
         Covers all values.
     table : Table, n > 0 rows
         With the people behind its rows.
-    name : str
-        The column.
     """
     nodes, persons = hierarchy.node_of[hierarchy.encode(table.frame[name])], row_persons(table)
     return [_summary(hierarchy, level, nodes[:, level], persons) for level in range(hierarchy.n_levels)]

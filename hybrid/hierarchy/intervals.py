@@ -45,8 +45,6 @@ def build_intervals(
 
     Parameters
     ----------
-    spec : IntervalsSpec
-        Widths or edges.
     column : Column
         Its kind, and for decimals the number of digits it writes.
     values : numpy.ndarray, shape (n,), int64 or float64
@@ -55,8 +53,6 @@ def build_intervals(
         Values to the texts of level 0.
     missing : bool
         Whether the column has missing values.
-    source : str
-        File name for messages.
 
     Returns
     -------
@@ -216,8 +212,6 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
     ----------
     spec : DatesSpec
         Which periods; ``day`` is level 0 of a date column and adds no level to it.
-    column : Column
-        Its kind.
     values : numpy.ndarray, shape (n,), datetime64[us]
         The distinct values of the column, at least one; they become the leaves.
     texts, missing, source

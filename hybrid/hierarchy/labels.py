@@ -129,8 +129,6 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
 
     Parameters
     ----------
-    hierarchy : Hierarchy
-        Of the column.
     level : int
         0 is the values themselves, the last one the root.
     unit : str

@@ -155,8 +155,6 @@ def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dic
 
     Parameters
     ----------
-    schema : Schema
-        The table's columns.
     sources : mapping of str to Path or HierarchySpec
         Hierarchy file of each column, or its description.
 

@@ -54,7 +54,7 @@ class Budget:
         What is allowed, for one person more or less.
     rows : int
         Rows of a person that are used, at most.
-    parts : tuple of Part
+    parts : tuple of BudgetPart
         Everything that read records.
     """
 

@@ -166,8 +166,6 @@ class NumberDomain:
     ----------
     column : Column
         As of :class:`CategoryDomain`.
-    grid : Grid
-        All values.
     lows, highs : numpy.ndarray, each of shape (n_intervals,), int64
         First and last position of each interval; together they are all positions.
     """

@@ -34,8 +34,6 @@ def discrete_gaussian(size: int, variance: int, bits: Bits = secure_bytes) -> Ar
 
     Parameters
     ----------
-    size : int
-        How many.
     variance : int
         1 or more.
     bits : callable
@@ -72,8 +70,6 @@ def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secu
         Above 0.
     sensitivity : int
         Largest change of a score by one person, 1 or more.
-    bits : callable
-        Source of randomness.
     """
     gaps = np.array([int(scores.max()) - int(score) for score in scores], dtype=object) * epsilon.numerator
     unit = 2 * sensitivity * epsilon.denominator
@@ -91,8 +87,6 @@ def bernoulli_exp(numerators: Array, denominators: Array, bits: Bits) -> Array:
     ----------
     numerators, denominators : numpy.ndarray, shape (n,), int64 or object (unlimited)
         0 or more, and 1 or more.
-    bits : callable
-        Source of randomness.
 
     Returns
     -------

@@ -66,10 +66,6 @@ def find_keys(values: pd.Series, persons: Codes | None, rows: int, rho: float, d
         Person of each row; None: each row is another person.
     rows : int
         Rows of one person, at most.
-    rho, delta : float
-        Budget.
-    bits : callable
-        Source of randomness.
     """
     known = values.notna().to_numpy()
     codes, keys = pd.factorize(values[known].astype(str), sort=True)
@@ -115,14 +111,10 @@ def find_intervals(
         Greatest position.
     rows : int
         Rows of one person, at most.
-    rho : float
-        Budget.
     bins : int
         Intervals that are wanted, about.
     total : float
         Noisy number of rows.
-    bits : callable
-        Source of randomness.
     """
     fan = last + 1 if last < _AT_ONCE else FAN
     levels = max(math.ceil(math.log(last + 1, fan) - 1e-9), 1)
@@ -189,8 +181,6 @@ class EncodedTable:
         States.
     n_rows : int
         Noisy number of rows, 1 or more.
-    parts : tuple of Part
-        What was spent.
     rho : float
         What is left for the generator.
     """
@@ -211,8 +201,6 @@ def column_problems(schema: Schema, options: PrivacyOptions, listed: Mapping[str
         Columns that are learned.
     options : PrivacyOptions
         With what is known.
-    listed : mapping of str to numpy.ndarray
-        Values that hierarchy files list.
     """
     for name in options.columns:
         if name not in schema:
@@ -269,8 +257,6 @@ def encode_table(
         Training records without identifiers; of each person at most ``rows``.
     options : PrivacyOptions
         Budget and public knowledge, complete (:func:`column_problems`).
-    listed : mapping of str to numpy.ndarray
-        Values that hierarchy files list.
     rows : int
         Rows of one person, at most.
     bits : callable

@@ -115,8 +115,6 @@ def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     values : pandas.Series, shape (n,)
         The column in the whole table, in the dtype of its kind.
     """

@@ -74,8 +74,6 @@ def protect_categories(
     ----------
     values : pandas.Series, shape (n,)
         The column.
-    found : Rarity
-        Of this column.
     replace : {"sample", "other", "missing"}
         By what. A boolean column has no ``other``, and fewer than ``least`` people together do not make one: then a
         value is drawn. Where no category has enough holders, the values become missing.
@@ -83,8 +81,6 @@ def protect_categories(
         People who must hold a category.
     matrix : numpy.ndarray, shape (n, p)
         The other columns, for ``sample``.
-    rng : numpy.random.Generator
-        Draws.
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record.
     tree : Hierarchy, optional

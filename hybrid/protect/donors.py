@@ -41,8 +41,6 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
     matrix : numpy.ndarray, shape (n, p), float32
         What the tree predicts from (:func:`ranks_of` without the column itself); without columns or with few
         donors any donor is drawn.
-    rng : numpy.random.Generator
-        Draws.
 
     Returns
     -------
@@ -69,8 +67,6 @@ def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Genera
         As for :func:`draw_alike`.
     levels : numpy.ndarray, shape (n_codes, n_levels), int
         Node of each code on each level of its hierarchy, the root last.
-    rng : numpy.random.Generator
-        Draws.
 
     Returns
     -------

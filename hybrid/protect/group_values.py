@@ -67,8 +67,6 @@ def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator,
         Level up to which each may rise.
     least : int
         Fewer people are never a group.
-    rng : numpy.random.Generator
-        Draws.
     persons : numpy.ndarray, shape (m,), int, or None
         Person of each record; None: each is another one.
 
@@ -103,8 +101,6 @@ def grouped(
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     leaves : numpy.ndarray, shape (n,), int
         Value of each record.
     rare : numpy.ndarray, shape (n,), bool
@@ -142,8 +138,6 @@ def group_names(tree: Hierarchy, groups: Nodes) -> dict[int, str]:
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     groups : numpy.ndarray, shape (n_groups,), int
         Nodes above the values.
     """
@@ -201,8 +195,6 @@ def decoded(tree: Hierarchy, leaves: Leaves, values: pd.Series) -> pd.Series:
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     leaves : numpy.ndarray, shape (n,), int
         Value of each record.
     values : pandas.Series

@@ -82,8 +82,6 @@ def steps_of(distinct: pd.Series, column: Column, listed: Array | None = None) -
     ----------
     distinct : pandas.Series, shape (m,)
         Distinct values, ascending, none missing; m at least 1.
-    column : Column
-        Its kind and format.
     listed : numpy.ndarray, optional
         The values that the column can have, if a file lists them; unused unless it has all of ``distinct``.
     """
@@ -182,12 +180,8 @@ def protect_numbers(
     ----------
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind.
-    column : Column
-        Its kind and format.
     least : int
         People who must hold a value so that it stays.
-    rng : numpy.random.Generator
-        Draws.
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record; by default every record is a person.
     listed : numpy.ndarray, optional

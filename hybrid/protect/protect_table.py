@@ -75,8 +75,6 @@ class Protected:
     ----------
     table : Table, n records
         What a generator may learn as it is.
-    result : Protection
-        What was changed.
     labelled : Table, n records
         The same records to be generalized: quasi-identifiers with a hierarchy have their true values, so that no label
         is false; dates tied to these are counted from them.

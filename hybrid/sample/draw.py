@@ -17,6 +17,9 @@ from hybrid.table import Table
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.households import kept_together
 
+MOST_GROUPS = 50
+"""Largest number of groups a column may have for its shares to be reported."""
+
 
 def strata_of(table: Table, options: SampleOptions) -> Codes:
     """Stratum of each record by its columns, numbered from 0."""
@@ -42,10 +45,6 @@ def require_columns(table: Table, names: Sequence[str], key: str) -> None:
         )
 
 
-MOST_GROUPS = 50
-"""Largest number of groups a column may have for its shares to be reported."""
-
-
 @dataclass(frozen=True)
 class GroupShare:
     """Share of a group of records before and after sampling, in [0, 1]: an aggregate for reports."""
@@ -63,12 +62,8 @@ def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tup
 
     Parameters
     ----------
-    table : Table
-        The records before sampling.
     kept : numpy.ndarray, shape (n_kept,), int, or None
         Positions of the kept records; None: all.
-    columns : sequence of str
-        The declared columns.
 
     Raises
     ------

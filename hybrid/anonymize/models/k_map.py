@@ -46,8 +46,6 @@ def people_per_class(
     ----------
     table, population : Table or pandas.DataFrame
         Both with the quasi-identifiers' labels.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows.
     """
     released = frame_of(table)[list(quasi_identifiers)].astype(object)
     people = frame_of(population)[list(quasi_identifiers)].astype(object)

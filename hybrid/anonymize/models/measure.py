@@ -40,8 +40,6 @@ def persons_per_class(table: Table | pd.DataFrame, quasi_identifiers: Sequence[s
     ----------
     table : Table or pandas.DataFrame, n records
         Any table.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows.
     persons : numpy.ndarray, shape (n,), int
         Person of each record; negative ones have no key and count as no person.
 

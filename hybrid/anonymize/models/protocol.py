@@ -27,8 +27,6 @@ class ClassRule:
     ----------
     name : str
         What to call it in messages, such as ``"distinct 2-diversity of 'occupation'"``.
-    attribute : str
-        The sensitive column.
     reached : callable
         From a :class:`Histogram` to what each class reaches, shape (n_classes,), float64.
     threshold : float

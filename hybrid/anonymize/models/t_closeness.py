@@ -123,8 +123,6 @@ def variation(counts: ClassCounts, group: pd.Series, overall: pd.Series) -> pd.S
 
     Parameters
     ----------
-    counts : ClassCounts
-        The released table.
     group : pandas.Series, one per cell
         What the values are grouped by.
     overall : pandas.Series

@@ -231,10 +231,6 @@ def search(
 
     Parameters
     ----------
-    checker : Checker
-        Table, lattice and privacy models.
-    loss : Loss
-        What to minimize.
     allowed : int
         Records that may be suppressed; a node that suppresses all is no solution.
     seconds : float

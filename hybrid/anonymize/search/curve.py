@@ -41,8 +41,6 @@ class SuppressedCosts:
 
         Parameters
         ----------
-        groups : Groups
-            The classes of one node.
         ks : numpy.ndarray, shape (n_ks,), int64
             Ascending, 1 or more.
         most : int
@@ -256,8 +254,6 @@ class _AtK:
     ----------
     nodes : _Nodes
         What is known, and learns.
-    at : int
-        Which k.
     """
 
     def __init__(self, nodes: _Nodes, at: int) -> None:

@@ -34,10 +34,6 @@ def search(
 
     Parameters
     ----------
-    checker : Checker
-        Table, lattice and privacy models.
-    loss : Loss
-        What to minimize.
     allowed : int
         Records that may be suppressed.
     progress : Progress

@@ -54,7 +54,7 @@ class Grouping:
         Records per row.
     population : numpy.ndarray, shape (n,), float64, or None
         People of the population per row.
-    sensitive : mapping of str to Pairs
+    sensitive : mapping of str to SensitivePairs
         Sensitive values per row.
     shown : numpy.ndarray, shape (n,), float64, or None
         Persons whom this row stands for (:class:`~hybrid.anonymize.search.person_rows.PersonRows`); None: each record
@@ -110,8 +110,6 @@ class GroupCache:
 
     Parameters
     ----------
-    records : DistinctRows
-        The table.
     lattice : Lattice
         Nodes are positions in it.
     """
@@ -174,8 +172,6 @@ class GroupCache:
 
         Parameters
         ----------
-        base : Grouping
-            Any base of this table.
         rows : numpy.ndarray, shape (len(base),), bool
             The rows to count.
 

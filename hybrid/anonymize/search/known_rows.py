@@ -167,7 +167,7 @@ def _groups(checker: Checker, class_of: Codes) -> NodeGroups:
 
 
 def _scored(task: SearchProblem, recoding: Recoding, was: Rows, suppressed: Mask) -> Recoding:
-    """What holds for two rows holds for one: no loss can be smaller than the least one found for that."""
+    """Decision on parted rows; no loss can be smaller than the least one found for one row, which two rows imply."""
     nodes, lattice = recoding.nodes[was], task.lattice
     loss, least = task.loss(lattice), recoding.score.value - recoding.gap
     if recoding.levels is None:

@@ -23,8 +23,6 @@ class Lattice:
 
     Parameters
     ----------
-    names : tuple of str
-        The quasi-identifiers.
     axes : tuple of numpy.ndarray
         Allowed levels of each quasi-identifier, ascending.
     """

@@ -94,8 +94,6 @@ class TopDown:
 
     Parameters
     ----------
-    task : SearchProblem
-        What to do.
     loss : CellLoss
         What a cell at each node costs.
     split_cost : float

@@ -32,8 +32,6 @@ class NodeGroups:
     ----------
     bases : GroupCache
         Bases of the table.
-    base : Grouping
-        What was grouped.
     class_of : numpy.ndarray, shape (len(base),), int64
         Class number of each row of the base.
     sizes : numpy.ndarray, float64
@@ -73,8 +71,6 @@ class NodeOutcome:
 
     Parameters
     ----------
-    groups : Groups
-        The classes.
     suppressed : numpy.ndarray, shape (len(groups.base),), bool
         Rows of the base in classes that violate a model.
     certain : numpy.ndarray, shape (len(groups.base),), bool

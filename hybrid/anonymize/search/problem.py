@@ -34,8 +34,6 @@ class SearchProblem:
         The table, without identifiers. Where the records stay in a file, a table of as many rows and no columns.
     hierarchies : mapping of str to Hierarchy
         One per quasi-identifier; those of sensitive columns may be among them.
-    options : AnonymizeOptions
-        What to do.
     leaves : numpy.ndarray, shape (n, n_qi), int32
         Leaf of each quasi-identifying value.
     records : DistinctRows
@@ -44,7 +42,7 @@ class SearchProblem:
         The models on sensitive columns, as the search applies them.
     population : Table or None
         The population of k-map.
-    associations : Associations or None
+    associations : LevelAssociations or None
         What each level keeps of them; None where the loss does not ask.
     """
 
@@ -215,10 +213,6 @@ class Solution:
 
     Parameters
     ----------
-    node : Node
-        Position in the lattice.
-    score : Score
-        Its loss.
     found : NodeOutcome
         What it does to the records.
     lower_bound : float
@@ -273,8 +267,6 @@ class Recoding:
         Distinct rows that are left out.
     levels : dict of str to int, or None
         Level of each quasi-identifier; None if it differs from row to row.
-    score : Score
-        The loss.
     gap : float
         Proven bound on how much smaller a loss could be; 0 when optimal.
     coarsened : numpy.ndarray, shape (n_distinct,), bool, or None

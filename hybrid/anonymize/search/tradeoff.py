@@ -157,11 +157,6 @@ class RuleCosts:
     def causes(self, column: str) -> tuple[str, ...]:
         """Rules that generalize a column further than k alone does.
 
-        Parameters
-        ----------
-        column : str
-            A quasi-identifier.
-
         Returns
         -------
         tuple of str

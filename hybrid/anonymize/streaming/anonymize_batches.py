@@ -74,10 +74,6 @@ class FileTask:
 
     Parameters
     ----------
-    rows : ParquetRows
-        The file.
-    data : DataOptions
-        Its columns' roles.
     hierarchies : mapping of str to Path or HierarchySpec
         The file, or the description, of each quasi-identifier's hierarchy.
     options : AnonymizeOptions
@@ -129,7 +125,7 @@ def anonymize_file(
 
     Returns
     -------
-    Streamed
+    StreamedResult
         Verified on what was written.
 
     Raises

@@ -49,8 +49,6 @@ class MemoryBudget:
         ----------
         n_bytes : float
             That may be taken, beyond what the program itself needs.
-        rows : ParquetRows
-            What is read.
         n_columns : int
             Quasi-identifiers and attributes of privacy models.
         """
@@ -82,8 +80,6 @@ def count_combinations(
 
     Parameters
     ----------
-    rows : ParquetRows
-        What is read.
     numbers : sequence of ValueNumbers
         The columns; values of all records get numbers.
     room : MemoryBudget
@@ -138,7 +134,7 @@ def count_members(
     ----------
     rows, numbers, room, training, progress
         As for :func:`count_combinations`.
-    found : Combinations
+    found : DistinctRowCounts
         The distinct rows of these columns.
     persons : numpy.ndarray, shape (n_rows,), int
         Person of each record (:func:`hybrid.table.persons.person_codes`).

@@ -51,11 +51,11 @@ def verify_classes(
     ----------
     task, recoding : SearchProblem, Recoding
         What was asked for and what was decided.
-    written : Combinations
+    written : DistinctRowCounts
         The distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``.
     value_of : sequence of numpy.ndarray
         For each attribute, the position in ``task.records.sensitive[attribute].known`` of each value number.
-    origin : Origin, optional
+    origin : SourcePersons, optional
         Where records share persons: these are counted in the classes that were decided on, which are compared with
         those of the file.
 

@@ -89,8 +89,6 @@ class ByColumn:
     ----------
     task, recoding : SearchProblem, Recoding
         What was asked for and what was decided.
-    labels : Labels
-        Of the decision.
     leaf_of : sequence of numpy.ndarray, each of shape (n_values,), int
         Hierarchy leaf of each value number; anything for numbers that no record has.
     """
@@ -152,8 +150,6 @@ class LabelWriter:
 
     Parameters
     ----------
-    rows : ParquetRows
-        The originals.
     names : list of str
         Columns of the result, in order. Those that are no quasi-identifiers are copied.
     numbers : mapping of str to ValueNumbers

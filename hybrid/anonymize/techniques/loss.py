@@ -106,8 +106,6 @@ def masking_measures(
         Every masked column, shape (n,).
     class_ids : numpy.ndarray, shape (n,), int64
         Records with equal quasi-identifiers in the masked table.
-    suppressed : int
-        Records left out.
 
     Returns
     -------

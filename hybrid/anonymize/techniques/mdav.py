@@ -34,7 +34,7 @@ def mdav(space: RecordSpace, k: int, persons: Codes, most: int) -> tuple[Codes, 
 
     Parameters
     ----------
-    space : Space, n records
+    space : RecordSpace, n records
         Their distances.
     k : int
         Persons of a group; there are at least as many.
@@ -92,7 +92,7 @@ class Ungrouped:
 
     Parameters
     ----------
-    space : Space
+    space : RecordSpace
         All records.
     rows : numpy.ndarray, shape (m,), int64
         Those to group.
@@ -255,7 +255,7 @@ def stratified(space: RecordSpace, sensitive: Codes, n_strata: int, most: int) -
 
     Parameters
     ----------
-    space : Space, n records
+    space : RecordSpace, n records
         Their distances.
     sensitive : numpy.ndarray, shape (n,), int64
         Place of each record's sensitive value in the order of values.

@@ -166,10 +166,8 @@ def merge_groups(groups: Codes, space: RecordSpace, task: MaskingTask) -> Codes:
     ----------
     groups : numpy.ndarray, shape (n,), int64
         Groups of similar records, 0..n_groups-1.
-    space : Space, n records
+    space : RecordSpace, n records
         Distances between groups: of their mean numbers and of their shares of each code.
-    task : Task
-        The records and the models.
 
     Returns
     -------

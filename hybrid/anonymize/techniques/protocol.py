@@ -28,8 +28,6 @@ class MaskingTask:
     ----------
     table : Table, n records
         The records that earlier steps left, with their original values, without identifiers.
-    columns : tuple of str
-        Columns to mask.
     k : int
         Persons of every group, for techniques that make groups.
     models : tuple of PrivacyModel

@@ -25,10 +25,6 @@ class Axis:
 
     Parameters
     ----------
-    column : Column
-        Name, kind and format.
-    dtype : object
-        dtype of the column.
     numbers : numpy.ndarray, shape (n,), float64, or None
         Positions; 0 where the value is missing. None for categories without an order.
     codes : numpy.ndarray, shape (n,), int64, or None
@@ -110,8 +106,6 @@ def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Se
 
     Parameters
     ----------
-    axis : Axis
-        Of n records.
     groups : numpy.ndarray, shape (n,), int64
         Group of each record, 0..n_groups-1, none empty.
     persons : numpy.ndarray, shape (n,), int64

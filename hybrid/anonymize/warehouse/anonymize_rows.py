@@ -95,7 +95,7 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
 
     Returns
     -------
-    PushedDown
+    WarehouseResult
         Verified by queries on what was written, on all rows; else there is no table of labels.
 
     Raises

@@ -50,10 +50,8 @@ def count_rows(rows: WarehouseRows, asked: AnonymizationRequest, most: int) -> C
 
     Parameters
     ----------
-    rows : Rows
+    rows : WarehouseRows
         All of them are counted.
-    asked : Request
-        Columns and roles.
     most : int
         Combinations that memory has room for.
 

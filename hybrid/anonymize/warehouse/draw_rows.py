@@ -55,8 +55,6 @@ class WholeTable:
         Records of each combination of values, and of each class.
     identifiers : mapping of str to (int, int)
         Length of the longest value of each identifier, and of the longest one that looks like a surrogate; 0 for none.
-    engine : str
-        Name of the engine.
     combinations : int
         Distinct combinations of values.
     transfers : tuple of Transfer

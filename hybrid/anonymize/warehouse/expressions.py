@@ -135,8 +135,6 @@ def kept_rows(
     ----------
     rows : ibis table
         With the columns ``names``.
-    names : sequence of str
-        The quasi-identifiers.
     mappings : sequence of ibis tables
         As :func:`mapping`, without null; values that no released row has are not there.
     nulls : ibis table or None

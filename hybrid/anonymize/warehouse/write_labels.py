@@ -83,10 +83,6 @@ class SentLabels:
 
     Parameters
     ----------
-    rows : Rows
-        The originals.
-    names : list of str
-        The quasi-identifiers.
     mappings : list of ibis tables
         The label of each value, by quasi-identifier.
     nulls : ibis table or None
@@ -195,13 +191,11 @@ def verify_rows(
 
     Parameters
     ----------
-    rows : Rows
-        The originals.
     labelled : ibis table
         Released rows with labels and the keys of their persons.
     written : ibis table
         The same rows as they are released.
-    asked, counted, decided : Request, Counted, Decided
+    asked, counted, decided : AnonymizationRequest, CountedRows, Decision
         What was asked for, counted and decided.
 
     Raises

@@ -30,15 +30,11 @@ def build_loss(
 
     Parameters
     ----------
-    options : LossOptions
-        Which loss.
-    records : DistinctRows
-        The table.
     lattice : Lattice
         The nodes that will be scored.
     k : int
         Least class size; only bounds use it.
-    associations : Associations, optional
+    associations : LevelAssociations, optional
         What each level keeps; of the loss ``association``, None for all others.
 
     Raises
