@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid.hierarchy.listed import listed_values
+from hybrid.hierarchy.load import listed_values
 from hybrid.lab.audit_dp.canaries import declared_letters, listed_letters
 from hybrid.lab.audit_dp.stated import Stated
 from hybrid.lab.audit_dp.walk import Walk
