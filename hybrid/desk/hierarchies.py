@@ -21,12 +21,10 @@ from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.desk.editor import state_of
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import Rows
-from hybrid.hierarchy.doctor import summarize
-from hybrid.hierarchy.file_text import rows_of, text_of_rows, text_of_spec
+from hybrid.hierarchy.doctor import labels_of, regrouped, summarize, with_level, without_level
+from hybrid.hierarchy.files import parse_spec, rows_of, separator_of, text_of_rows, text_of_spec
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
-from hybrid.hierarchy.read import parse_spec, separator_of
-from hybrid.hierarchy.regroup import labels_of, regrouped, with_level, without_level
 from hybrid.hierarchy.spec import PERIODS, DatesSpec, HierarchySpec, IntervalsSpec, MaskSpec
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.starter.columns import starter_text

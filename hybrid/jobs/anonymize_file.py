@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
+from hybrid.anonymize.streaming.anonymize_batches import FileTask, StreamedResult, anonymize_file
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.atomic import write_json
 from hybrid.base.errors import DataError
@@ -51,7 +51,7 @@ def why_not_streamed(config: RunConfig) -> str | None:
     return None
 
 
-def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> Streamed:
+def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> StreamedResult:
     """As :func:`hybrid.jobs.run.write_anonymized`, for Parquet files, which are streamed.
 
     Parameters

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.anonymize.left_out import counted
-from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.result import AnonymizationResult, json_with_left_out
 from hybrid.base.account import account
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
@@ -271,7 +270,7 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
     order = rng_for(pipeline.seed, "order", "labels").permutation(len(labels))
     write_table(labels.take(order), folder / LABELS)
     whole, found = pipeline.inputs.whole, pipeline.anonymization.anonymized
-    content = counted(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
+    content = json_with_left_out(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
     write_json(folder / ANONYMIZATION, content)
 
 

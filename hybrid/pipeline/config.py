@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.techniques.assignment import gives_k, steps_on, unlabelled
+from hybrid.anonymize.techniques.registry import gives_k, steps_on, unlabelled
 from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
@@ -42,7 +42,7 @@ from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import TransitionOptions, default_transition
-from hybrid.privacy.options import PrivacyOptions
+from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.description.options import PublishOptions
 from hybrid.publication.policy import packaged_policy

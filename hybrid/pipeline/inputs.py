@@ -16,8 +16,7 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
-from hybrid.hierarchy.listed import listed_values
-from hybrid.hierarchy.load import load_hierarchies
+from hybrid.hierarchy.load import listed_values, load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import READ
 from hybrid.protect.group_values import possible_names

@@ -7,8 +7,7 @@ from math import prod
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.rule_costs import RuleCosts, rule_costs
-from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
+from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_costs, tradeoff
 from hybrid.base.errors import Finding
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
@@ -19,7 +18,7 @@ from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
 from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.protect import Protection
-from hybrid.protect.result import BELOW_LABELS
+from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.store import Store
 from hybrid.table import Kind, Table
 from hybrid.table.dependencies import small_share

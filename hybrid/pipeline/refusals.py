@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybrid.anonymize.models.protocol import SensitiveModel
-from hybrid.anonymize.techniques.assignment import sensible_transitions
+from hybrid.anonymize.techniques.registry import sensible_transitions
 from hybrid.base.errors import Problem
 from hybrid.constraints.kinds.counter import PERSON, Counter
 from hybrid.evaluation.registry import REGISTRY as METRICS

@@ -13,8 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
-from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows
-from hybrid.anonymize.warehouse.label_sample import label_sample
+from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows, label_sample
 from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress

@@ -7,7 +7,7 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
-from hybrid.protect.result import BELOW_LABELS
+from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.publication.guarantee import (
     declared_constraints,
     draws_persons,

@@ -18,8 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import digest_rows, write_labels
-from hybrid.anonymize.warehouse.digest_rows import KEY
+from hybrid.anonymize.warehouse import expressions, write_labels
+from hybrid.anonymize.warehouse.expressions import KEY
 from hybrid.base import scratch
 from hybrid.base.errors import ConfigError, DataError, UnreachableError, VerificationError
 from hybrid.table.spark import SparkWarehouse
@@ -194,9 +194,9 @@ def test_the_draw_of_duckdb(name: str, job: Job, session: Warehouse, tmp_path: P
 def test_the_key_of_a_draw_is_in_no_plan(session: Warehouse) -> None:
     """Plans are logged, and shown by Spark's interface."""
     secret = session.send("key of the sample", pa.table({KEY: ["canary"]}))
-    rows = digest_rows.digested(session.table("people"), ["person"], secret, each_row=False, engine="spark")
+    rows = expressions.digested(session.table("people"), ["person"], secret, each_row=False, engine="spark")
     assert isinstance(session, SparkWarehouse)
-    query = session._query(rows.filter(rows[digest_rows.DIGEST] < "8"))
+    query = session._query(rows.filter(rows[expressions.DIGEST] < "8"))
     query.toArrow()
     plan = query._jdf.queryExecution().toString()
     assert "sha2" in plan

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import digest_rows, expressions, write_labels
+from hybrid.anonymize.warehouse import expressions, write_labels
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
 from hybrid.cli import main
@@ -248,9 +248,9 @@ def test_every_operation_compiles(dialect: str) -> None:
         expressions.in_content_order(labelled, [*names, "cost"]),
         expressions.persons_of_classes(labelled, names, persons),
         expressions.longest(rows, persons),
-        digest_rows.content(rows, names),
-        digest_rows.digested(
-            rows, names, ibis.table({digest_rows.KEY: "string"}, name="key"), each_row=True, engine=dialect
+        expressions.content(rows, names),
+        expressions.digested(
+            rows, names, ibis.table({expressions.KEY: "string"}, name="key"), each_row=True, engine=dialect
         ),
     ):
         text = str(ibis.to_sql(expression, dialect=dialect)).upper()

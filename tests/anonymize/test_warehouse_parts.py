@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.parts import parts_of, rows_at_once
+from hybrid.anonymize.warehouse.write_labels import parts_of, rows_at_once
 from hybrid.table.warehouse import open_warehouse
 from tests.anonymize.warehouse_job import MODELS, OTHERS, Job, put, write_people
 

@@ -15,7 +15,7 @@ from hybrid.cli import main
 from hybrid.demo import write_linked_demo
 from hybrid.desk import editor
 from hybrid.desk.serve import read_ahead
-from hybrid.hierarchy.read import read_rows, read_spec
+from hybrid.hierarchy.files import read_rows, read_spec
 from hybrid.linked.draft import LinkedDraft, read_draft
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft

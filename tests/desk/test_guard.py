@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import hybrid
-from hybrid.hierarchy.read import read_rows
+from hybrid.hierarchy.files import read_rows
 from hybrid.pipeline.config import load_config
 from hybrid.publication.ledger import Ledger
 from tests.desk.conftest import HOSTILE

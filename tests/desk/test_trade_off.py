@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.anonymize.search.rule_costs import RuleCost, RuleCosts
-from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.anonymize.search.tradeoff import RuleCost, RuleCosts, TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.demo import write_linked_demo

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import digest_rows
-from hybrid.anonymize.warehouse.digest_rows import DIGEST, KEY
+from hybrid.anonymize.warehouse import expressions
+from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.pipeline.check import diagnose
@@ -233,9 +233,9 @@ def test_no_one_can_tell_who_was_drawn_without_the_key(monkeypatch: pytest.Monke
     with open_warehouse("TEST_WAREHOUSE") as warehouse:
         secret = warehouse.send("keys", keys)
         rows = warehouse.table("people")
-        found = digest_rows.digested(rows, ["person"], secret, each_row=False, engine="duckdb")
+        found = expressions.digested(rows, ["person"], secret, each_row=False, engine="duckdb")
         digests = warehouse.fetch("digests", found).to_pandas()
-        single = digest_rows.digested(rows, ["person"], secret, each_row=True, engine="duckdb")
+        single = expressions.digested(rows, ["person"], secret, each_row=True, engine="duckdb")
         each = warehouse.fetch("each", single.filter(single.draw == 0)).to_pandas()
         assert each[DIGEST].nunique() == len(each) == 80
         assert keys[KEY][0].as_py() not in ibis.to_sql(found, dialect="duckdb")

@@ -25,9 +25,9 @@ from hybrid.lab.audit_dp.walk import Walk
 from hybrid.pipeline import inputs
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.privacy import find, plan
-from hybrid.privacy.domain import Grid, each_value, neutral
-from hybrid.privacy.find import FoundKeys
+from hybrid.privacy import plan
+from hybrid.privacy.domain import ValueGrid, neutral_column, single_value_domain
+from hybrid.privacy.plan import FoundKeys
 from hybrid.synthesize.generators.aim import rounds
 from hybrid.table import Table
 from tests.helpers.seeded_bits import seed_bits
@@ -133,7 +133,9 @@ def test_bounds_from_the_records_are_refuted(walk: Walk, monkeypatch: pytest.Mon
         if not column.kind.is_continuous:
             return true(self, column)
         values = self.table.frame[column.name]
-        return each_value(neutral(column), Grid.of(column.kind, (int(values.min()), int(values.max()))))
+        return single_value_domain(
+            neutral_column(column), ValueGrid.of(column.kind, (int(values.min()), int(values.max())))
+        )
 
     monkeypatch.setattr(plan._Finder, "domain", narrow)
     assert refuted(game(walk, "alone at the other end", 30))
@@ -150,7 +152,7 @@ def test_levels_from_the_records_are_refuted(walk: Walk, monkeypatch: pytest.Mon
 def test_a_category_of_one_person_that_is_always_kept_is_refuted(
     loud: RunConfig, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = find.find_keys
+    true = plan.find_keys
 
     def leaky(values: pd.Series, *others: Any) -> FoundKeys:
         found, counts = true(values, *others), values.astype(str).value_counts()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.privacy.accounting import Budget, Part
+from hybrid.privacy.accounting import Budget, BudgetPart
 from hybrid.publication.certificate import build_certificate
 from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
@@ -25,7 +25,7 @@ UNITS: tuple[dict[str, Any], ...] = (
     {"person": ["name", "birth"], "max_rows": 3},
 )
 ROLES: tuple[dict[str, Any], ...] = ({}, {"roles": None}, {"roles": {"decided_by": "Ada", "date": "2026-01-01"}})
-PARTS = (Part("number of rows", 0.001), Part("categories of ward", 0.004, 1e-7))
+PARTS = (BudgetPart("number of rows", 0.001), BudgetPart("categories of ward", 0.004, 1e-7))
 TABLES = (TableFacts(12340, 560, 700, 3, ("name",), (), ("age",)), TableFacts(10, 0, 12345, 1, (), (), ("age",)))
 
 

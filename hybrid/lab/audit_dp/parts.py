@@ -23,11 +23,8 @@ from hybrid.lab.audit_dp.stated import Stated
 from hybrid.lab.audit_dp.walk import Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
-from hybrid.privacy.domain import Categories
-from hybrid.privacy.domain import Numbers as NumberDomain
-from hybrid.privacy.find import DEVIATIONS, FAN, threshold
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
-from hybrid.privacy.plan import DOMAINS_SHARE, KEYS_SHARE, Coded, code
+from hybrid.privacy.domain import CategoryDomain, KnownColumn, NumberDomain, PrivacyOptions
+from hybrid.privacy.plan import DEVIATIONS, DOMAINS_SHARE, FAN, KEYS_SHARE, EncodedTable, encode_table, threshold
 from hybrid.synthesize.generators.aim.rounds import Counter
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -95,12 +92,12 @@ class _Setting:
         """Budget of a game of marginals or choices."""
         return min(_SHARE * rho_for(self.stated.epsilon, self.stated.delta), most)
 
-    def coded(self, values: pd.Series, persons: Codes, kind: Kind, known: KnownColumn) -> Coded:
+    def coded(self, values: pd.Series, persons: Codes, kind: Kind, known: KnownColumn) -> EncodedTable:
         """One column with its private domain."""
         assert self.options is not None
         table = Table(pd.DataFrame({"x": values}), Schema((Column("x", Role.INSENSITIVE, kind),)), persons)
         changes = {"epsilon": self.stated.epsilon, "columns": {"x": known}}
-        return code(table, self.options.model_copy(update=changes), {}, self.rows)
+        return encode_table(table, self.options.model_copy(update=changes), {}, self.rows)
 
 
 def attack_parts(
@@ -136,7 +133,7 @@ def number_of_rows(setting: _Setting) -> Played:
     persons = np.repeat(np.arange(_ROWS + 1), r)
     values = pd.Series(np.zeros(len(persons), dtype=bool), dtype="boolean")
 
-    def once(n: int) -> Coded:
+    def once(n: int) -> EncodedTable:
         return setting.coded(values[:n], persons[:n], Kind.BOOLEAN, KnownColumn())
 
     found = [[once(n) for _ in range(setting.calls)] for n in (len(values), len(values) - r)]
@@ -182,7 +179,7 @@ def _found(setting: _Setting, keys: Array, persons: Array) -> tuple[Array, tuple
     values = pd.Series(keys.astype(str), dtype="category")
     coded = setting.coded(values, whose, Kind.CATEGORICAL, KnownColumn())
     domain = coded.domains[0]
-    assert isinstance(domain, Categories)
+    assert isinstance(domain, CategoryDomain)
     mask = np.isin(np.arange(keys.max() + 1).astype(str), np.array(domain.states, dtype=str))
     return mask, total(part for part in coded.parts if part.name.startswith("categories"))
 

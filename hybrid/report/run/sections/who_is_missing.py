@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybrid.anonymize.left_out import LEAST, LeftOut, group_columns, left_out_by_group
+from hybrid.anonymize.result import LEAST, LeftOutGroup, group_columns, left_out_by_group
 from hybrid.evaluation.engine.intervals import share_interval, simultaneous
 from hybrid.evaluation.measure import Measure
 from hybrid.publication.table_facts import few, rounded
@@ -52,7 +52,7 @@ def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
     return {"rows": _left_out_rows(found, smallest), "groups": len(found)}
 
 
-def _left_out_rows(found: Sequence[LeftOut], smallest: int) -> list[TableRow]:
+def _left_out_rows(found: Sequence[LeftOutGroup], smallest: int) -> list[TableRow]:
     """Rows of suppression by group, the highest low end first.
 
     The report leaves the house: shares and intervals are those of counts rounded to tens, so that neither one person

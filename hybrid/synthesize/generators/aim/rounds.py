@@ -16,7 +16,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.privacy.accounting import gaussian_rho, variance_for
-from hybrid.privacy.noise import Bits, choose, discrete_gaussian, secure
+from hybrid.privacy.noise import Bits, choose, discrete_gaussian, secure_bytes
 from hybrid.synthesize.generators.aim.model import MarginalModel, Measurement, estimate
 from hybrid.synthesize.generators.aim.pairs import all_pairs
 from hybrid.synthesize.generators.aim.rare import Joined
@@ -48,7 +48,7 @@ class Counter:
     """
 
     def __init__(
-        self, columns: Sequence[Array], sizes: Sequence[int], rho: float, rows: int, bits: Bits = secure
+        self, columns: Sequence[Array], sizes: Sequence[int], rho: float, rows: int, bits: Bits = secure_bytes
     ) -> None:
         self.columns, self.sizes, self.budget, self.rows, self.bits = columns, tuple(sizes), rho, rows, bits
         self.spent = {"marginals of one column": 0.0, "marginals of two columns": 0.0, "choice of pairs": 0.0}

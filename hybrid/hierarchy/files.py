@@ -1,18 +1,23 @@
-"""Read hierarchy files: tables of labels (CSV) and descriptions (YAML)."""
+"""Read and write hierarchy files: tables of labels (CSV) and descriptions (YAML)."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from hybrid.base.config_files import ConfigSource, parse_yaml
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
+from hybrid.hierarchy.tree import Hierarchy
 
 YAML_SUFFIXES = (".yaml", ".yml")
 SEPARATORS = (";", ",", "\t")
@@ -25,9 +30,7 @@ _FREE_TEXT = ("tree", "levels", "edges")
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a CSV hierarchy.
-
-    One line per value, column i is level i, no header.
+    """Read a CSV hierarchy: one line per value, column i is level i, no header.
 
     Parameters
     ----------
@@ -111,10 +114,7 @@ def _split(text: str, separator: str) -> Rows:
 
 
 def _fitness(text: str, separator: str) -> tuple[bool, bool, int]:
-    """Score of a separator for a file.
-
-    High for equally long lines, one root, many levels.
-    """
+    """Higher for equally long lines, one root, many levels."""
     try:
         rows = _split(text, separator)
     except csv.Error:
@@ -140,10 +140,7 @@ def read_spec(path: Path) -> HierarchySpec:
 
 
 def parse_spec(text: str, name: str) -> HierarchySpec:
-    """Description in the text of a YAML hierarchy.
-
-    Errors as :func:`read_spec`, which call the text ``name``.
-    """
+    """Description in the text of a YAML hierarchy; errors are those of :func:`read_spec` and call the text ``name``."""
     content, source = parse_yaml(text, name, as_text=True, error=HierarchyError)
     if not isinstance(content, dict):
         raise HierarchyError(f"{name}: a mapping with the key 'type' was expected", hint="start with type: intervals")
@@ -178,3 +175,55 @@ def _read_text(path: Path) -> str:
         raise HierarchyError(f"{path}: the file is not text in UTF-8", hint="save it as UTF-8") from None
     except OSError as error:
         raise HierarchyError(f"{path}: the file could not be opened ({error.strerror})") from None
+
+
+def rows_of(hierarchy: Hierarchy) -> Rows:
+    """Labels of every level for each value.
+
+    The missing leaf is left out; loading adds it where a column has missing values. Of a hierarchy of intervals the
+    observed values are listed: what is loaded again covers these and no others.
+    """
+    names = np.array(hierarchy.labels, dtype=object)
+    return [tuple(row) for row in names[hierarchy.node_of[: hierarchy.missing_leaf]]]
+
+
+def text_of_rows(rows: Rows, separator: str = ";") -> str:
+    """Text of a CSV hierarchy: one line per value, column i is level i, no header."""
+    return "".join(csv_line(row, separator) for row in rows)
+
+
+def csv_line(row: Sequence[str], separator: str) -> str:
+    return separator.join(map(_field, row)) + "\n"
+
+
+def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
+    """Text of a YAML hierarchy, without its defaults.
+
+    Parameters
+    ----------
+    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
+        What the levels are.
+    comment : str
+        Lines to write above it.
+    """
+    content = {"type": spec.type, **_plain(spec.model_dump(exclude_defaults=True))}
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    body: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+    return head + body
+
+
+def _field(text: str) -> str:
+    """CSV field, quoted where needed: Python's csv module leaves a lone carriage return unquoted."""
+    if not any(character in text for character in ';,\t"\r\n'):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
+    return value

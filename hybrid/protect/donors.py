@@ -30,9 +30,7 @@ def ranks_of(table: Table) -> Array:
 
 
 def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Generator) -> Array:
-    """Donor's code for every record that is none, by similar records.
-
-    The donors have similar other columns.
+    """Donor's code for every record that is none, drawn from donors with similar other columns.
 
     Parameters
     ----------
@@ -43,8 +41,6 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
     matrix : numpy.ndarray, shape (n, p), float32
         What the tree predicts from (:func:`ranks_of` without the column itself); without columns or with few
         donors any donor is drawn.
-    rng : numpy.random.Generator
-        Draws.
 
     Returns
     -------
@@ -63,9 +59,7 @@ def draw_alike(codes: Array, donors: Array, matrix: Array, rng: np.random.Genera
 
 
 def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Generator) -> Array:
-    """Donor's code for every record that is none, by the hierarchy.
-
-    The donors are under the record's lowest node that has any.
+    """Donor's code for every record that is none, drawn from those under the record's lowest node that has any.
 
     Parameters
     ----------
@@ -73,8 +67,6 @@ def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Genera
         As for :func:`draw_alike`.
     levels : numpy.ndarray, shape (n_codes, n_levels), int
         Node of each code on each level of its hierarchy, the root last.
-    rng : numpy.random.Generator
-        Draws.
 
     Returns
     -------
@@ -92,10 +84,7 @@ def draw_below(codes: Array, donors: Array, levels: Array, rng: np.random.Genera
 
 
 def from_group(mine: Array, asked: Array, rng: np.random.Generator) -> Array:
-    """Position of a random donor of each requested group.
-
-    It is -1 where a group has none. ``mine``: groups of the donors.
-    """
+    """Position of a random donor of each requested group, -1 where it has none; ``mine``: groups of the donors."""
     if not len(mine):
         return np.full(len(asked), -1)
     order = np.argsort(mine, kind="stable")
@@ -125,10 +114,7 @@ def _sorted_codes(values: pd.Series) -> Array:
 
 
 def category_codes(values: pd.Series) -> tuple[Array, list[str]]:
-    """Codes in alphabetical order, and the categories that occur.
-
-    A code is -1 where the value is missing. Neither depends on the dtype's order.
-    """
+    """Codes in alphabetical order, -1 where missing, and the categories that occur, whatever the dtype's order."""
     used = values.cat.remove_unused_categories()
     names: Iterable[object] = used.cat.categories
     ordered = sorted(names, key=str)
