@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints.constraint import Constraint
-from hybrid.constraints.kinds.derived import Derived
-from hybrid.constraints.kinds.le import Le
-from hybrid.constraints.kinds.range import Range, comparable
+from hybrid.constraints.kinds.checked import Range, comparable
+from hybrid.constraints.kinds.computed import Derived
+from hybrid.constraints.kinds.order import Le
 from hybrid.table import Role, Schema
 
 

@@ -1,6 +1,6 @@
 """Registry of the kinds of constraints.
 
-A new kind is a file in ``kinds`` and one line here.
+A new kind is a class in ``kinds``, in a file of its own or with its family, and one line here.
 """
 
 from __future__ import annotations
@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Discriminator, Tag
 
 from hybrid.constraints.constraint import Constraint
+from hybrid.constraints.kinds.checked import Formula, MissingTogether, Range, Unique
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.constraints.kinds.counter import Counter
-from hybrid.constraints.kinds.derived import Derived
-from hybrid.constraints.kinds.equal import Equal
-from hybrid.constraints.kinds.formula import Formula
-from hybrid.constraints.kinds.le import Le
-from hybrid.constraints.kinds.missing_together import MissingTogether
-from hybrid.constraints.kinds.range import Range
-from hybrid.constraints.kinds.tied import Tied
-from hybrid.constraints.kinds.unique import Unique
+from hybrid.constraints.kinds.computed import Counter, Derived, Equal
+from hybrid.constraints.kinds.order import Le, Tied
 
 _KINDS: tuple[type[Constraint], ...] = (
     Equal,

@@ -14,7 +14,7 @@ from hybrid.base.arrays import Mask
 from hybrid.constraints.constraint import Constraint, Rule, no_row
 from hybrid.constraints.gaps import CLOSE, Gap
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.constraints.kinds.derived import Computed
+from hybrid.constraints.kinds.computed import Computed
 from hybrid.table import Table
 
 OneRule = TypeVar("OneRule", bound=Rule)
