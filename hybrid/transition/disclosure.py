@@ -13,7 +13,7 @@ from hybrid.base.arrays import Array, Leaves, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Column, Kind, Table
 from hybrid.transition.drawing.domain import domains_of
-from hybrid.transition.known_values import with_known_values
+from hybrid.transition.fit import with_known_values
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Column, Kind
 from hybrid.transition.drawing.domain import Domain
+from hybrid.transition.drawing.donors import RankedPools, ranked_pools
 from hybrid.transition.drawing.groups import numbers_of
-from hybrid.transition.drawing.pools import RankedPools, ranked_pools
 
 
 @dataclass(frozen=True)

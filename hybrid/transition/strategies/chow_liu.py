@@ -11,11 +11,17 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.bins import Bins, bins_by_records, mutual_information
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, Fallback, add_counts, draw_records
-from hybrid.transition.drawing.groups import Groups, groups_of
-from hybrid.transition.drawing.pools import RankedPools, Slices, ranked_pools
+from hybrid.transition.drawing.donors import (
+    Donors,
+    Fallback,
+    RankedPools,
+    Slices,
+    add_counts,
+    draw_records,
+    ranked_pools,
+)
+from hybrid.transition.drawing.groups import Bins, Groups, bins_by_records, groups_of, mutual_information
 from hybrid.transition.protocol import Restored
 
 MOST_BINS = 32

@@ -10,9 +10,8 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Donors, Fallback, restore_columns
+from hybrid.transition.drawing.donors import Donors, Fallback, RankedPools, ranked_pools, restore_columns
 from hybrid.transition.drawing.groups import Groups, groups_of
-from hybrid.transition.drawing.pools import RankedPools, ranked_pools
 from hybrid.transition.protocol import Restored
 
 

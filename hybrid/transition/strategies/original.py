@@ -11,8 +11,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Donors, draw_records, restore_columns
-from hybrid.transition.drawing.pools import Slices
+from hybrid.transition.drawing.donors import Donors, Slices, draw_records, restore_columns
 from hybrid.transition.protocol import FittedTransition, Restored
 
 
