@@ -1,7 +1,7 @@
 """Snapshots: models of one training at several levels of overfitting.
 
 A generator with the options ``overfit`` and ``snapshots`` trains once up to the highest level and keeps the weights at
-each. Configurations that only differ in the level then share that training (:mod:`hybrid.synthesize.reuse`), and their
+each. Configurations that only differ in the level then share that training (:mod:`hybrid.synthesize.kept`), and their
 models are comparable: the same records held back, the same batches.
 """
 

@@ -9,15 +9,16 @@ import pytest
 
 from hybrid.base.progress import silent
 from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
-from hybrid.synthesize.generators.aim import Aim, AimOptions
-from hybrid.synthesize.generators.aim.generator import NoisyMarginals
-from hybrid.synthesize.generators.aim.model import Measurement, estimate
-from hybrid.synthesize.generators.aim.pairs import all_pairs
-from hybrid.synthesize.generators.aim.rare import join_rare
-from hybrid.synthesize.generators.aim.rounds import Counter, measure_targets
-from hybrid.synthesize.generators.aim.rows import draw_rows
-from hybrid.synthesize.generators.aim.tree import junction_tree, tree_cells
-from hybrid.synthesize.generators.intervals import intervals
+from hybrid.synthesize.generators.aim import Aim, AimOptions, measure_targets
+from hybrid.synthesize.generators.graphical_model import (
+    Measurement,
+    all_pairs,
+    draw_rows,
+    estimate,
+    junction_tree,
+    tree_cells,
+)
+from hybrid.synthesize.generators.noisy_marginals import Counter, NoisyMarginals, intervals, join_rare
 from hybrid.synthesize.protocol import Encoded, Feature
 
 SIZES = (2, 3, 4, 2, 3)

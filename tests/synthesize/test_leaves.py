@@ -9,12 +9,10 @@ from hybrid.base.arrays import Array
 from hybrid.base.progress import silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.intervals import auc
-from hybrid.synthesize.fitted import fit
-from hybrid.synthesize.generators.cart import Cart, CartOptions
-from hybrid.synthesize.generators.leaves import leaf_odds
+from hybrid.synthesize.fitted import fit, log_odds
+from hybrid.synthesize.generators.cart import Cart, CartOptions, leaf_odds
 from hybrid.synthesize.generators.sdv import Copula
 from hybrid.synthesize.generators.trees import DonorTree, Limits, grow
-from hybrid.synthesize.inspected import log_odds
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Encoded, Feature, InspectableGenerator
 from hybrid.table import Table

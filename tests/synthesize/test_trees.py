@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from hybrid.base.arrays import Array
-from hybrid.synthesize.generators.predictors import Ranks, Scores
-from hybrid.synthesize.generators.trees import DonorTree, Limits, _Nodes, grow
+from hybrid.synthesize.generators.trees import DonorTree, Limits, Ranks, Scores, _Nodes, grow
 from hybrid.synthesize.protocol import Feature
 
 NUMBER = Feature("x", 0, ordered=True, missing=False)

@@ -28,7 +28,7 @@ from hybrid.privacy.domain import Numbers as NumberDomain
 from hybrid.privacy.find import DEVIATIONS, FAN, threshold
 from hybrid.privacy.options import KnownColumn, PrivacyOptions
 from hybrid.privacy.plan import DOMAINS_SHARE, KEYS_SHARE, Coded, code
-from hybrid.synthesize.generators.aim.rounds import Counter
+from hybrid.synthesize.generators.noisy_marginals import Counter
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 _LOUD = 50.0

@@ -21,12 +21,20 @@ from hybrid.synthesize.generators.cart import (
     Cart,
     CartModel,
     CartOptions,
+    Smoother,
     drawing_order,
     n_people,
 )
-from hybrid.synthesize.generators.person_rows import ROW, TIME, Known, RowPlan, TrainingRows, training_rows
-from hybrid.synthesize.generators.person_table import PersonTable, person_table
-from hybrid.synthesize.generators.smoother import Smoother
+from hybrid.synthesize.generators.person_rows import (
+    ROW,
+    TIME,
+    Known,
+    PersonTable,
+    RowPlan,
+    TrainingRows,
+    person_table,
+    training_rows,
+)
 from hybrid.synthesize.generators.trees import DonorTree, Limits, grow
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
 

@@ -1,7 +1,7 @@
 """MST: noisy marginals along a tree of pairs.
 
 McKenna, Miklau and Sheldon (2021), Winning the NIST Contest, arXiv:2108.04978, with the noise, the graphical model and
-the account of ``aim`` (:mod:`hybrid.synthesize.generators.aim.generator`).
+the account of ``aim`` (:mod:`hybrid.synthesize.generators.noisy_marginals`).
 
 A third of the budget measures the marginals of one column, a third chooses a spanning tree of pairs, edge by edge with
 the exponential mechanism (Kruskal's algorithm on the errors of the model of independent columns), and a third measures
@@ -18,13 +18,9 @@ from pydantic import Field
 
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.generators.aim.generator import MarginalGenerator, MarginalOptions
-from hybrid.synthesize.generators.aim.model import MarginalModel, Measurement, estimate
-from hybrid.synthesize.generators.aim.pairs import all_pairs
-from hybrid.synthesize.generators.aim.rounds import Counter
-from hybrid.synthesize.generators.aim.tree import Clique
-from hybrid.synthesize.protocol import Feature
+from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, all_pairs, estimate
+from hybrid.synthesize.generators.noisy_marginals import Counter, MarginalGenerator, MarginalOptions
+from hybrid.synthesize.protocol import Cost, Feature
 
 _THIRD = 1 / 3
 

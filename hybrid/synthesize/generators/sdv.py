@@ -27,9 +27,8 @@ from pydantic import Field, model_validator
 from hybrid.base.arrays import Array
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost, refuse_wide
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, refuse_wide
 
 MOST_MODES = 11
 """Inputs that one continuous column becomes at most: ten modes and the place within."""

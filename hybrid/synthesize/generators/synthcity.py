@@ -35,10 +35,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost, refuse_wide
-from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.generators.tabddpm import TabddpmOptions
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, refuse_wide
 
 LEAST_ROWS = 20
 """Smaller tables are repeated up to this size: the plugins cut their records into parts."""

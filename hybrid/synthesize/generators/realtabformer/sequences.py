@@ -25,16 +25,18 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
-from hybrid.synthesize.generators.person_table import most_rows
-from hybrid.synthesize.generators.realtabformer.model import RealtabformerModel, learn_model, load_model
-from hybrid.synthesize.generators.realtabformer.options import RealtabformerOptions
-from hybrid.synthesize.generators.realtabformer.training import (
+from hybrid.synthesize.generators.person_rows import most_rows
+from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
+from hybrid.synthesize.generators.realtabformer.model import (
     MODEL,
+    RealtabformerModel,
     Training,
     coder,
     columns_of,
     device_of,
     frame_of,
+    learn_model,
+    load_model,
     new_network,
     saved_in,
     without_places,
@@ -173,7 +175,7 @@ def learn_sequences(
     """Train on static columns, then on all rows of every person.
 
     Both with the same options. Of a person with more rows than ten persons have
-    (:func:`~hybrid.synthesize.generators.person_table.most_rows`) the first so many are learned.
+    (:func:`~hybrid.synthesize.generators.person_rows.most_rows`) the first so many are learned.
 
     Raises
     ------

@@ -23,14 +23,11 @@ from torch import Tensor
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.cost import refuse_wide
-from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
-from hybrid.synthesize.generators.tabddpm.draws import Draws
-from hybrid.synthesize.generators.tabddpm.network import Denoiser
-from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS, TabddpmOptions
-from hybrid.synthesize.generators.tabddpm.quantiles import Quantiles
+from hybrid.synthesize.generators.tabddpm import CHUNK_CELLS, TabddpmOptions
+from hybrid.synthesize.generators.tabddpm.diffusion import Denoiser, Diffusion, Draws
+from hybrid.synthesize.generators.tabddpm.forms import Quantiles
 from hybrid.synthesize.generators.tabddpm.train import train
-from hybrid.synthesize.protocol import Encoded
+from hybrid.synthesize.protocol import Encoded, refuse_wide
 from hybrid.synthesize.snapshots import Snapshots, named
 
 Known = tuple[Array, Array]

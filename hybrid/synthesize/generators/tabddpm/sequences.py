@@ -1,7 +1,7 @@
 """TabDDPM for persons with several rows, by three diffusion models.
 
 The static columns of persons are learned as any table; the number and the extent of their rows
-(:mod:`hybrid.synthesize.generators.person_table`) given these; and all columns of a row at once, given what is known
+(:mod:`hybrid.synthesize.generators.person_rows`) given these; and all columns of a row at once, given what is known
 before it (:mod:`hybrid.synthesize.generators.person_rows`). An embedding of the known states and a linear layer of the
 known numbers are added to the network's input. It is the conditional diffusion of ClavaDDPM (Pang et al. 2024,
 arXiv:2405.17724) with the parent's record in the place of its clusters. Imported only where torch is needed.
@@ -21,11 +21,10 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.generators.person_rows import PERSON, Known, RowPlan, TrainingRows, training_rows
-from hybrid.synthesize.generators.person_table import person_table
+from hybrid.synthesize.generators.person_rows import PERSON, Known, RowPlan, TrainingRows, person_table, training_rows
+from hybrid.synthesize.generators.tabddpm import TabddpmOptions
 from hybrid.synthesize.generators.tabddpm.forms import Knowledge, TableForm
 from hybrid.synthesize.generators.tabddpm.model import TabddpmModel, learn_model, load_model
-from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
 from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
 
 T = TypeVar("T")

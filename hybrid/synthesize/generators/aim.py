@@ -1,7 +1,11 @@
-"""Rounds of AIM: choose a pair of columns and measure it.
+"""AIM: noisy marginals, chosen where the model is worst.
 
 McKenna, Mullins, Sheldon and Miklau (2022), AIM: An Adaptive and Iterative Mechanism for Differentially Private
 Synthetic Data, arXiv:2201.12677, Algorithms 1 to 3, with all pairs of columns as the workload.
+
+After the marginals of one column, and the pairs of declared targets with every other column, the pair of columns that
+the graphical model knows least is chosen with the exponential mechanism and measured, round after round.
+:mod:`hybrid.synthesize.generators.noisy_marginals` has what it shares with ``mst``.
 """
 
 from __future__ import annotations
@@ -9,104 +13,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from hybrid.base.arrays import Array
-from hybrid.privacy.accounting import gaussian_rho, variance_for
-from hybrid.privacy.noise import Bits, choose, discrete_gaussian, secure
-from hybrid.synthesize.generators.aim.model import MarginalModel, Measurement, estimate
-from hybrid.synthesize.generators.aim.pairs import all_pairs
-from hybrid.synthesize.generators.aim.rare import Joined
-from hybrid.synthesize.generators.aim.tree import Clique, tree_cells
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
+from hybrid.privacy.accounting import variance_for
+from hybrid.synthesize.generators.graphical_model import (
+    Clique,
+    MarginalModel,
+    Measurement,
+    all_pairs,
+    estimate,
+    tree_cells,
+)
+from hybrid.synthesize.generators.noisy_marginals import Counter, MarginalGenerator, MarginalOptions
+from hybrid.synthesize.protocol import Cost, Feature
 
 _MEASURED = 0.9
 """Share of a round's budget for the measurement; the rest chooses what is measured."""
-_SCORE_UNITS = 16
-"""Scores are whole sixteenths of a row, so that the choice is exact."""
-_EPSILON_UNITS = 2**30
-_LEAST_EPSILON = Fraction(1, _EPSILON_UNITS)
-
-
-class Counter:
-    """Noisy counts of a table, and an account of their price.
-
-    Parameters
-    ----------
-    columns : sequence of numpy.ndarray, each of shape (n_rows,)
-        Codes.
-    sizes : sequence of int
-        States of each column.
-    rho : float
-        Budget of everything; spending more is an error of the program.
-    rows : int
-        Rows of one person, at most.
-    bits : callable
-        Source of randomness.
-    """
-
-    def __init__(
-        self, columns: Sequence[Array], sizes: Sequence[int], rho: float, rows: int, bits: Bits = secure
-    ) -> None:
-        self.columns, self.sizes, self.budget, self.rows, self.bits = columns, tuple(sizes), rho, rows, bits
-        self.spent = {"marginals of one column": 0.0, "marginals of two columns": 0.0, "choice of pairs": 0.0}
-
-    @property
-    def left(self) -> float:
-        """Budget that is not spent."""
-        return self.budget - math.fsum(self.spent.values())
-
-    def true(self, columns: Clique) -> Array:
-        """Exact counts; not to be released."""
-        shape = [self.sizes[column] for column in columns]
-        codes = np.ravel_multi_index([self.columns[column] for column in columns], shape)
-        counts: Array = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
-        return counts
-
-    def measure(self, columns: Clique, rho: float) -> Measurement:
-        """Counts with discrete Gaussian noise for at most ``rho``."""
-        variance = variance_for(rho, self.rows**2)
-        self._pay(
-            "marginals of one column" if len(columns) == 1 else "marginals of two columns",
-            gaussian_rho(variance, self.rows**2),
-        )
-        counts = self.true(columns)
-        noise = discrete_gaussian(counts.size, variance, self.bits).reshape(counts.shape)
-        return Measurement(columns, (counts + noise).astype(np.float64), variance)
-
-    def worst(self, candidates: Sequence[tuple[Clique, Array, float]], rho: float) -> int:
-        """Position of a candidate whose counts differ much from those expected.
-
-        Parameters
-        ----------
-        candidates : sequence of (columns, expected counts, handicap)
-            The score is the sum of absolute differences less the handicap.
-        rho : float
-            Price of the choice, at most.
-        """
-        epsilon = max(Fraction(int(math.sqrt(8 * rho) * _EPSILON_UNITS), _EPSILON_UNITS), _LEAST_EPSILON)
-        self._pay("choice of pairs", float(epsilon**2 / 8))
-        scores = [float(np.abs(self.true(columns) - expected).sum()) - less for columns, expected, less in candidates]
-        # One person changes a sum by at most the rows; rounding, and floating point, by a unit each.
-        return choose(_whole(scores), epsilon, _SCORE_UNITS * self.rows + 2, self.bits)
-
-    def recoded(self, joined: Sequence[Joined]) -> Counter:
-        """The same table and account with fewer states."""
-        columns = [states.codes[codes] for states, codes in zip(joined, self.columns, strict=True)]
-        other = Counter(columns, [states.size for states in joined], self.budget, self.rows, self.bits)
-        other.spent = dict(self.spent)
-        return other
-
-    def _pay(self, name: str, rho: float) -> None:
-        if rho > self.left * (1 + 1e-9):
-            raise AssertionError("the budget is spent")
-        self.spent[name] += rho
-
-
-def _whole(scores: Sequence[float]) -> Array:
-    return np.array([math.floor(score * _SCORE_UNITS) for score in scores], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -219,3 +148,52 @@ def _candidates(
 def _expected_noise(variance: int, n_cells: int) -> float:
     """Expected sum of absolute Gaussian noise of so many counts."""
     return math.sqrt(2 * variance / math.pi) * n_cells
+
+
+_ROUNDS_PER_COLUMN = 16
+"""Rounds that the budget is planned for, as in the paper."""
+_FIRST = 0.1
+"""Share of the budget for the marginals of one column."""
+
+
+class AimOptions(MarginalOptions):
+    """Options of ``aim``."""
+
+    target_share: float = Field(default=0.4, ge=0, lt=1)
+    """Share of the budget after the marginals of one column that goes to the pairs of each declared target with every
+    other column, in equal parts. The rest goes to pairs that are chosen. 0: all pairs are chosen."""
+    cells: int = Field(default=100_000, ge=100)
+    """Cells of the model, at most. More let it keep more pairs of columns; time and memory grow in proportion."""
+
+
+class Aim(MarginalGenerator):
+    """The generator ``aim``."""
+
+    name: ClassVar[str] = "aim"
+    title: ClassVar[str] = "noisy marginals chosen round by round (AIM, McKenna et al. 2022): differentially private"
+    Options: ClassVar[type[Options]] = AimOptions
+
+    def cost(self, features: Sequence[Feature], n_rows: int, options: AimOptions) -> Cost:
+        """Cost of the fits between rounds and of the last one."""
+        d = len(features)
+        rounds = 2 * d
+        seconds = (rounds / 10 + 1) * options.iterations * options.cells * 1e-7 + rounds * d * d * (
+            1e-3 + 1e-8 * n_rows
+        )
+        return Cost(seconds, 200 * options.cells + 16 * n_rows * d)
+
+    def first_share(self, n_columns: int) -> float:  # noqa: ARG002  (of any number)
+        """As :class:`MarginalGenerator`."""
+        return _FIRST
+
+    def declared_pairs(self, counter: Counter, features: Sequence[Feature], options: AimOptions) -> list[Measurement]:
+        """As :class:`MarginalGenerator`: the pairs of declared targets."""
+        targets = frozenset(at for at, feature in enumerate(features) if feature.target)
+        return measure_targets(counter, targets, options.target_share, options.cells)
+
+    def fit_pairs(
+        self, counter: Counter, first: Sequence[Measurement], options: AimOptions, progress: Progress
+    ) -> MarginalModel:
+        """As :class:`MarginalGenerator`."""
+        effort = Effort(options.cells, options.iterations, _ROUNDS_PER_COLUMN * len(counter.sizes))
+        return aim(counter, first, effort, lambda done, total: progress("fit aim", done, total))
