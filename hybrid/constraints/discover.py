@@ -81,12 +81,10 @@ class _Search:
 
     @cached_property
     def names(self) -> list[str]:
-        """Columns of numbers."""
         return [one.name for one in self.table.schema if one.kind in NUMBERS and "`" not in one.name]
 
     @cached_property
     def dates(self) -> list[str]:
-        """Columns of dates and times."""
         found = [one.name for one in self.table.schema if one.kind.is_temporal and "`" not in one.name]
         return found[:MOST_DATES]
 
@@ -141,9 +139,9 @@ class _Search:
             yield from self._of_parts()
 
     def holds(self, name: str, text: str) -> bool:
-        """True if enough rows agree with a formula.
+        """True if enough rows agree with a formula, of those with an unusual value as of all.
 
-        Of those with an unusual value as of all; and few values lack what they are computed from.
+        Few values may lack what they are computed from.
         """
         derived = Derived(derived={name: text})
         column, values = self.table.schema[name], self.table.frame[name]
@@ -162,7 +160,6 @@ class _Search:
         )
 
     def _days_of_times(self) -> Iterator[Found]:
-        """Dates of times."""
         kinds = {name: self.table.schema[name].kind for name in self.dates}
         for day, time in permutations(self.dates, 2):
             if kinds[day] is Kind.DATE and kinds[time] is Kind.DATETIME:
@@ -240,7 +237,6 @@ class _Search:
                 yield from self._agreeing(np.floor(x), f"floor({quoted(self.names[at])})")
 
     def _line(self, at: int, other: int, slope: float, row: int) -> Iterator[Found]:
-        """One number as a multiple of another, plus a number."""
         x, y = self.values[self.probed[row], at], self.values[self.probed[row], other]
         for factor in dict.fromkeys(float(f"{slope:.{digits}g}") for digits in (2, 3, _DIGITS)):
             shift = round(y - factor * x, int(min(self.digits[other], 6)))
@@ -297,7 +293,7 @@ class _Search:
     def _sum(self, total: int, parts: Sequence[int], chosen: Collection[int]) -> tuple[float, Found]:
         """A total as the sum of parts, or the part with most digits as what is left of the total.
 
-        With the rows that do not agree; infinite where a part counts for too few people.
+        It follows the number of rows that do not agree, infinite where a part counts for too few people.
         """
         own = sorted(parts[at] for at in chosen)
         finest = max(own, key=lambda at: self.usual_digits[at])
@@ -322,7 +318,6 @@ class _Search:
         return [self._sum(total, parts, range(i, j)) for i, j in runs[near][:1]]
 
     def _agreeing(self, computed: Numbers, text: str) -> Iterator[Found]:
-        """Columns whose probed values agree with a formula's."""
         yield from ((self.names[at], text) for at in self.varied if self._agrees(computed, at))
 
     def _agrees(self, computed: Numbers, at: int) -> bool:
@@ -332,10 +327,7 @@ class _Search:
         return bool(known.sum() >= 2 and near[known].mean() >= 0.95)
 
     def _allowed(self, values: Numbers, at: int, *, of_sum: bool = False) -> Numbers:
-        """Distance within which a computed number is the same.
-
-        Of a sum, to the digits of the coarsest decimals.
-        """
+        """Distance within which a computed number is the same; of a sum, to the digits of the coarsest decimals."""
         digits = min([each for each in (*self.digits, 15) if each]) if of_sum else self.digits[at]
         half = 0.5 * 10.0**-digits if digits else 1e-6
         return np.asarray(RELATIVE * np.maximum(np.abs(values), 1) + half * (1 + 1e-9))
@@ -449,19 +441,16 @@ def _never_negative(found: Iterable[Constraint], rows: Table) -> Iterator[Constr
 
 
 def _is_told(pair: Constraint, derived: Mapping[str, Set[str]]) -> bool:
-    """True if one of two columns is computed from the other."""
     return any(name in pair.columns and sources >= set(pair.columns) for name, sources in derived.items())
 
 
 def _between(order: tuple[str, str], orders: Iterable[tuple[str, str]]) -> bool:
-    """True if the order follows from two others."""
     low, high = order
     above = {second for first, second in orders if first == low}
     return any((middle, high) in orders for middle in above if middle != high)
 
 
 def _joined(pair: set[str], earlier: Sequence[set[str]]) -> bool:
-    """True if two earlier pairs connect the columns of a pair."""
     before = earlier[: earlier.index(pair)]
     first, second = pair
     near = set[str]().union(*(one - {first} for one in before if first in one))

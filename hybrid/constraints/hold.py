@@ -56,10 +56,7 @@ class DrawCondition:
             yield Problem(str(error), "such as ward = 'ICU' and age >= 60")
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
-        """Problems with the columns of a table.
-
-        Unknown columns, roles of :data:`FORBIDDEN`, kinds that do not fit.
-        """
+        """Problems with the columns of a table: unknown ones, roles of :data:`FORBIDDEN`, kinds that do not fit."""
         columns = self.formula.columns
         unknown = [name for name in columns if name not in schema]
         if unknown:
@@ -79,10 +76,7 @@ class DrawCondition:
         return np.asarray(self.formula.expression.truth(table).fillna(False), dtype=bool)
 
     def whole(self, table: Table) -> Mask:
-        """All rows of the persons with a row that meets it.
-
-        Shape (n_rows,), bool; the rows themselves without persons.
-        """
+        """All rows of the persons with a row that meets it, or the rows themselves; shape (n_rows,), bool."""
         return with_any_of(table, self.rows(table))
 
 
@@ -253,15 +247,11 @@ def _hot_deck(draw: Draw, rules: Rules, wanted: int, first: Table, fixed: Collec
 
 
 def _n_broken(rules: Rules, table: Table) -> int:
-    """Rows that break a rule alone."""
     return int(rules.of_rows.broken(table).sum())
 
 
 def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[Table, int, int]:
-    """Rows, or persons, that keep all rules and meet the condition.
-
-    And the number of those that do not, and of those that break a rule.
-    """
+    """Rows, or persons, that keep all rules and meet the condition; how many do not, and how many break a rule."""
     held = ~with_any_of(table, rules.broken(table))
     left = table.take(held)
     broken = n_persons(table) - n_persons(left)
@@ -271,7 +261,6 @@ def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[
 
 
 def _joined(table: Table, other: Table, units: int) -> Table:
-    """Append the first rows, or persons, of another table."""
     persons, taken = None, np.arange(len(other)) < units
     if table.persons is not None and other.persons is not None:
         groups = person_groups(other.persons)
@@ -382,7 +371,6 @@ class _Concerned:
         return len(self.names) + 1
 
     def take(self, rows: Mask) -> _Concerned:
-        """Those of some rows."""
         return replace(self, rank=self.rank[rows])
 
     def mixed(self, rows: Table, again: Table, copies: int, width: int) -> Table:

@@ -132,7 +132,6 @@ class HotDeck:
 
     @cached_property
     def _levels(self) -> dict[str, int]:
-        """Distinct values of each column."""
         return {name: int(self.donors.frame[name].nunique()) for name in self.donors.schema.names}
 
 
@@ -203,10 +202,7 @@ def _information(first: Codes, second: Codes) -> float:
 
 
 def with_rows(table: Table, rows: Rows, other: Table) -> Table:
-    """The table with other values in some rows, in the columns of another table.
-
-    New categories are added at the end.
-    """
+    """The table with the values of another table in some rows; new categories are added at the end."""
     if not len(rows):
         return table
     columns = dict(table.frame.items())
@@ -240,9 +236,7 @@ class Form:
         static: Collection[str] | None = None,
         rng: np.random.Generator | None = None,
     ) -> Form:
-        """The form of the records that keep the rules.
-
-        Of the others, those are repaired that can be; the rest is not learned from.
+        """The form of the records that keep the rules, or can be repaired; the rest is not learned from.
 
         Parameters
         ----------
@@ -277,12 +271,10 @@ class Form:
 
     @property
     def replaced(self) -> frozenset[str]:
-        """Columns that are learned in another form."""
         return frozenset(name for rule in self.steps for name in rule.replaces)
 
     @property
     def encoded(self) -> Table:
-        """The records as the generator learns them."""
         return self.written(self.learned)
 
     def written(self, records: Table) -> Table:
@@ -293,7 +285,6 @@ class Form:
         return table
 
     def decode(self, drawn: Table) -> Table:
-        """Drawn records in the columns of the learned ones."""
         for rule in self.steps:
             drawn = rule.decode(drawn, self.learned)
         return drawn

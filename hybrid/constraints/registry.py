@@ -33,10 +33,7 @@ KINDS: dict[str, type[Constraint]] = {next(iter(kind.model_fields)): kind for ki
 
 
 def _key(value: Any) -> str:
-    """Key that names the kind of a declared constraint.
-
-    Of a mapping without a known one, its first key.
-    """
+    """Key that names the kind of a declared constraint; of a mapping without a known one, its first key."""
     if isinstance(value, Constraint):
         return value.key
     names = list(value) if isinstance(value, Mapping) else []
@@ -44,10 +41,7 @@ def _key(value: Any) -> str:
 
 
 def learns_values(constraints: Iterable[Mapping[str, Any]]) -> bool:
-    """True if the training records decide which values are allowed.
-
-    Of constraints as mappings; a kind that is not registered counts.
-    """
+    """True if the training records decide which values are allowed; a kind that is not registered counts."""
     return any(key not in KINDS or KINDS[key].learns == "values" for one in constraints for key in one)
 
 

@@ -28,10 +28,7 @@ _SIZE, _ROUNDS = 256, 24
 
 @cache
 def slowness() -> float:
-    """Ratio of this machine's time to the reference machine's.
-
-    Measured once, which takes a moment.
-    """
+    """Ratio of this machine's time to the reference machine's, measured once, which takes a moment."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1):
@@ -57,9 +54,7 @@ SLOW_SECONDS = 3600.0
 
 
 def estimate(table: Table, options: SynthesizeOptions) -> tuple[Cost, list[tuple[str, int]]]:
-    """Estimated cost of training on a table here, and its columns.
-
-    Columns with their numbers of states, most first.
+    """Estimated cost of training on a table here, and its columns with their numbers of states, most first.
 
     Parameters
     ----------
@@ -84,10 +79,7 @@ def reference_cost(table: Table, options: SynthesizeOptions) -> tuple[Cost, Sequ
 
 
 def foreseen(table: Table, options: SynthesizeOptions) -> Iterator[Finding]:
-    """Forecast of time and memory before the generator starts.
-
-    Parameters as :func:`estimate`.
-    """
+    """Forecast of time and memory before the generator starts; parameters as :func:`estimate`."""
     cost, widths = estimate(table, options)
     others = (name for name in REGISTRY if name != options.generator)
     elsewhere = ((name, estimate(table, SynthesizeOptions(generator=name))[0].seconds) for name in others)

@@ -168,10 +168,7 @@ def fit_all_levels(
     unfinished: Path | None = None,
     domains: Mapping[str, Array] | None = None,
 ) -> FittedGenerator:
-    """Train with the snapshots of all levels, if there are any.
-
-    As :func:`fit`; :meth:`FittedGenerator.at` chooses a level.
-    """
+    """As :func:`fit`, with the snapshots of all levels: :meth:`FittedGenerator.at` chooses one."""
     generator, own = options.engine, training_options(options.resolve())
     require(generator)
     started = time.perf_counter()
@@ -192,10 +189,7 @@ def fit_all_levels(
 
 
 def versions_of(generator: Generator) -> dict[str, str]:
-    """Versions that decide a model of this generator.
-
-    Here or in its managed environment.
-    """
+    """Versions that decide a model of this generator, here or in its managed environment."""
     here = library_versions(*sorted({*LIBRARIES, *distributions(generator)}))
     if is_here(generator) or generator.environment is None:
         return here
@@ -215,7 +209,6 @@ class Curve:
         self.points: list[LossPoint] = []
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
-        """Keep the losses of a step, and pass it on."""
         if values:
             self.points.append(LossPoint(done, total, values))
         self._progress(step, done, total, **values)

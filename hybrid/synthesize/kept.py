@@ -38,9 +38,7 @@ _CODEC, _MODEL, _NOTE = "codec.joblib", "model", "generator.json"
 
 
 def save_generator(fitted: FittedGenerator, folder: Path) -> None:
-    """Write a trained generator into a new private folder.
-
-    Only its owner can enter it.
+    """Write a trained generator into a new private folder, which only its owner can enter.
 
     Raises
     ------
@@ -57,12 +55,10 @@ def save_generator(fitted: FittedGenerator, folder: Path) -> None:
 
 
 def load_generator(folder: Path, limits: Limits = Limits()) -> FittedGenerator:  # noqa: B008  (immutable)
-    """Read a model from :func:`save_generator`.
+    """Read a model from :func:`save_generator`; one trained on a GPU loads on a CPU.
 
-    A model trained on a GPU loads on a CPU.
-
-    Files are compared with their recorded SHA-256 before any of them is opened. Only load models of your own:
-    reading one can run code.
+    Files are compared with their recorded SHA-256 before any of them is opened. Only load models of your own: reading
+    one can run code.
 
     Parameters
     ----------
@@ -121,9 +117,9 @@ def fit_or_reuse(
 
     As :func:`hybrid.synthesize.fit`, with a store that keeps trained models and the checkpoints of unfinished ones.
 
-    The key of a model covers the table's content, the generator's options, the seed, the code of this
-    package and the versions of the libraries it is trained with; the number of drawn rows, their condition, the limits
-    of its process and the level among the snapshots of one training do not count.
+    The key of a model covers the table's content, the generator's options, the seed, the code of this package and the
+    versions of the libraries it is trained with; the number of drawn rows, their condition, the limits of its process
+    and the level among the snapshots of one training do not count.
 
     Parameters
     ----------
@@ -175,10 +171,7 @@ def fit_or_reuse_sequences(
 
 
 def _kept(store: Store, key: str, train: Callable[[], T], name: str, only_kept: bool) -> T:
-    """The model of a key, trained if it is not kept.
-
-    Without a key nothing is kept.
-    """
+    """The model of a key, trained if it is not kept; without a key nothing is kept."""
     trained = False
 
     def compute() -> T:

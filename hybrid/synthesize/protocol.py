@@ -41,9 +41,7 @@ class Cost:
 
 
 def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
-    """Stop before memory runs out.
-
-    These networks have an input for every state of every discrete column.
+    """Stop before memory runs out: these networks have an input for every state of every discrete column.
 
     Parameters
     ----------
@@ -233,10 +231,7 @@ class Generator(Protocol):
         """Required encoding of the columns."""
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: Any) -> Cost:
-        """Estimated cost of :meth:`learn` and of drawing as many rows.
-
-        Without looking at the records.
-        """
+        """Estimated cost of :meth:`learn` and of drawing as many rows, without looking at the records."""
 
     def learn(
         self, data: Encoded, options: Any, seed: int, progress: Progress, unfinished: Path | None = None

@@ -44,10 +44,7 @@ class Arrangement:
     holes: tuple[int, ...]
 
     def whole(self, drawn: DrawnSequences) -> list[Array]:
-        """Columns of the table, from drawn persons and rows.
-
-        In the codec's order.
-        """
+        """Columns of the table in the codec's order, from drawn persons and rows."""
         persons, rows = iter(drawn.persons), iter(drawn.rows)
         columns = [np.repeat(next(persons), drawn.counts) if static else next(rows) for static in self.static]
         for at, flag in zip(self.holes, rows, strict=True):
@@ -165,10 +162,7 @@ def learn(
     progress: Progress,
     unfinished: Path | None = None,
 ) -> SequenceModel:
-    """Train a generator on persons.
-
-    In a process of its own where the options want that.
-    """
+    """Train a generator on persons, in a process of its own where the options want that."""
     own = options.resolve()
     if unfinished is not None:
         say_if_interrupted(generator, unfinished)
@@ -326,13 +320,11 @@ def fit_children(
 
 
 def _order_of(rows: Table, codec: Codec) -> int | None:
-    """Position of the encoded column that orders the rows."""
     order = rows.schema.order
     return codec.origins.index(order) if order in codec.origins else None
 
 
 def _sequences(parents: Encoded, rows: Encoded, who: Codes, owners: Codes, order: int | None) -> Sequences:
-    """Encoded rows arranged by their parents."""
     times = [] if order is None else [missing_last(rows.columns[order])]
     places = np.lexsort([*times, owners])
     counts = np.bincount(owners, minlength=len(who))

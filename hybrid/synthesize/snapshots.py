@@ -23,11 +23,10 @@ class Snapshots:
     models: Mapping[str, Model]
 
     def at(self, level: str) -> Model:
-        """The model of one level."""
         return self.models[level]
 
     def draw(self, n_rows: int, seed: int) -> Sequence[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`, at the highest level."""
+        """Draw at the highest level."""
         return list(self.models.values())[-1].draw(n_rows, seed)
 
     def save(self, folder: Path) -> None:

@@ -53,7 +53,6 @@ class ToldValues:
     together: Sequence[Together]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Restore as the strategy does, then draw columns that go together given each other."""
         found = self.fitted.restore(labels, rng)
         for one in self.together:
             found = replace(found, table=self._told(found.table, labels, one, rng))
@@ -103,7 +102,6 @@ def _combinations(known: pd.DataFrame, asked: pd.DataFrame, names: Sequence[str]
 
 
 def _both(before: pd.Series, drawn: pd.Series) -> pd.CategoricalDtype:
-    """Categories of both columns, those of the first in their order."""
     more = drawn.cat.categories.difference(before.cat.categories, sort=False)
     return pd.CategoricalDtype(before.cat.categories.append(more), ordered=before.cat.ordered)
 
@@ -174,10 +172,7 @@ def _together(learned: AnonymizedTable, rules: Rules) -> list[Together]:
 
 
 def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
-    """Return the same records on hierarchies of known values.
-
-    Their leaves are listed in a file or occur in one of the records.
-    """
+    """The same records on hierarchies whose leaves are listed in a file or occur in one of the records."""
     return _known(anonymized, {}).table
 
 
@@ -217,7 +212,6 @@ def _known(anonymized: AnonymizedTable, values: Mapping[str, Restorable]) -> _Kn
 
 
 def _own_hierarchy(whole: Hierarchy, column: Column, values: pd.Series, found: Restorable | None) -> Hierarchy:
-    """Hierarchy of the values that may come out."""
     own = None if found is None else found.hierarchy
     return hierarchy_of_values(whole, column, values) if own is None else own
 
@@ -253,10 +247,9 @@ class _KnownValues:
 
 
 def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Array, level: Array) -> Array:
-    """The node of ``known`` for each node of ``whole``.
+    """The node of ``known`` for each node of ``whole``, shape (n_nodes,); -1 for nodes without a record below them.
 
-    -1 for nodes without a record below them; shape (n_nodes,). ``level``: from which on both leaves of a record lie
-    below the same node, shape (n,).
+    ``level``: from which on both leaves of a record lie below the same node, shape (n,).
     """
     if known is whole:
         return np.arange(whole.n_nodes, dtype=np.int32)
@@ -272,10 +265,7 @@ def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Ar
 
 
 def _widened(node_of: Array, whole: Hierarchy) -> Array:
-    """Map in which every node below the root has one.
-
-    Nodes that had none (-1) get that of their nearest ancestor; shape (n_nodes,).
-    """
+    """Map in which every node below the root has one: nodes that had none (-1) get that of their nearest ancestor."""
     found = node_of.copy()
     for level in range(whole.n_levels - 2, -1, -1):
         here, above = whole.node_of[:, level], whole.node_of[:, level + 1]

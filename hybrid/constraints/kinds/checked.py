@@ -42,16 +42,13 @@ class Range(Constraint):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return tuple(self.range)
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return listed([f"{name} {_words(*limits)}" for name, limits in self.range.items()])
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
-        """As :meth:`Constraint.problems`."""
         for name, limits in self.range.items():
             kind = schema[name].kind
             times = any(isinstance(limit, date) for limit in limits)
@@ -63,7 +60,6 @@ class Range(Constraint):
                 )
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         found = no_row(table)
         for name, (low, high) in self.range.items():
             values = table.frame[name]
@@ -97,7 +93,6 @@ class MissingTogether(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
-        """Columns that are missing in the same rows."""
         same: dict[bytes, list[str]] = {}
         for name in table.schema.names:
             missing = table.frame[name].isna().to_numpy()
@@ -107,16 +102,13 @@ class MissingTogether(Constraint):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return self.missing_together
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return f"{listed(self.columns)} are missing together"
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         missing = table.frame[list(self.columns)].isna().to_numpy()
         return np.asarray(missing.any(axis=1) & ~missing.all(axis=1))
 
@@ -135,16 +127,13 @@ class Unique(Constraint):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return self.unique
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return f"no two rows have the same {listed(self.unique)}"
 
     def broken(self, table: Table) -> Mask:
-        """Rows that repeat an earlier one in these columns."""
         frame = table.frame[list(self.unique)]
         return np.asarray(frame.duplicated() & frame.notna().all(axis=1), dtype=bool)
 
@@ -164,24 +153,19 @@ class Formula(Constraint):
 
     @property
     def expression(self) -> Expression:
-        """The parsed formula."""
         return parse(self.formula)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return self.expression.columns
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return self.formula
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
-        """As :meth:`Constraint.problems`."""
         hint = "compare it, such as a + b <= 10"
         yield from self.expression.problems(schema, ["truth"], "not true or false", hint)
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         return np.asarray(~self.expression.truth(table).fillna(True), dtype=bool)

@@ -61,30 +61,24 @@ class Derived(Constraint):
 
     @property
     def column(self) -> str:
-        """The computed column."""
         return next(iter(self.derived))
 
     @property
     def expression(self) -> Expression:
-        """Its formula."""
         return parse(self.derived[self.column])
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return (self.column, *self.expression.columns)
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return f"{self.column} is {self.derived[self.column]}"
 
     def breach(self, least: int) -> Problem:  # noqa: ARG002 - a formula is about no number of people
-        """As :meth:`Constraint.breach`."""
         return Problem(f"rows of the source break: {self.sentence}", "it is computed anew, and none comes out broken")
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
-        """As :meth:`Constraint.problems`."""
         kind = schema[self.column].kind
         wanted = [sort for sort, kinds in _KINDS.items() if kind in kinds]
         hint = "correct the formula or the kind"
@@ -99,7 +93,6 @@ class Derived(Constraint):
             )
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         column, values = table.schema[self.column], table.frame[self.column]
         wanted = self.computed(table, column)
         known = (values.notna() & wanted.notna()).to_numpy()
@@ -128,20 +121,15 @@ class Derived(Constraint):
         return values.astype(DTYPES[column.kind])
 
     def holds(self, table: Table) -> bool:
-        """True if nearly all rows agree, and the others are few."""
         known = table.frame[list(self.columns)].notna().all(axis=1).to_numpy()
         return bool(self.broken(table).sum() <= (1 - LEAST_HELD) * known.sum())
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - nothing is learned
-        """As :meth:`Constraint.fit`."""
         return Computed(self)
 
 
 def _unit(column: Column) -> float:
-    """Unit of the last digit of a column of numbers.
-
-    0: as many digits as needed.
-    """
+    """Unit of the last digit of a column of numbers; 0: as many digits as needed."""
     if column.kind is Kind.INTEGER:
         return 1.0
     return 0.0 if column.format.decimals is None else 10.0**-column.format.decimals
@@ -158,38 +146,31 @@ class Computed(Rule):
 
     @property
     def replaces(self) -> tuple[str, ...]:
-        """The column."""
         return (self.constraint.column,)
 
     @property
     def settles(self) -> tuple[str, ...]:
-        """The column."""
         return (self.constraint.column,)
 
     def encodes(self, table: Table) -> bool:  # noqa: ARG002 - the formula needs nothing
-        """Always true."""
         return True
 
     def encode(self, table: Table, original: Table) -> Table:
-        """True where there is a value, in place of the value."""
         column = original.schema[self.constraint.column]
         there = original.frame[column.name].notna().astype(DTYPES[Kind.BOOLEAN])
         return with_column(table, replace(column, kind=Kind.BOOLEAN, format=ColumnFormat()), there)
 
     def decode(self, table: Table, like: Table) -> Table:
-        """Compute the values that are there."""
         column = like.schema[self.constraint.column]
         there = table.frame[column.name].fillna(False).to_numpy(dtype=bool)
         return with_column(table, column, self.constraint.computed(table, column).where(there))
 
     def settle(self, table: Table) -> Table:
-        """Values of rows that have one, and all that the formula needs."""
         column = table.schema[self.constraint.column]
         there = table.frame[column.name].notna().to_numpy()
         return with_column(table, column, self.constraint.computed(table, column).where(there))
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
-        """Compute it from the protected values."""
         return self.settle(table)
 
 
@@ -208,10 +189,7 @@ class Equal(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
-        """Columns that agree in all rows, and would not if shuffled.
-
-        Of several quasi-identifiers among them only the first.
-        """
+        """Columns that agree in all rows, and would not if shuffled; of quasi-identifiers only the first."""
         same: dict[tuple[str, bytes], list[str]] = {}
         for column in sorted(table.schema, key=lambda one: one.role is not Role.QUASI_IDENTIFIER):
             values = table.frame[column.name]
@@ -226,16 +204,13 @@ class Equal(Constraint):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return self.equal
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return f"{listed(self.columns)} are equal"
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
-        """As :meth:`Constraint.problems`."""
         columns = [schema[name] for name in self.equal]
         if len({column.kind for column in columns}) > 1:
             yield Problem(f"equal columns are of one kind: {different_kinds(columns)}", "give them the same kind")
@@ -247,7 +222,6 @@ class Equal(Constraint):
             )
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         first, *others = (table.frame[name] for name in self.equal)
         found = no_row(table)
         for other in others:
@@ -256,7 +230,6 @@ class Equal(Constraint):
         return found
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - nothing is learned
-        """As :meth:`Constraint.fit`."""
         return _Copied(self)
 
 
@@ -298,7 +271,6 @@ class _Copied(Rule):
         return table
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
-        """Copy the protected values of the first column."""
         return self.settle(table)
 
 
@@ -328,7 +300,6 @@ class Counter(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
-        """Integers that number the rows of persons by another column."""
         if table.persons is None or (np.bincount(person_groups(table.persons)) > 1).sum() < LEAST_ROWS:
             return
         numbers = [column.name for column in table.schema if column.kind is Kind.INTEGER]
@@ -343,18 +314,15 @@ class Counter(Constraint):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         named = (self.counter.column, self.counter.by)
         return named if self.counter.within == PERSON else (*named, self.counter.within)
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         of = "each person" if self.counter.within == PERSON else f"each {self.counter.within}"
         return f"{self.counter.column} numbers the rows of {of} by {self.counter.by}"
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
-        """As :meth:`Constraint.problems`."""
         counted, order = schema[self.counter.column], schema[self.counter.by]
         if counted.kind is not Kind.INTEGER or not order.kind.is_continuous:
             yield Problem(
@@ -363,19 +331,14 @@ class Counter(Constraint):
             )
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - nothing is learned
-        """As :meth:`Constraint.fit`."""
         return _Numbered(self)
 
     def broken(self, table: Table) -> Mask:
-        """Rows whose number is not their place in their group."""
         values = table.frame[self.counter.column]
         return np.asarray((values != self.places(table)).fillna(False), dtype=bool)
 
     def places(self, table: Table) -> Codes:
-        """Place of each row in its group, from 1.
-
-        Shape (n_rows,), int64.
-        """
+        """Place of each row in its group, from 1; shape (n_rows,), int64."""
         order = pd.factorize(table.frame[self.counter.by], sort=True, use_na_sentinel=False)[0]
         counted = table.frame[self.counter.column].to_numpy(dtype=np.float64, na_value=np.inf)
         groups = self._groups(table)
@@ -401,11 +364,9 @@ class _Numbered(Rule):
         return (self.constraint.counter.column,)
 
     def applies(self, table: Table) -> bool:
-        """True if the table has the columns and the groups."""
         return super().applies(table) and (self.constraint.counter.within != PERSON or table.persons is not None)
 
     def settle(self, table: Table) -> Table:
-        """The table with its rows numbered, where they have a number."""
         column = table.schema[self.constraint.counter.column]
         numbers = pd.Series(self.constraint.places(table)).astype(DTYPES[Kind.INTEGER])
         return with_column(table, column, numbers.where(table.frame[column.name].notna()))

@@ -135,7 +135,6 @@ def _candidates(
     variance: int,
     allowed: float,
 ) -> list[tuple[Clique, Array, float]]:
-    """Pairs with which the model stays small enough."""
     measured = [each.columns for each in measurements]
     known = set(measured)
     return [
@@ -174,7 +173,6 @@ class Aim(MarginalGenerator):
     Options: ClassVar[type[Options]] = AimOptions
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: AimOptions) -> Cost:
-        """Cost of the fits between rounds and of the last one."""
         d = len(features)
         rounds = 2 * d
         seconds = (rounds / 10 + 1) * options.iterations * options.cells * 1e-7 + rounds * d * d * (
@@ -183,17 +181,14 @@ class Aim(MarginalGenerator):
         return Cost(seconds, 200 * options.cells + 16 * n_rows * d)
 
     def first_share(self, n_columns: int) -> float:  # noqa: ARG002  (of any number)
-        """As :class:`MarginalGenerator`."""
         return _FIRST
 
     def declared_pairs(self, counter: Counter, features: Sequence[Feature], options: AimOptions) -> list[Measurement]:
-        """As :class:`MarginalGenerator`: the pairs of declared targets."""
         targets = frozenset(at for at, feature in enumerate(features) if feature.target)
         return measure_targets(counter, targets, options.target_share, options.cells)
 
     def fit_pairs(
         self, counter: Counter, first: Sequence[Measurement], options: AimOptions, progress: Progress
     ) -> MarginalModel:
-        """As :class:`MarginalGenerator`."""
         effort = Effort(options.cells, options.iterations, _ROUNDS_PER_COLUMN * len(counter.sizes))
         return aim(counter, first, effort, lambda done, total: progress("fit aim", done, total))

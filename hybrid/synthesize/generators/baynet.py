@@ -52,14 +52,10 @@ class Codes:
         return len(self.columns[0])
 
     def cells(self, columns: Sequence[int]) -> int:
-        """Number of combinations of states."""
         return math.prod(self.sizes[at] for at in columns)
 
     def joint(self, columns: Sequence[int]) -> Array:
-        """Combination of states of every row.
-
-        The last column changes fastest; shape (n_rows,), int64.
-        """
+        """Combination of states of every row, the last column changing fastest; shape (n_rows,), int64."""
         code = np.zeros(len(self), dtype=np.int64)
         for at in columns:
             code = code * self.sizes[at] + self.columns[at]
@@ -86,9 +82,9 @@ def _negative_entropy(shares: Array) -> float:
 
 
 def sensitivity(n: int, binary: bool) -> float:
-    """Largest change of the mutual information by one replaced record.
+    """Largest change of the mutual information by one replaced record of ``n`` (PrivBayes, Lemma 4.1).
 
-    Of ``n`` (PrivBayes, Lemma 4.1). ``binary``: the child, or its only parent, has two states.
+    ``binary``: the child, or its only parent, has two states.
     """
     if n < 2:
         return math.log(2)
@@ -151,8 +147,8 @@ def learn_structure(
 def choose(scores: Array, widest: float, epsilon: float, rng: np.random.Generator) -> int:
     """Position of a score, drawn by the exponential mechanism.
 
-    With probability proportional to exp(epsilon * score / (2 * widest)). ``widest`` is the sensitivity of the
-    scores; an infinite ``epsilon`` takes the best.
+    With probability proportional to exp(epsilon * score / (2 * widest)). ``widest`` is the sensitivity of the scores;
+    an infinite ``epsilon`` takes the best.
     """
     if math.isinf(epsilon):
         return int(np.argmax(scores))
@@ -161,10 +157,7 @@ def choose(scores: Array, widest: float, epsilon: float, rng: np.random.Generato
 
 
 def _candidates(codes: Codes, placed: Sequence[int], degree: int, max_cells: int) -> list[Node]:
-    """Columns not yet placed, each with possible sets of parents.
-
-    Of as many parents as there may be, or fewer where the cells are too many.
-    """
+    """Columns not yet placed, each with sets of as many parents as the limit of cells allows."""
     found = []
     for child in sorted(set(range(len(codes.sizes))) - set(placed)):
         for number in range(min(degree, len(placed)), -1, -1):
@@ -228,10 +221,7 @@ def _columns(node: Node) -> tuple[int, ...]:
 
 
 def _shared(nodes: Sequence[Node]) -> int:
-    """Position of the last node whose parents are all columns before it.
-
-    Its table has those of the nodes before.
-    """
+    """Position of the last node whose parents are all columns before it: its table has those of the nodes before."""
     last = 0
     for at, node in enumerate(nodes):
         if len(node.parents) != at:
@@ -241,7 +231,6 @@ def _shared(nodes: Sequence[Node]) -> int:
 
 
 def _summed(codes: Codes, counts: Array, whole: Node, part: Node) -> Array:
-    """Counts of a part of the columns of a joint table."""
     columns = _columns(whole)
     cells = counts.reshape([codes.sizes[at] for at in columns])
     kept = _columns(part)
@@ -252,10 +241,7 @@ def _summed(codes: Codes, counts: Array, whole: Node, part: Node) -> Array:
 
 
 def _noisy(counts: Array, measured: int, epsilon: float, rng: np.random.Generator) -> Array:
-    """Counts with discrete Laplace noise, cut at 0.
-
-    Its scale is 2 * measured / epsilon.
-    """
+    """Counts with discrete Laplace noise of scale 2 * measured / epsilon, cut at 0."""
     if math.isinf(epsilon):
         return counts
     stop = -math.expm1(-epsilon / (2 * measured))
@@ -308,7 +294,6 @@ class BaynetModel:
     edges: Mapping[int, Array]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """Draw column after column; numbers evenly within their interval."""
         rng = rng_for(seed, "baynet draw")
         drawn = draw_rows(self.sizes, self.nodes, self.tables, n_rows, rng)
         for at, edges in self.edges.items():
@@ -316,7 +301,6 @@ class BaynetModel:
         return drawn
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         joblib.dump(self, folder / _FILE)
 
 
@@ -334,11 +318,9 @@ class Baynet:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}, "meeus": {"degree": 1, "bins": 10}}
 
     def encoding(self, options: BaynetOptions) -> Encoding:
-        """Numbers with few values are categories; listed domains are taken whole."""
         return Encoding(max_levels=options.bins, flag_missing=True, listed_domains=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: BaynetOptions) -> Cost:
-        """One count of the records per column and set of parents."""
         d = len(features)
         sets = sum(math.comb(d, number + 1) * (number + 1) for number in range(1, options.degree + 1))
         return Cost(0.02 + sets * (2e-5 + 6e-9 * n_rows), 24 * n_rows * d + 16 * options.max_cells)
@@ -351,7 +333,6 @@ class Baynet:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> BaynetModel:
-        """Search the structure, then count; see :class:`BaynetOptions`."""
         edges = {at: _edges(data.columns[at], options.bins) for at, f in enumerate(data.features) if not f.is_discrete}
         columns = [_coded(values, edges.get(at)) for at, values in enumerate(data.columns)]
         sizes = tuple(f.n_levels or len(edges[at]) - 1 for at, f in enumerate(data.features))
@@ -368,7 +349,6 @@ class Baynet:
         return BaynetModel(sizes, nodes, learn_tables(codes, nodes, rng_for(seed, "baynet noise"), tables), edges)
 
     def load(self, folder: Path) -> BaynetModel:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         model: BaynetModel = joblib.load(folder / _FILE)
         return model
 
@@ -391,7 +371,6 @@ class Privbayes(Baynet):
 
 
 def _edges(values: Array, bins: int) -> Array:
-    """Bounds of intervals of equal width over the range of the values."""
     low, high = float(values.min()), float(values.max())
     edges: Array = np.linspace(low, high if high > low else low + 1, bins + 1)
     return edges

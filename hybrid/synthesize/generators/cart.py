@@ -143,7 +143,6 @@ def leaf_odds(
 
 
 def _counts(cells: Array, asked: Array) -> Array:
-    """Number of times that each asked cell occurs; shape of ``asked``."""
     cells = np.sort(cells)
     found: Array = np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
     return found
@@ -207,10 +206,7 @@ def enough_people(people: int) -> int:
 
 
 def n_people(persons: Array | None, n_records: int) -> int:
-    """Number of different persons with a key.
-
-    That of records, where each is another person.
-    """
+    """Number of different persons with a key, or of records where each is another person."""
     return n_records if persons is None else len(np.unique(persons[persons >= 0]))
 
 
@@ -222,7 +218,7 @@ class CartModel:
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_rows: int, seed: int, given: Sequence[Array] = ()) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`; ``given`` are the first columns, which stay as they are."""
+        """Draw all columns but the first ones that are ``given``, which stay as they are."""
         rng = rng_for(seed, "cart draw")
         drawn: dict[int, Array] = dict(enumerate(given))
         for step in self.steps:
@@ -234,7 +230,6 @@ class CartModel:
         return [drawn[at] for at in range(len(drawn))]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         joblib.dump(self, folder / _FILE)
 
 
@@ -255,11 +250,9 @@ class Cart:
     }
 
     def encoding(self, options: CartOptions) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Missing values stay within their columns."""
         return Encoding()
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: CartOptions) -> Cost:  # noqa: ARG002
-        """Cost: every column sorts its predecessors once per tree level."""
         work = n_rows * np.log2(n_rows + 2) * len(features) ** 2
         return Cost(0.05 * len(features) + _SECONDS_PER_WORK * work, int(64 * n_rows * len(features)))
 
@@ -271,7 +264,6 @@ class Cart:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
-        """Grow one tree, or fit one regression, per column; see :class:`CartOptions`."""
         refuse_methods(data.features, options.methods)
         limits, holders = options.limits(n_people(data.persons, len(data)))
         order = drawing_order(data.features, options.visit_order)
@@ -303,7 +295,6 @@ class Cart:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (grows in minutes)
     ) -> SequenceModel:
-        """Grow trees for persons and their rows; see :mod:`hybrid.synthesize.generators.cart_sequences`."""
         from hybrid.synthesize.generators.cart_sequences import learn_sequences
 
         if options.methods:
@@ -313,10 +304,7 @@ class Cart:
         return learn_sequences(data, options, seed, progress)
 
     def log_odds(self, model: CartModel, people: Encoded, reference: Encoded, seed: int) -> Array:  # noqa: ARG002
-        """Odds by the leaves; see :func:`leaf_odds`.
-
-        Summed over the columns with a tree: regressions keep no values.
-        """
+        """Odds by the leaves, summed over the columns with a tree: regressions keep no values."""
         known, others = dict(enumerate(people.columns)), dict(enumerate(reference.columns))
         odds = np.zeros(len(people))
         for step in model.steps:
@@ -325,13 +313,11 @@ class Cart:
         return odds
 
     def load_sequences(self, folder: Path) -> SequenceModel:
-        """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""
         from hybrid.synthesize.generators.cart_sequences import load_sequences
 
         return load_sequences(folder)
 
     def load(self, folder: Path) -> CartModel:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         model: CartModel = joblib.load(folder / _FILE)
         return model
 

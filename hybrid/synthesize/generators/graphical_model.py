@@ -76,10 +76,7 @@ def tree_cells(sizes: Sequence[int], measured: Iterable[Clique]) -> float:
 
 
 def _eliminated(sizes: Sequence[int], measured: Iterable[Clique]) -> Iterator[int]:
-    """Cliques that arise when columns are eliminated.
-
-    Each time the column whose clique has the fewest cells.
-    """
+    """Cliques that arise when columns are eliminated, each time the one whose clique has the fewest cells."""
     near = [1 << column for column in range(len(sizes))]
     for clique in measured:
         mask = _mask(clique)
@@ -309,10 +306,7 @@ def _joined(measurements: Sequence[Measurement]) -> list[_Weighted]:
 
 
 def _total(measurements: Sequence[Measurement]) -> float:
-    """Estimated number of rows.
-
-    Mean of the sums of noisy counts, each weighted by the inverse of its variance.
-    """
+    """Estimated number of rows: mean of the sums of noisy counts, each weighted by the inverse of its variance."""
     weights = np.array([1 / np.broadcast_to(each.variance, each.counts.shape).sum() for each in measurements])
     sums = np.array([float(each.counts.sum()) for each in measurements])
     return max(float((weights * sums).sum() / weights.sum()), 1.0)
@@ -387,7 +381,6 @@ class _Step:
 
 
 def _neighbours(model: MarginalModel) -> list[list[tuple[int, Clique]]]:
-    """Neighbouring cliques of each, with the columns that both share."""
     found: list[list[tuple[int, Clique]]] = [[] for _ in model.tree.cliques]
     for edge in model.tree.edges:
         found[edge.parent].append((edge.child, edge.shared))
@@ -430,14 +423,12 @@ def _further(
 
 
 def _joint(model: MarginalModel, at: int, column: int, others: Clique) -> Array:
-    """Counts of a column (first axis) with others of its clique."""
     columns = tuple(sorted({column, *others}))
     result: Array = np.moveaxis(model.marginal_in(at, columns), columns.index(column), 0)
     return result
 
 
 def _onwards(model: MarginalModel, share: Array, column: int, step: _Step, wanted: Clique) -> Array:
-    """Counts of a column (first axis) with columns of a further clique."""
     columns = tuple(sorted({*step.shared, *wanted}))
     counts = model.marginal_in(step.at, columns)
     result: Array = np.einsum(share, [column, *step.shared], counts, list(columns), [column, *wanted])
@@ -476,7 +467,6 @@ def draw_rows(model: MarginalModel, n_rows: int, rng: np.random.Generator) -> li
 def _add(
     drawn: dict[int, Array], model: MarginalModel, at: int, known: Clique, n_rows: int, rng: np.random.Generator
 ) -> None:
-    """Draw the new columns of a clique given those known."""
     clique = model.tree.cliques[at]
     new = tuple(column for column in clique if column not in known)
     if not new:

@@ -40,20 +40,17 @@ class Mst(MarginalGenerator):
     Options: ClassVar[type[Options]] = MstOptions
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: MstOptions) -> Cost:
-        """Cost of the counts of all pairs and of one fit."""
         levels = sorted((min(feature.n_levels or options.bins, options.bins) for feature in features), reverse=True)
         pairs = len(levels) * (len(levels) - 1) / 2
         cells = sum(levels) * max(levels, default=0)
         return Cost(pairs * (1e-3 + 1e-8 * n_rows) + options.iterations * cells * 1e-7, 200 * cells + 16 * n_rows)
 
     def first_share(self, n_columns: int) -> float:
-        """As :class:`MarginalGenerator`."""
         return 1.0 if n_columns == 1 else _THIRD
 
     def fit_pairs(
         self, counter: Counter, first: Sequence[Measurement], options: MstOptions, progress: Progress
     ) -> MarginalModel:
-        """As :class:`MarginalGenerator`."""
         progress("fit mst", 0, 2)
         tree = list(chosen_tree(counter, estimate(counter.sizes, first, options.iterations), options.cells))
         progress("fit mst", 1, 2)

@@ -53,7 +53,6 @@ class Intervals:
         return np.clip(found, 0, len(self) - 1).astype(np.int32)
 
     def draw(self, codes: Array, rng: np.random.Generator) -> Array:
-        """Draw a value evenly from each interval."""
         return rng.uniform(self.lows[codes], self.highs[codes])
 
 
@@ -99,7 +98,6 @@ class Joined:
 
     @property
     def size(self) -> int:
-        """Number of new states."""
         return int(self.codes.max()) + 1
 
     def of(self, measured: Measurement) -> Measurement:
@@ -290,14 +288,12 @@ class NoisyMarginals:
     spent: Mapping[str, float]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         rng = rng_for(seed, "marginals draw")
         drawn = draw_rows(self.model, n_rows, rng)
         states = [joined.split(codes, rng) for joined, codes in zip(self.joined, drawn, strict=True)]
         return [self.cut[at].draw(codes, rng) if at in self.cut else codes for at, codes in enumerate(states)]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         joblib.dump(self, folder / _FILE)
 
 
@@ -313,7 +309,6 @@ class MarginalGenerator(ABC):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
     def encoding(self, options: Any) -> Encoding:
-        """Numbers with few values are categories; listed domains are taken whole."""
         return Encoding(max_levels=options.bins, flag_missing=True, listed_domains=True)
 
     def learn(
@@ -324,7 +319,6 @@ class MarginalGenerator(ABC):
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (training again would spend the budget again)
     ) -> NoisyMarginals:
-        """Measure, choose and fit; see :class:`MarginalOptions`."""
         cut = {at: intervals(data.columns[at], options.bins) for at, f in enumerate(data.features) if not f.is_discrete}
         columns = [cut[at].codes(values) if at in cut else values for at, values in enumerate(data.columns)]
         sizes = [feature.n_levels or len(cut[at]) for at, feature in enumerate(data.features)]
@@ -343,7 +337,6 @@ class MarginalGenerator(ABC):
         return NoisyMarginals(model, tuple(joined), cut, dict(fewer.spent))
 
     def load(self, folder: Path) -> NoisyMarginals:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         model: NoisyMarginals = joblib.load(folder / _FILE)
         return model
 

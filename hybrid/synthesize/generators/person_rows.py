@@ -51,7 +51,6 @@ class RowHistory:
 
     @classmethod
     def empty(cls, features: Mapping[int, Feature], n_persons: int) -> RowHistory:
-        """History of persons without rows yet."""
         numbers = [at for at, feature in features.items() if not feature.is_discrete]
         categories = {at: feature for at, feature in features.items() if feature.is_discrete}
         none = {at: np.full(n_persons, feature.n_levels, dtype=np.int32) for at, feature in categories.items()}
@@ -59,15 +58,11 @@ class RowHistory:
         return cls(features, sums, known, none)
 
     def summaries(self) -> dict[int, Array]:
-        """Predictors of the next row by the position of their column.
-
-        Each of shape (n_persons,).
-        """
+        """Predictors of the next row by the position of their column, each of shape (n_persons,)."""
         means = {at: _means(self.sums[at], self.known[at]) for at in self.sums}
         return {at: means[at] if at in means else self.first[at] for at in self.features}
 
     def after(self, row: Sequence[Array]) -> RowHistory:
-        """History with one more row of every person."""
         seen = {at: ~np.isnan(row[at]) for at in self.sums}
         return RowHistory(
             self.features,
@@ -80,7 +75,6 @@ class RowHistory:
         )
 
     def of_first(self, n_persons: int) -> RowHistory:
-        """History of the first so many persons."""
         parts = ({at: a[:n_persons] for at, a in one.items()} for one in (self.sums, self.known, self.first))
         return RowHistory(self.features, *parts)
 
@@ -117,10 +111,7 @@ def past_summaries(features: Mapping[int, Feature], columns: Sequence[Array], co
 
 
 def lasting_columns(features: Sequence[Feature], columns: Sequence[Array], counts: Array) -> dict[int, Feature]:
-    """Columns in which successive rows of a person are most alike.
-
-    Parameters as for :func:`past_summaries`; all columns of the rows are looked at.
-    """
+    """Columns in which successive rows of a person are most alike; parameters as :func:`past_summaries`."""
     rows = np.flatnonzero(np.arange(counts.sum()) > np.repeat(np.cumsum(counts) - counts, counts))
     if len(rows) < 2:
         return {}
@@ -161,10 +152,7 @@ class PersonTable:
 
 
 def order_values(feature: Feature, values: Array) -> Array:
-    """Values of the order as numbers.
-
-    Missing ones are NaN; shape (n,), float64.
-    """
+    """Values of the order as numbers, shape (n,), float64; missing ones are NaN."""
     numbers = values.astype(np.float64)
     if feature.is_discrete and feature.missing:
         numbers[values == feature.n_levels - 1] = np.nan
@@ -172,10 +160,7 @@ def order_values(feature: Feature, values: Array) -> Array:
 
 
 def encoded_order(feature: Feature, values: Array) -> Array:
-    """Values of the order in the column's encoding.
-
-    As they are, or codes.
-    """
+    """Values of the order in the column's encoding: as they are, or codes."""
     if not feature.is_discrete:
         return values
     known = feature.n_levels - feature.missing
@@ -184,18 +169,14 @@ def encoded_order(feature: Feature, values: Array) -> Array:
 
 
 def most_rows(counts: Array) -> int:
-    """Largest number of rows that at least ten persons reach.
-
-    The smallest number, where there are fewer persons.
-    """
+    """Largest number of rows that at least ten persons reach; the smallest number, where there are fewer persons."""
     return int(np.sort(counts)[::-1][min(LEAST_HEAVY, len(counts)) - 1])
 
 
 def person_table(data: Sequences) -> PersonTable:
-    """Summarize the rows of every person.
+    """Summarize the rows of every person: their number, coded at the largest that ten persons reach, and their order.
 
-    Summaries are the number of rows (coded at the largest that ten persons reach), and the first value and the span of
-    the order.
+    Of the order these are the first value and the span.
     """
     static, counts = data.persons, data.counts
     features = [*static.features, _number("number of rows", missing=False)]
@@ -215,10 +196,7 @@ def _number(name: str, missing: bool = True) -> Feature:
 
 
 def _ends(values: Array, counts: Array) -> tuple[Array, Array]:
-    """Smallest and largest known value of each person.
-
-    NaN without one; each of shape (n_persons,).
-    """
+    """Smallest and largest known value of each person, NaN without one; each of shape (n_persons,)."""
     grouped = pd.Series(values).groupby(np.repeat(np.arange(len(counts)), counts))
     least, most = (found.reindex(range(len(counts))).to_numpy() for found in (grouped.min(), grouped.max()))
     return least, most
@@ -259,7 +237,6 @@ class RowPlan:
 
     @classmethod
     def of(cls, data: Sequences, table: PersonTable) -> RowPlan:
-        """The plan for data like these."""
         found = lasting_columns(data.rows.features, data.rows.columns, data.counts)
         lasting = {at: feature for at, feature in found.items() if at != data.order}
         places = table.counts_at, table.first_at, table.n_static
@@ -296,10 +273,7 @@ class RowPlan:
         return DrawnSequences(people[: self.n_static], columns, counts)
 
     def time(self, known: Known, gap: Array, last: Array, position: int) -> Array:
-        """Value of the order in each row.
-
-        That of the row before plus a gap, or the person's first.
-        """
+        """Value of the order in each row: that of the row before plus a gap, or the person's first."""
         if position == 0 and self.first_at is not None:
             return known[f"{PERSON}{self.first_at}"]
         return last + gap
@@ -335,15 +309,13 @@ class TrainingRows:
         return [name for name in self.known if not name.startswith((TIME, ROW))]
 
     def kind(self, target: int) -> Feature:
-        """Description of a column of a row."""
         name = f"{ROW}{target}"
         return self.features[name if name in self.features else TIME]
 
     def repeated(self, target: int) -> Array:
-        """Rows that repeat the value of the row before.
+        """Rows that repeat the value of the row before; none, where there are no more than by chance.
 
-        None, where there are no more than by chance. Chance is what two random rows have in common; the excess counts
-        from :data:`LEAST_REPEATED`.
+        Chance is what two random rows have in common; the excess counts from :data:`LEAST_REPEATED`.
         """
         values, later = self.targets[target], self.later
         same = later[(values[later] == self.known[f"{BEFORE}{target}"][later])]
@@ -380,10 +352,7 @@ def training_rows(data: Sequences, table: PersonTable, plan: RowPlan) -> Trainin
 
 
 def no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Array]:
-    """Columns of the row before the first one.
-
-    NaN, or a state of its own; each of shape (n,).
-    """
+    """Columns of the row before the first one: NaN, or a state of its own; each of shape (n,)."""
     return [
         np.full(n, feature.n_levels, dtype=np.int32) if feature.is_discrete and at != order else np.full(n, np.nan)
         for at, feature in enumerate(features)
@@ -395,5 +364,4 @@ def _as_number(feature: Feature) -> Feature:
 
 
 def _with_none(feature: Feature) -> Feature:
-    """The feature of a row that may not exist."""
     return Feature(feature.name, feature.n_levels + feature.is_discrete, feature.ordered, missing=True)

@@ -98,11 +98,9 @@ class LogisticStep:
         return cls(target, design, model.classes_, model)
 
     def draw(self, drawn: Mapping[int, Array], n_rows: int, rng: np.random.Generator) -> Array:
-        """One state per row, from its predicted probabilities."""
         return self.pick(self.design.matrix(drawn, n_rows), rng)
 
     def pick(self, matrix: Array, rng: np.random.Generator) -> Array:
-        """One state per row of the design matrix."""
         if self.model is None:
             return np.repeat(self.classes, len(matrix))
         below = np.cumsum(self.model.predict_proba(matrix), axis=1)[:, :-1] < rng.random((len(matrix), 1))
@@ -156,18 +154,12 @@ class LinearStep:
 
 
 def scale_of(values: Array) -> float:
-    """Largest absolute value, 1 if that is 0.
-
-    Sums of squares of huge numbers would overflow.
-    """
+    """Largest absolute value, 1 if that is 0: sums of squares of huge numbers would overflow."""
     return float(np.nanmax(np.abs(values))) or 1.0
 
 
 def reflected(values: Array, low: float, high: float) -> Array:
-    """Values folded into [low, high] at its ends.
-
-    None piles up at the largest or smallest one.
-    """
+    """Values folded into [low, high] at its ends, so that none piles up there."""
     width = high - low
     if width == 0:
         return np.full_like(values, low)

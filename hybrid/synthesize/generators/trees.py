@@ -70,10 +70,7 @@ class Scores:
 
 
 def level_map(outcome: Array) -> Array:
-    """The outcome as numbers (n, d) whose means per category are compared.
-
-    Class indicators, or itself.
-    """
+    """The outcome as numbers (n, d) whose means per category are compared: class indicators, or itself."""
     if outcome.ndim == 2:
         return outcome
     classes, codes = np.unique(outcome, return_inverse=True)
@@ -120,10 +117,7 @@ def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int, w
 
 
 def _first_component(means: Array, counts: Array) -> Array:
-    """Coordinates (n_levels, 1) of centred means on their first component.
-
-    Weighted by the counts of the levels.
-    """
+    """Coordinates (n_levels, 1) of centred means on their first component, weighted by the levels' counts."""
     covariance = (means * counts[:, None]).T @ means
     direction = np.linalg.eigh(covariance)[1][:, -1]
     # An eigenvector's sign is arbitrary; fixing it keeps results the same across linear algebra libraries.
@@ -296,7 +290,6 @@ class _Nodes:
 
     @property
     def inner(self) -> Mask:
-        """Split nodes; shape (n_nodes,)."""
         split: Mask = self.tree.children_left >= 0
         return split
 
@@ -323,7 +316,6 @@ class _Nodes:
 
     @cached_property
     def people(self) -> Array:
-        """People of each node; shape (n_nodes,)."""
         if self.persons is None:
             return self.weight
         known = self.persons >= 0
@@ -332,13 +324,11 @@ class _Nodes:
 
     @cached_property
     def weights(self) -> Array:
-        """Weight of each row, 1 / (rows of its person); shape (n,)."""
         weights = person_weights(self.persons)
         return np.ones(len(self.leaves)) if weights is None else weights
 
     @cached_property
     def weight(self) -> Array:
-        """Sum of the weights of each node; shape (n_nodes,)."""
         return self._sums(np.ones(len(self.leaves)))
 
     def gain(self, outcome: Array) -> tuple[Array, Array]:

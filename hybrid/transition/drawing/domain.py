@@ -69,10 +69,7 @@ class Grid:
 
     @property
     def n_values(self) -> Array:
-        """Number of values inside each node; shape (n_nodes,), float64.
-
-        inf without steps, 1 for a single point.
-        """
+        """Number of values inside each node; shape (n_nodes,), float64; inf without steps, 1 for a single point."""
         if self.low.dtype == np.float64:
             inside: Array = np.where(self.high > self.low, np.inf, 1.0)
             return inside
@@ -88,10 +85,7 @@ class Grid:
         return self._values(low + np.floor(part * (high - low + 1)).astype(np.int64))
 
     def nearest(self, nodes: Array, positions: Array) -> Array:
-        """Value inside each node nearest to a position.
-
-        Positions are numbers, or microseconds since 1970.
-        """
+        """Value inside each node nearest to a position: a number, or microseconds since 1970."""
         low, high = self.low[nodes], self.high[nodes]
         if self.low.dtype == np.float64:
             inside: Array = np.clip(positions, low, high)
@@ -109,8 +103,8 @@ class Grid:
 def has_grid(hierarchy: Hierarchy) -> bool:
     """True if values between the leaves can belong to a node.
 
-    Of decimals and dates always; of integers where the hierarchy is one of intervals (not all integers are listed)
-    and float64 holds them all.
+    Of decimals and dates always; of integers where the hierarchy is one of intervals (not all integers are listed) and
+    float64 holds them all.
     """
     if hierarchy.kind is Kind.INTEGER:
         edges = [hierarchy.low, hierarchy.high]
@@ -218,14 +212,10 @@ class Domain:
 
     @property
     def kind(self) -> Kind:
-        """Kind of the column."""
         return self.column.kind
 
     def cells(self, leaves: Array) -> Array:
-        """Cells that hold the values of these leaves.
-
-        Shape and order as ``leaves``.
-        """
+        """Cells that hold the values of these leaves, in their shape and order."""
         if self.grid is None:
             return leaves.astype(np.int32, copy=False)
         values: Array = self.hierarchy.leaves[leaves].astype(self.grid.dtype, copy=False)
@@ -234,10 +224,7 @@ class Domain:
         return values
 
     def uniform_leaves(self, nodes: Array, rng: np.random.Generator) -> Array:
-        """A leaf below each node, all equally likely.
-
-        The missing leaf only where nothing else is below.
-        """
+        """A leaf below each node, all equally likely; the missing leaf only where nothing else is below."""
         offset = rng.random(len(nodes)) * np.maximum(self.n_values, 1)[nodes]
         drawn: Array = self.order[self.first[nodes] + offset.astype(np.int64)]
         return drawn
@@ -259,10 +246,7 @@ class Domain:
         return cells
 
     def n_possible(self, nodes: Array) -> Array:
-        """Number of values that :meth:`uniform` chooses from.
-
-        Inf on a grid without steps; float64.
-        """
+        """Number of values that :meth:`uniform` chooses from; float64, inf on a grid without steps."""
         by_leaf = np.maximum(self.n_values, 1)[nodes].astype(np.float64)
         if self.grid is None:
             return by_leaf
@@ -270,9 +254,7 @@ class Domain:
         return counts
 
     def nearest(self, nodes: Array, positions: Array) -> Array:
-        """Cell below each node nearest to a position on :attr:`axis`.
-
-        Of two, the greater.
+        """Cell below each node nearest to a position on :attr:`axis`; of two, the greater.
 
         Parameters
         ----------
@@ -297,10 +279,7 @@ class Domain:
         return cells
 
     def _nearest_leaves(self, nodes: Array, positions: Array) -> Array:
-        """One sorted search per distinct node.
-
-        A node's leaves need not be neighbours on the line.
-        """
+        """One sorted search per distinct node, whose leaves need not be neighbours on the line."""
         leaves = np.empty(len(nodes), dtype=np.int64)
         by_node = np.argsort(nodes, kind="stable")
         distinct, starts = np.unique(nodes[by_node], return_index=True)
@@ -402,10 +381,7 @@ def _axis(hierarchy: Hierarchy, missing: Array) -> Array:
 
 
 def _least_place(hierarchy: Hierarchy, place: Array) -> list[Array]:
-    """Least place in value order of each leaf's node, per level.
-
-    For each level from the values up to the root.
-    """
+    """Least place in value order of each leaf's node, for each level from the values up to the root."""
     keys = []
     for at in range(hierarchy.n_levels):
         nodes = hierarchy.node_of[:, at]

@@ -34,10 +34,7 @@ class Slices:
     size: Array
 
     def draw(self, rng: np.random.Generator) -> Array:
-        """One record of each row's run, all equally likely.
-
-        -1 for empty runs; shape (n,), int64.
-        """
+        """One record of each row's run, all equally likely; -1 for empty runs; shape (n,), int64."""
         offset = (rng.random(len(self.start)) * self.size).astype(np.int64)
         if (self.size > 0).all():
             drawn: Array = self.members[self.start + offset]
@@ -111,10 +108,7 @@ class RankedPools:
     n_ranks: int
 
     def runs(self, groups: Array, first: Array, n_leaves: Array) -> Slices:
-        """Records of each row's group with ranks in a range.
-
-        The range is ``[first, first + n_leaves)``; group -1 has none.
-        """
+        """Records of each row's group with ranks in ``[first, first + n_leaves)``; group -1 has none."""
         from_key = groups * self.n_ranks + first
         start = np.searchsorted(self.keys, from_key)
         size = np.searchsorted(self.keys, from_key + n_leaves) - start
@@ -148,10 +142,7 @@ class ClassIndex:
     class_of: Array
 
     def find(self, nodes: Array) -> Array:
-        """Class of each row of nodes, -1 where absent.
-
-        -1 where no class has this combination; shape (n,), int64.
-        """
+        """Class of each row of nodes, -1 where no class has this combination; shape (n,), int64."""
         state = np.zeros(len(nodes), dtype=np.int64)
         n_states = 1
         for at, (keys, width) in enumerate(zip(self.steps, self.n_nodes, strict=True)):
@@ -164,7 +155,6 @@ class ClassIndex:
 
 
 def _position(keys: Array, wanted: Array, n_possible: int) -> Array:
-    """Position of each wanted key in the sorted keys, else -1."""
     if n_possible <= _LARGEST_TABLE and n_possible <= 4 * len(wanted):
         table = np.full(n_possible + 1, -1, dtype=np.int32)
         table[keys] = np.arange(len(keys))
@@ -247,16 +237,12 @@ class Donors:
         return len(self.leaves)
 
     def by_label(self, at: int) -> Pools:
-        """Records by the node they carry in quasi-identifier ``at``.
-
-        Sorted on first use.
-        """
+        """Records by the node they carry in quasi-identifier ``at``, sorted on first use."""
         if at not in self._by_label:
             self._by_label[at] = pools(self.nodes[:, at], self.domain(at).hierarchy.n_nodes)
         return self._by_label[at]
 
     def domain(self, at: int) -> Domain:
-        """Domain of quasi-identifier ``at``."""
         return list(self.domains.values())[at]
 
     def ranks(self, at: int) -> Array:
@@ -294,10 +280,7 @@ class Donors:
         return self._below[at].runs(np.zeros(len(nodes), dtype=np.int64), domain.first[nodes], domain.n_leaves[nodes])
 
     def drawn_ranks(self, at: int, draw: Draw, nodes: Array) -> Array:
-        """Tree-order ranks of the drawn records' values.
-
-        The middle of the label where no record was drawn.
-        """
+        """Tree-order ranks of the drawn records' values; the middle of the label where no record was drawn."""
         domain = self.domain(at)
         middle: Array = domain.first[nodes] + (np.maximum(domain.n_values[nodes], 1) - 1) // 2
         if not len(self):
@@ -305,10 +288,7 @@ class Donors:
         return np.where(draw.records >= 0, domain.rank[self.leaves[draw.records, at]], middle)
 
     def cells(self, at: int, draw: Draw, nodes: Array, rng: np.random.Generator) -> Array:
-        """Cells of quasi-identifier ``at``.
-
-        The drawn records' values, or a uniform value where there is none.
-        """
+        """Cells of quasi-identifier ``at``: the drawn records' values, or a uniform value where there is none."""
         domain = self.domain(at)
         if not draw.counts["uniform"]:
             return domain.cells(self.leaves[draw.records, at])
@@ -369,5 +349,4 @@ def restore_columns(
 
 
 def add_counts(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    """Sum of two counts per fallback."""
     return {name: total.get(name, 0) + counts.get(name, 0) for name in {**total, **counts}}

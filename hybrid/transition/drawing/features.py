@@ -34,10 +34,7 @@ class Features:
     categories: dict[str, pd.Index]
 
     def matrix(self, labels: LabelTable) -> Array:
-        """Numbers of every row.
-
-        Shape (n, 2 * n_qi + n_columns), float32; NaN is missing.
-        """
+        """Numbers of every row, shape (n, 2 * n_qi + n_columns), float32; NaN is missing."""
         parts = []
         for at, domain in enumerate(self.domains.values()):
             first = domain.first[labels.nodes[:, at]]
@@ -88,11 +85,9 @@ class Cells:
         return found
 
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
-        """Cell of each row."""
         return self.of(matrix)
 
     def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
-        """Records by cell and rank."""
         return ranked_pools(self.of(matrix), ranks, n_ranks)
 
 
@@ -102,10 +97,7 @@ tree-order rank instead of Gini impurity."""
 
 
 def predicts_classes(ranks: Array) -> bool:
-    """True if a column's values are few enough to be classes.
-
-    ``ranks`` of shape (n,), tree-order ranks of the values.
-    """
+    """True if a column's values, of which ``ranks`` (n,) has the tree-order ranks, are few enough to be classes."""
     return len(np.unique(ranks)) <= min(MOST_CLASSES, len(ranks) // 2)
 
 

@@ -95,7 +95,6 @@ class Bins:
     cuts: Array
 
     def __len__(self) -> int:
-        """Number of bins."""
         return len(self.cuts) + 1
 
     def codes(self, ranks: Array) -> Array:
@@ -105,9 +104,7 @@ class Bins:
 
 
 def bins_by_records(ranks: Array, most: int) -> Bins:
-    """Bins with about equally many records.
-
-    One per distinct value if there are few.
+    """Bins with about equally many records; one per distinct value if there are few.
 
     Parameters
     ----------
@@ -124,10 +121,7 @@ def bins_by_records(ranks: Array, most: int) -> Bins:
 
 
 def mutual_information(left: Array, right: Array, n_left: int, n_right: int) -> float:
-    """Mutual information of two codes in nats, 0 or more, as counted.
-
-    Both of shape (n,).
-    """
+    """Mutual information of two codes of shape (n,) in nats, 0 or more, as counted."""
     n = len(left)
     if n == 0:
         return 0.0

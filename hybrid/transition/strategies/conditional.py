@@ -35,10 +35,7 @@ class FittedHistogram:
     records: Donors
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Value of a random record of the row's class, per cell.
-
-        Drawn anew for every attribute.
-        """
+        """Value of a random record of the row's class, drawn anew for every attribute."""
         in_class = self.records.class_fallback(self.records.classes.find(labels.nodes))
         return restore_columns(self.records, labels, lambda at, nodes: [in_class], rng)  # noqa: ARG005
 
@@ -75,13 +72,11 @@ class FittedKde:
     """Per number or date column: the bandwidth of each class on the domain's axis."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Truncated Gaussian kernel draw around a value of the class.
+        """Draw from a Gaussian kernel around a value of the class, cut off at the label's range.
 
-        It is cut off at the label's range.
-
-        Each kernel is truncated to the range and renormalized, so that every record of the class is as likely a
-        centre as every other. Integers, decimals and dates are rounded to what the column can write. Categories
-        and booleans, and cells that no class serves, are drawn as by the histogram.
+        Each kernel is truncated to the range and renormalized, so that every record of the class is as likely a centre
+        as every other. Integers, decimals and dates are rounded to what the column can write. Categories and booleans,
+        and cells that no class serves, are drawn as by the histogram.
         """
         records = self.records
         classes = records.classes.find(labels.nodes)
@@ -153,10 +148,7 @@ def _near(domain: Domain, nodes: Array, centre: Array, width: Array, rng: np.ran
 
 
 def _edges(domain: Domain, nodes: Array) -> tuple[Array, Array]:
-    """Bounds of each node on the axis, widened by half a step.
-
-    So rounding is fair to the outermost values.
-    """
+    """Bounds of each node on the axis, widened by half a step, so that rounding is fair to the outermost values."""
     edges = [domain.hierarchy.low, domain.hierarchy.high]
     if domain.kind.is_temporal:
         edges = [edge.astype("datetime64[us]").astype(np.int64) for edge in edges]
@@ -176,10 +168,7 @@ class FittedGiven:
     """Per quasi-identifier: records by class and cell."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Value of a record in the row's class and tree cell.
-
-        Of the class where the cell has none.
-        """
+        """Value of a record in the row's class and tree cell; of the class where the cell has none."""
         classes = self.records.classes.find(labels.nodes)
         matrix = self.features.matrix(labels)
 
@@ -192,19 +181,7 @@ class FittedGiven:
 
 
 def fit_given(anonymized: AnonymizedTable, min_records: int, rng: np.random.Generator) -> FittedGiven:
-    """Grow one tree per quasi-identifier over the whole table.
-
-    On the labels and the record's other columns.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable
-        What to learn from.
-    min_records : int
-        Least number of records (of all classes together) in a tree cell.
-    rng : numpy.random.Generator
-        Decides between equally good splits.
-    """
+    """Grow one tree per quasi-identifier over the whole table, on the labels and the record's other columns."""
     records = Donors(anonymized)
     learned = features(records.domains, anonymized.labels, sensitive=True)
     matrix = learned.matrix(anonymized.labels)
@@ -241,13 +218,11 @@ class Conditional:
     Options: type[base.Options] = ConditionalOptions
 
     def reads_originals(self, options: ConditionalOptions) -> bool:  # noqa: ARG002
-        """Always."""
         return True
 
     def fit(
         self, anonymized: AnonymizedTable, options: ConditionalOptions, rng: np.random.Generator
     ) -> FittedTransition:
-        """Arrange the original values by class."""
         if options.estimator == "kde":
             return fit_kde(Donors(anonymized), anonymized.class_ids, options.bandwidth)
         if options.estimator == "joint":

@@ -31,10 +31,6 @@ class FittedBlend:
     weight: float
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """A class record's value or any value below the label, per cell.
-
-        The choice is random.
-        """
         records, n = self.records, len(labels)
         classes = records.classes.find(labels.nodes)
         columns, counts = {}, dict[str, int]()
@@ -63,11 +59,9 @@ class Blend:
     Options: type[base.Options] = BlendOptions
 
     def reads_originals(self, options: BlendOptions) -> bool:
-        """Unless nothing is drawn from the classes."""
         return options.weight > 0
 
     def fit(self, anonymized: AnonymizedTable, options: BlendOptions, rng: np.random.Generator) -> FittedBlend:  # noqa: ARG002
-        """Arrange the original values by class."""
         return FittedBlend(Donors(anonymized), options.weight)
 
 
@@ -87,10 +81,6 @@ class FittedShrunk:
     strength: float
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Value of a class record or one with the same label.
-
-        The choice is random, for each cell.
-        """
         classes = self.records.classes.find(labels.nodes)
         sizes = self.records.by_class.runs(classes).size
         weight = sizes / np.maximum(sizes + self.strength, 1e-300)
@@ -109,9 +99,7 @@ class Shrunk:
     Options: type[base.Options] = ShrunkOptions
 
     def reads_originals(self, options: ShrunkOptions) -> bool:  # noqa: ARG002
-        """Always."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
-        """Arrange the original values by class."""
         return FittedShrunk(Donors(anonymized), options.strength)

@@ -44,9 +44,7 @@ def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.
 
 
 def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
-    """Counts with Laplace noise of scale sensitivity / epsilon.
-
-    Source: Dwork et al. 2006; arguments as :func:`geometric`.
+    """Counts with Laplace noise of scale sensitivity / epsilon (Dwork et al. 2006); arguments as :func:`geometric`.
 
     In floating point its guarantee is only approximate (Mironov 2012), which the geometric mechanism avoids.
     """
@@ -55,9 +53,7 @@ def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Ge
 
 
 def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> int:
-    """Draw a position by the exponential mechanism.
-
-    Its probability is proportional to exp(epsilon * score / (2 * sensitivity)).
+    """Position drawn with a probability proportional to exp(epsilon * score / (2 * sensitivity)).
 
     The exponential mechanism of McSherry and Talwar (2007), by the Gumbel-max identity.
     """
@@ -99,7 +95,6 @@ class Units:
     starts: Array
 
     def __len__(self) -> int:
-        """Number of units."""
         return len(self.nodes)
 
     def codes(self, ranks: Array) -> Array:
@@ -139,10 +134,7 @@ class Units:
 
 
 def units_of(domain: Domain) -> Units:
-    """The units of a column.
-
-    Its leaves, or the lowest intervals of decimals and dates.
-    """
+    """The units of a column: its leaves, or the lowest intervals of decimals and dates."""
     level = 0 if domain.grid is None else min(1, domain.hierarchy.n_levels - 1)
     by_rank = domain.hierarchy.node_of[domain.order, level]
     starts = np.flatnonzero(np.append(True, by_rank[1:] != by_rank[:-1])) if len(by_rank) else np.empty(0, np.int64)
@@ -150,10 +142,7 @@ def units_of(domain: Domain) -> Units:
 
 
 def bins_by_units(units: Units, most: int) -> Bins:
-    """Bins with about equally many units of the hierarchy, whatever the records.
-
-    Missing has one of its own.
-    """
+    """Bins with about equally many units of the hierarchy, whatever the records; missing has one of its own."""
     missing = units.domain.hierarchy.missing_node
     starts = units.starts[units.nodes != (-1 if missing is None else missing)]
     n_bins = min(most, len(starts))
@@ -209,10 +198,7 @@ class FittedNoisy:
     tables: tuple[_Dependency, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Value below the label by the noisy table, per cell.
-
-        As frequent as the table states; uniform where it states nothing.
-        """
+        """Values below the labels as frequent as the noisy table states; uniform where it states nothing."""
         names = list(self.domains)
         fixed, n_fixed = _fixed_groups(self.classes, self.groups, labels)
         ranks: dict[int, Array] = {}
@@ -246,19 +232,9 @@ class Noisy:
     Options: type[base.Options] = NoisyOptions
 
     def reads_originals(self, options: NoisyOptions) -> bool:  # noqa: ARG002
-        """Through the noisy tables."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: NoisyOptions, rng: np.random.Generator) -> FittedNoisy:
-        """Count, add noise, and keep the tables.
-
-        Raises
-        ------
-        ConfigError
-            ``given`` names no categorical or boolean column beside the quasi-identifiers, or is set for ``class``.
-        DataError
-            A table would have more than :data:`MOST_CELLS` cells.
-        """
         records = Donors(anonymized)
         groups = _public_groups(anonymized.labels, options)
         classes = records.classes if options.tables == "class" else None
@@ -307,10 +283,7 @@ def _noisy_table(
 
 
 def _fixed_groups(classes: ClassIndex | None, groups: Groups | None, labels: LabelTable) -> tuple[Array, int]:
-    """Group that every table of a row depends on, and their number.
-
-    Its class (-1: none) or its given group.
-    """
+    """Group that every table of a row depends on, its class (-1: none) or its given group; and their number."""
     if classes is not None:
         return classes.find(labels.nodes), 1
     if groups is not None:
@@ -335,12 +308,10 @@ def _public_groups(labels: LabelTable, options: NoisyOptions) -> Groups | None:
 def _private_tree(
     codes: list[Array], bins: list[Bins], epsilon: float, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """Grow a tree from the first attribute.
+    """Grow a tree from the first attribute, each edge by the exponential mechanism on mutual information.
 
-    Each edge by the exponential mechanism on mutual information.
-
-    The sensitivity of mutual information under replacement of one of n records is
-    2 / n * ln((n + 1) / 2) + (n - 1) / n * ln((n + 1) / (n - 1)) in nats (Zhang et al. 2014, PrivBayes, Lemma 1).
+    The sensitivity of mutual information under replacement of one of n records is 2 / n * ln((n + 1) / 2) + (n - 1) / n
+    * ln((n + 1) / (n - 1)) in nats (Zhang et al. 2014, PrivBayes, Lemma 1).
     """
     n = max(len(codes[0]), 2)
     sensitivity = 2 / n * math.log((n + 1) / 2) + (n - 1) / n * math.log((n + 1) / (n - 1))

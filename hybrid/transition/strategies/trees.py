@@ -46,10 +46,7 @@ class FittedSequence:
     """Whether the drawn value of each quasi-identifier is a predictor of the later ones."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Values in the row's group and below its label.
-
-        Drawn column by column.
-        """
+        """Draw values in the row's group and below its label, column by column."""
         records = self.records
         matrix = self.features.matrix(labels)
         columns, counts = {}, dict[str, int]()
@@ -124,12 +121,9 @@ class Tree:
     Options: type[base.Options] = TreeOptions
 
     def reads_originals(self, options: TreeOptions) -> bool:  # noqa: ARG002
-        """Always."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedSequence:
-        """Grow the trees on the original values."""
-
         def partition(matrix: Array, ranks: Array, seed: int) -> Cells:
             return grow(matrix, ranks, options.min_records, seed)
 
@@ -166,10 +160,7 @@ class Forest:
     starts: Array
 
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
-        """Leaf of the row in one tree.
-
-        Every tree is equally likely.
-        """
+        """Leaf of the row in one tree, every tree equally likely."""
         tree = rng.integers(len(self.starts), size=len(matrix))
         found: Array = self._leaves(matrix)[np.arange(len(matrix)), tree]
         return found
@@ -189,10 +180,7 @@ class Forest:
 
 
 def grow_forest(matrix: Array, ranks: Array, min_records: int, seed: int) -> Forest:
-    """Grow a random forest that predicts a column's tree-order rank.
-
-    Parameters as for :func:`hybrid.transition.drawing.features.grow`.
-    """
+    """Random forest of a column's tree-order rank; see :func:`hybrid.transition.drawing.features.grow`."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
     model = RandomForestClassifier if predicts_classes(ranks) else RandomForestRegressor
@@ -217,12 +205,9 @@ class Learned:
     Options: type[base.Options] = LearnedOptions
 
     def reads_originals(self, options: LearnedOptions) -> bool:  # noqa: ARG002
-        """Always."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: LearnedOptions, rng: np.random.Generator) -> FittedSequence:
-        """Grow the forests on the original values."""
-
         def partition(matrix: Array, ranks: Array, seed: int) -> Forest:
             return grow_forest(matrix, ranks, options.min_records, seed)
 

@@ -91,14 +91,9 @@ class Realtabformer:
     }
 
     def encoding(self, options: RealtabformerOptions) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Encoding with a flag for missing numbers."""
         return Encoding(flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: RealtabformerOptions) -> Cost:
-        """Six operations per parameter and token, forth and back.
-
-        Drawing a row costs what learning it once does.
-        """
         tokens = sum(1 if feature.is_discrete else options.digits // 2 for feature in features)
         states = sum(feature.n_levels or 10 * options.digits for feature in features)
         parameters = 12 * options.n_layer * options.n_embd**2 + states * options.n_embd
@@ -115,7 +110,6 @@ class Realtabformer:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> Model:
-        """Train; see :class:`RealtabformerOptions`. Without ``unfinished`` checkpoints are temporary."""
         from hybrid.synthesize.generators.realtabformer.model import learn_model
 
         return learn_model(data, options, seed, progress, unfinished)
@@ -128,19 +122,16 @@ class Realtabformer:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> SequenceModel:
-        """Train on persons, then on rows; see :mod:`hybrid.synthesize.generators.realtabformer.sequences`."""
         from hybrid.synthesize.generators.realtabformer.sequences import learn_sequences
 
         return learn_sequences(data, options, seed, progress, unfinished)
 
     def load(self, folder: Path) -> Model:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         from hybrid.synthesize.generators.realtabformer.model import load_model
 
         return load_model(folder)
 
     def load_sequences(self, folder: Path) -> SequenceModel:
-        """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""
         from hybrid.synthesize.generators.realtabformer.sequences import load_sequences
 
         return load_sequences(folder)

@@ -61,34 +61,25 @@ class Training:
 
     @property
     def validation(self) -> float:
-        """Share of the examples on which the loss is watched.
-
-        0 where that is not even one.
-        """
+        """Share of the examples on which the loss is watched, 0 where that is not even one."""
         share = self.options.validation
         return share if self.n_examples * share >= 1 else 0.0
 
     @property
     def last_checkpoint(self) -> str | bool:
-        """The newest whole checkpoint; False if there is none.
-
-        Its state is the last file that is written.
-        """
+        """The newest whole checkpoint, whose state is the last file that is written; False if there is none."""
         found = (self.folder / _CHECKPOINTS).glob("*-*/trainer_state.json")
         whole = {int(path.parent.name.partition("-")[2]): path.parent for path in found}
         return str(whole[max(whole)]) if whole else False
 
     def weights(self, level: float) -> Any:
-        """Weights that were kept at a level of overfitting."""
         import torch
 
         return torch.load(self.folder / _SNAPSHOTS / named(level), weights_only=True)
 
 
 def new_network(training: Training, **own: Any) -> Any:
-    """An untrained network whose losses are reported.
-
-    It stops at the overfitting that the options ask for.
+    """An untrained network whose losses are reported; it stops at the overfitting that the options ask for.
 
     Parameters
     ----------
@@ -137,7 +128,6 @@ def new_network(training: Training, **own: Any) -> Any:
 
 
 def _arguments(training: Training) -> dict[str, Any]:
-    """Arguments that networks of single rows and of rows given parents share."""
     options, seed = training.options, training.seed % 2**32
     steps = max(1, int(training.n_examples * (1 - training.validation)) // (options.batch_size * options.accumulation))
     every = min(100, steps)
@@ -194,10 +184,7 @@ def saved_in(folder: Path) -> Path:
 
 
 def overfit_ratio(losses: Sequence[float]) -> float:
-    """The last validation loss over the lowest one.
-
-    1.0 if there is none.
-    """
+    """The last validation loss over the lowest one, 1.0 if there is none."""
     return losses[-1] / min(losses) if losses else 1.0
 
 
@@ -211,12 +198,10 @@ def just_reached(losses: Sequence[float], levels: Sequence[float]) -> list[float
 
 
 def validation_losses(state: Any) -> list[float]:
-    """Validation losses of a training so far."""
     return [logs["eval_loss"] for logs in state.log_history if "eval_loss" in logs]
 
 
 def with_weights(network: Any, weights: Any) -> Any:
-    """A copy of the trained network with other weights."""
     other = copy.copy(network)
     other.model = copy.deepcopy(network.model)
     other.model.load_state_dict(weights)
@@ -269,7 +254,6 @@ class RealtabformerModel:
     options: RealtabformerOptions
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         self.network.random_state = seed % 2**32
         with quiet(), global_seed(seed):
             frame = self.network.sample(
@@ -278,7 +262,6 @@ class RealtabformerModel:
         return columns_of(frame, self.features)
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         from pydantic import RootModel
 
         self.network.model.to("cpu")
@@ -289,7 +272,6 @@ class RealtabformerModel:
 
 
 def load_model(folder: Path) -> RealtabformerModel:
-    """Read a model from :meth:`RealtabformerModel.save`."""
     from pydantic import RootModel
     from realtabformer import REaLTabFormer
 
@@ -303,10 +285,7 @@ def load_model(folder: Path) -> RealtabformerModel:
 def learn_model(
     data: Encoded, options: RealtabformerOptions, seed: int, progress: Progress, unfinished: Path | None = None
 ) -> RealtabformerModel | Snapshots:
-    """Train on single rows.
-
-    Arguments and errors as for :meth:`hybrid.synthesize.protocol.Generator.learn`.
-    """
+    """Train on single rows, as :meth:`hybrid.synthesize.protocol.Generator.learn`."""
     if len(data) < 2:
         raise GeneratorError("realtabformer needs two records or more", hint="use cart")
     with tempfile.TemporaryDirectory(prefix="realtabformer-") as temporary, quiet(), global_seed(seed):

@@ -76,7 +76,6 @@ class RowShape:
 
     @classmethod
     def of(cls, data: Sequences, options: RealtabformerOptions) -> RowShape:
-        """The shape of data like these."""
         persons = data.persons
         pairs = zip(persons.features, persons.columns, strict=True)
         highest = tuple(0.0 if feature.is_discrete else float(values.max()) for feature, values in pairs)
@@ -117,12 +116,10 @@ class RealtabformerSequenceModel:
     shape: RowShape
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         drawn = [] if self.people is None else self.people.draw(n_persons, seed)
         return self.draw_rows(drawn, n_persons, seed + 1)
 
     def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         from realtabformer.rtf_exceptions import SampleEmptyError
 
         options, shape = self.shape.options, self.shape
@@ -145,7 +142,6 @@ class RealtabformerSequenceModel:
         return DrawnSequences(list(persons), rows, np.bincount(owners, minlength=n_persons))
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         from pydantic import RootModel
 
         if self.people is not None:
@@ -158,7 +154,6 @@ class RealtabformerSequenceModel:
 
 
 def load_sequences(folder: Path) -> RealtabformerSequenceModel:
-    """Read a model from :meth:`RealtabformerSequenceModel.save`."""
     from pydantic import RootModel
     from realtabformer import REaLTabFormer
 
@@ -199,7 +194,6 @@ def learn_sequences(
 
 
 def _first_rows(data: Sequences) -> tuple[Encoded, Array]:
-    """Rows that are learned, and their number for each person."""
     most = most_rows(data.counts)
     place = np.arange(data.counts.sum()) - np.repeat(np.cumsum(data.counts) - data.counts, data.counts)
     return data.rows.take(place < most), np.minimum(data.counts, most)
@@ -222,10 +216,7 @@ def _refuse(rows: Encoded, counts: Array, options: RealtabformerOptions) -> None
 
 
 def _words(feature: Feature, values: Array) -> int:
-    """Words of a value.
-
-    One of a state, and one for every two characters of a number, which has four decimals at most.
-    """
+    """Words of a value: one of a state, and one for every two characters of a number, with four decimals at most."""
     if feature.is_discrete:
         return 1
     whole = bool((values == np.rint(values)).all())
@@ -236,10 +227,7 @@ def _words(feature: Feature, values: Array) -> int:
 def _people(
     data: Encoded, options: RealtabformerOptions, seed: int, progress: Progress, folder: Path
 ) -> tuple[RealtabformerModel, Path]:
-    """The model of the static columns, and where it is saved.
-
-    A training that was interrupted later finds it whole.
-    """
+    """The model of the static columns, and where it is saved: a training that was interrupted later finds it whole."""
     done, begun = folder / "done", folder / "saving"
     folder.mkdir(exist_ok=True)
     if not done.is_dir():
@@ -254,7 +242,6 @@ def _people(
 def _rows_network(
     training: Training, shape: RowShape, persons: Sequence[Array], rows: Encoded, counts: Array, encoder: dict[str, Any]
 ) -> Any:
-    """The trained network of the rows."""
     from transformers import EncoderDecoderConfig
 
     options, n = training.options, len(counts)

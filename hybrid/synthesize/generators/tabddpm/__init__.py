@@ -144,14 +144,9 @@ class Tabddpm:
     }
 
     def encoding(self, options: TabddpmOptions) -> Encoding:
-        """Numbers with few distinct values come as categories, missing values as flags."""
         return Encoding(max_levels=options.max_levels, flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: TabddpmOptions) -> Cost:
-        """Steps whose cost grows with the batch, the layers and the states.
-
-        Strides of every drawn record.
-        """
         inputs = sum(feature.n_levels for feature in features)
         batch = min(options.batch_size, n_rows)
         steps = options.steps if options.epochs is None else options.epochs * -(-n_rows // batch)
@@ -171,16 +166,12 @@ class Tabddpm:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> Model:
-        """Train; see :class:`TabddpmOptions`.
-
-        The same seed repeats on a CPU with the same number of threads.
-        """
+        """Train; the same seed repeats on a CPU with the same number of threads."""
         from hybrid.synthesize.generators.tabddpm.model import learn_model
 
         return learn_model(data, options, seed, progress, unfinished)
 
     def log_odds(self, model: Model, people: Encoded, reference: Encoded, seed: int) -> Array:
-        """Loss of the model on records; see :mod:`hybrid.synthesize.generators.tabddpm.inspect`."""
         from hybrid.synthesize.generators.tabddpm.inspect import log_odds
         from hybrid.synthesize.generators.tabddpm.model import TabddpmModel
 
@@ -195,19 +186,16 @@ class Tabddpm:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> SequenceModel:
-        """Train on persons, then on rows given persons; see :mod:`hybrid.synthesize.generators.tabddpm.sequences`."""
         from hybrid.synthesize.generators.tabddpm.sequences import learn_sequences
 
         return learn_sequences(data, options, seed, progress, unfinished)
 
     def load_sequences(self, folder: Path) -> SequenceModel:
-        """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""
         from hybrid.synthesize.generators.tabddpm.sequences import load_sequences
 
         return load_sequences(folder)
 
     def load(self, folder: Path) -> Model:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         from hybrid.synthesize.generators.tabddpm.model import load_model
 
         return load_model(folder)

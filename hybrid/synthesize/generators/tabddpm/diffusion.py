@@ -218,10 +218,7 @@ class Diffusion:
     shares: Tensor | None = None
 
     def noisy_states(self, states: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
-        """Draw x_t given x_0.
-
-        Both (n, n_discrete), numbered through all columns; ``time`` (n,).
-        """
+        """Draw x_t given x_0, both (n, n_discrete), numbered through all columns; ``time`` (n,)."""
         lost = torch.rand(states.shape, generator=rng, device=states.device) >= keep(time)[:, None]
         return torch.where(lost, self.fresh_states(len(states), Draws(rng, balanced=False)), states)
 
@@ -246,10 +243,7 @@ class Diffusion:
         return logits, velocity
 
     def loss(self, network: Predict, states: Tensor, numbers: Tensor, time: Tensor, rng: torch.Generator) -> Tensor:
-        """Loss per record, summed over columns.
-
-        Cross-entropy of the clean states plus squared error of the velocities.
-        """
+        """Loss per record, summed over columns: cross-entropy of the clean states, squared error of the velocities."""
         noise = torch.randn(numbers.shape, generator=rng, device=numbers.device)
         signal, sigma = signal_of(time)
         logits, velocity = self.logits(
@@ -284,9 +278,7 @@ class Diffusion:
         return states, numbers
 
     def _held(self, logits: Tensor, shares: Tensor) -> Tensor:
-        """Logits with the mean prediction moved towards the shares.
-
-        It is near the shares on training records.
+        """Logits with the mean prediction moved towards the shares, near which it is on training records.
 
         E[p(x_0 | x_t)] over x_t is p(x_0): one step of iterative proportional fitting, less of it for states that few
         of these records are expected to have.
@@ -299,9 +291,7 @@ class Diffusion:
         return torch.cat(held, dim=1) if held else logits
 
     def _earlier_states(self, states: Tensor, logits: Tensor, now: Tensor, then: Tensor, draws: Draws) -> Tensor:
-        """Draw x_s given x_t and p(x_0).
-
-        The exact mixture over x_0 of q(x_s | x_t, x_0).
+        """Draw x_s given x_t and p(x_0): the exact mixture over x_0 of q(x_s | x_t, x_0).
 
         With a = keep(s), c = keep(t), b = c / a: q(x_s = k | x_t, x_0) = q(x_t | k) q(k | x_0) / q(x_t | x_0).
         """
@@ -326,10 +316,7 @@ class Diffusion:
 
 
 def keep(time: Tensor) -> Tensor:
-    """Probability that a state has survived to ``time``.
-
-    Cosine schedule, Nichol, Dhariwal 2021.
-    """
+    """Probability that a state has survived to ``time``: the cosine schedule of Nichol and Dhariwal 2021."""
     return torch.cos(time * (math.pi / 2)) ** 2
 
 
@@ -340,9 +327,7 @@ def signal_of(time: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _earlier_numbers(numbers: Tensor, velocity: Tensor, now: Tensor, then: Tensor, draws: Draws) -> Tensor:
-    """Draw x_s given x_t and the predicted x_0.
-
-    Ho et al. 2020, eq. 7, with the larger of their two variances.
+    """Draw x_s given x_t and the predicted x_0 (Ho et al. 2020, eq. 7, the larger of their two variances).
 
     That variance is exact for normally distributed columns, which the quantile transform makes of all.
     """

@@ -37,10 +37,7 @@ class Quantiles:
         return cls(distinct, np.concatenate([[0.0], np.cumsum(counts) / len(values)]))
 
     def to_normal(self, values: Array, rng: np.random.Generator) -> Array:
-        """Standard normal scores (n,).
-
-        Equal values are spread over their share of the distribution.
-        """
+        """Standard normal scores (n,), equal values spread over their share of the distribution."""
         at = np.searchsorted(self.distinct, values)
         low, high = self.cumulated[at], self.cumulated[at + 1]
         scores: Array = ndtri(np.clip(low + (high - low) * rng.random(len(values)), 1e-9, 1 - 1e-9))
@@ -131,7 +128,6 @@ class TableForm:
 
     @classmethod
     def of(cls, features: Sequence[Feature], columns: Sequence[Array], max_levels: int) -> TableForm:
-        """The form of these columns."""
         pairs = zip(features, columns, strict=True)
         return cls(tuple(ColumnForm.of(feature, column, max_levels) for feature, column in pairs))
 
@@ -181,7 +177,6 @@ class Knowledge:
 
     @property
     def n_states(self) -> int:
-        """Number of states of all columns."""
         return sum(map(len, self.states.values()))
 
     def encode(self, known: Mapping[str, Array], n: int) -> tuple[Array, Array]:

@@ -51,10 +51,7 @@ class Watch:
 
     @torch.no_grad()
     def look(self, averaged: Denoiser) -> float:
-        """Measure the loss, keep the weights of the levels reached.
-
-        Afterwards :attr:`done` is True to stop.
-        """
+        """Measure the loss, and keep the weights of the levels reached; afterwards :attr:`done` is True to stop."""
         n = len(self.states)
         rng = torch.Generator(self.states.device).manual_seed(0)
         total = 0.0
@@ -79,7 +76,6 @@ class Watch:
 
     @property
     def done(self) -> bool:
-        """True if the loss is far enough past its minimum."""
         return self.levels[-1] > 1 and self.reached >= self.levels[-1]
 
     def result(self) -> dict[float, Denoiser]:
@@ -134,10 +130,7 @@ class Training:
     told: list[tuple[int, dict[str, float]]] = field(default_factory=list)
 
     def save(self, folder: Path) -> None:
-        """Write a checkpoint whole or not at all.
-
-        It takes the place of the one before.
-        """
+        """Write a checkpoint whole or not at all, in the place of the one before."""
         watch = self.watch
         state: dict[str, Any] = {
             "network": self.network.state_dict(),
@@ -155,10 +148,7 @@ class Training:
         temporary.replace(folder / FILE)
 
     def resume(self, folder: Path) -> bool:
-        """Go back to where the checkpoint in a folder was written.
-
-        False if there is none that can be read.
-        """
+        """Go back to where the checkpoint in a folder was written; False if there is none that can be read."""
         try:
             # Generator states must stay on the CPU; weights are copied to where they belong.
             state = torch.load(folder / FILE, map_location="cpu", weights_only=True)
@@ -203,9 +193,9 @@ def train(
     unfinished: Path | None = None,
     given: tuple[Tensor, Tensor] | None = None,
 ) -> dict[float, Denoiser]:
-    """Minimize the diffusion's loss; return averaged networks, ready to sample from.
+    """Minimize the diffusion's loss; return averaged networks by level of overfitting, ready to sample from.
 
-    By level of overfitting; a single one, at 0, where none is watched.
+    It is a single one, at 0, where no overfitting is watched.
 
     Parameters
     ----------
@@ -259,10 +249,7 @@ def train(
 def _hold_back(
     diffusion: Diffusion, states: Tensor, numbers: Tensor, options: TabddpmOptions, rng: torch.Generator
 ) -> tuple[Watch | None, Tensor, Tensor]:
-    """Hold back a tenth of the records to detect overfitting.
-
-    Only if it is to be watched.
-    """
+    """Hold back a tenth of the records to detect overfitting, only if it is to be watched."""
     if options.overfit is None:
         return None, states, numbers
     if len(states) < 2:
@@ -274,10 +261,7 @@ def _hold_back(
 
 
 def _next_batch(training: Training, n: int, size: int) -> Tensor:
-    """Row numbers of one batch, in a new order every epoch.
-
-    Batches run across epochs.
-    """
+    """Row numbers of one batch, in a new order every epoch; batches run across epochs."""
     while len(training.order) < size:
         epoch = torch.randperm(n, generator=training.rng, device=training.order.device)
         training.order = torch.cat([training.order, epoch])
