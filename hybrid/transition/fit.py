@@ -39,7 +39,7 @@ class Together:
 
 
 @dataclass(frozen=True)
-class ToldValues:
+class DrawnTogether:
     """A fitted transition, after which columns that go together are drawn given each other. Private.
 
     Of the columns that a transition restores, the one with the fewest values stays as restored; each of the others is
@@ -141,7 +141,7 @@ def fit_transition(
         (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
     rules : Rules
         Columns that these say go together are drawn given each other
-        (:class:`~hybrid.transition.drawing.telling.ToldValues`), if the strategy reads original values.
+        (:class:`DrawnTogether`), if the strategy reads original values.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def fit_transition(
     fitted = strategy.fit(known.table, options, rng)
     together = _together(known.table, rules) if strategy.reads_originals(options) else []
     if together:
-        fitted = ToldValues(fitted, known.table, together)
+        fitted = DrawnTogether(fitted, known.table, together)
     if known.table is learned:
         return fitted
     node_of = known.node_of

@@ -115,7 +115,7 @@ def test_choice_of_twice_the_epsilon_is_refuted(loud: RunConfig, monkeypatch: py
 
 
 def test_a_marginal_that_is_not_paid_is_refuted(loud: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(marginals.Counter, "_pay", lambda self, name, rho: None)
+    monkeypatch.setattr(marginals.NoisyCounts, "_pay", lambda self, name, rho: None)
     found = part(loud, "marginals of one column", 20_000, monkeypatch)
     assert all(attack.stated == 0 for attack in found) and refuted(found)
 

@@ -31,7 +31,7 @@ from hybrid.synthesize.generators.graphical_model import (
     estimate,
     tree_cells,
 )
-from hybrid.synthesize.generators.noisy_marginals import Counter, MarginalGenerator, MarginalOptions
+from hybrid.synthesize.generators.noisy_marginals import MarginalGenerator, NoisyCounts, NoisyMarginalOptions
 from hybrid.synthesize.protocol import Cost, Feature
 
 _MEASURED = 0.9
@@ -39,7 +39,7 @@ _MEASURED = 0.9
 
 
 @dataclass(frozen=True)
-class Effort:
+class AimLimits:
     """Limits of the work.
 
     Parameters
@@ -57,14 +57,14 @@ class Effort:
     rounds: int
 
 
-def measure_targets(counter: Counter, targets: frozenset[int], share: float, cells: int) -> list[Measurement]:
+def measure_targets(counter: NoisyCounts, targets: frozenset[int], share: float, cells: int) -> list[Measurement]:
     """Measure the pairs of targets with every other column.
 
     Which pairs these are is declared, not chosen by the records, so nothing is paid for a choice.
 
     Parameters
     ----------
-    counter : Counter
+    counter : NoisyCounts
         The table, with the budget that is left.
     targets : frozenset of int
         Positions of the declared targets.
@@ -83,20 +83,20 @@ def measure_targets(counter: Counter, targets: frozenset[int], share: float, cel
 
 
 def aim(
-    counter: Counter,
+    counter: NoisyCounts,
     first: Sequence[Measurement],
-    effort: Effort,
+    effort: AimLimits,
     progress: Callable[[int, int], None],
 ) -> MarginalModel:
     """Choose and measure pairs until the budget is spent.
 
     Parameters
     ----------
-    counter : Counter
+    counter : NoisyCounts
         The table, with the budget that is left.
     first : sequence of Measurement
         Marginals of one column and of targets, measured already.
-    effort : Effort
+    effort : AimLimits
         Limits of the work.
     progress : callable
         Gets the share of the budget that is spent, in thousandths, and 1000.
@@ -129,7 +129,7 @@ def aim(
 
 
 def _candidates(
-    counter: Counter,
+    counter: NoisyCounts,
     measurements: Sequence[Measurement],
     pairs: dict[Clique, Array],
     variance: int,
@@ -155,7 +155,7 @@ _FIRST = 0.1
 """Share of the budget for the marginals of one column."""
 
 
-class AimOptions(MarginalOptions):
+class AimOptions(NoisyMarginalOptions):
     """Options of ``aim``."""
 
     target_share: float = Field(default=0.4, ge=0, lt=1)
@@ -183,12 +183,14 @@ class Aim(MarginalGenerator):
     def first_share(self, n_columns: int) -> float:  # noqa: ARG002  (of any number)
         return _FIRST
 
-    def declared_pairs(self, counter: Counter, features: Sequence[Feature], options: AimOptions) -> list[Measurement]:
+    def declared_pairs(
+        self, counter: NoisyCounts, features: Sequence[Feature], options: AimOptions
+    ) -> list[Measurement]:
         targets = frozenset(at for at, feature in enumerate(features) if feature.target)
         return measure_targets(counter, targets, options.target_share, options.cells)
 
     def fit_pairs(
-        self, counter: Counter, first: Sequence[Measurement], options: AimOptions, progress: Progress
+        self, counter: NoisyCounts, first: Sequence[Measurement], options: AimOptions, progress: Progress
     ) -> MarginalModel:
-        effort = Effort(options.cells, options.iterations, _ROUNDS_PER_COLUMN * len(counter.sizes))
+        effort = AimLimits(options.cells, options.iterations, _ROUNDS_PER_COLUMN * len(counter.sizes))
         return aim(counter, first, effort, lambda done, total: progress("fit aim", done, total))

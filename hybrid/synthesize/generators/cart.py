@@ -24,7 +24,7 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
-from hybrid.synthesize.generators.trees import DonorTree, K, Limits, grow, person_weights
+from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, person_weights
 from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, SequenceModel, Sequences
 
 
@@ -179,11 +179,11 @@ class CartOptions(Options):
     dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
     no interactions. Not for persons with several rows."""
 
-    def limits(self, people: int) -> tuple[Limits, int]:
+    def limits(self, people: int) -> tuple[TreeLimits, int]:
         """Limits of the trees of so many training people, and the people who must have a number that is copied."""
         least = enough_people(people) if self.min_leaf is None else self.min_leaf
         return (
-            Limits(least, self.alpha, self.max_depth),
+            TreeLimits(least, self.alpha, self.max_depth),
             enough_people(people) if self.smoothing is None else self.smoothing,
         )
 

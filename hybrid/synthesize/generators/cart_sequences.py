@@ -35,7 +35,7 @@ from hybrid.synthesize.generators.person_rows import (
     person_table,
     training_rows,
 )
-from hybrid.synthesize.generators.trees import DonorTree, Limits, grow
+from hybrid.synthesize.generators.trees import DonorTree, TreeLimits, grow
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
 
 MOST_TRIES = 10
@@ -164,7 +164,7 @@ def _grow_all(
     rows: TrainingRows,
     targets: Sequence[int],
     order: int | None,
-    limits: Limits,
+    limits: TreeLimits,
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[list[DonorTree[str]], dict[int, DonorTree[str]]]:
@@ -193,7 +193,7 @@ def _grow(
     column: tuple[int, Feature, Array],
     names: Sequence[str],
     used: Array,
-    limits: Limits,
+    limits: TreeLimits,
     rng: np.random.Generator,
 ) -> DonorTree[str]:
     known = {name: rows.known[name][used] for name in names}

@@ -22,7 +22,7 @@ Clique = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Edge:
+class CliqueEdge:
     """Two neighbouring cliques and the columns they share.
 
     ``parent`` and ``child`` are positions in :attr:`JunctionTree.cliques`.
@@ -41,12 +41,12 @@ class JunctionTree:
     ----------
     cliques : tuple of tuple of int
         The first is the root.
-    edges : tuple of Edge
+    edges : tuple of CliqueEdge
         Parents come before their children.
     """
 
     cliques: tuple[Clique, ...]
-    edges: tuple[Edge, ...]
+    edges: tuple[CliqueEdge, ...]
 
     def holding(self, columns: Clique) -> int:
         """Position of the first clique with all these columns."""
@@ -107,13 +107,13 @@ def _maximal(masks: Iterable[int]) -> list[int]:
     return found
 
 
-def _spanning_edges(masks: Sequence[int]) -> Iterator[Edge]:
+def _spanning_edges(masks: Sequence[int]) -> Iterator[CliqueEdge]:
     """Edges of a spanning tree with the most shared columns."""
     best = dict.fromkeys(range(1, len(masks)), 0)
     while best:
         child = max(best, key=lambda at: ((masks[at] & masks[best[at]]).bit_count(), -at))
         parent = best.pop(child)
-        yield Edge(parent, child, _columns(masks[parent] & masks[child]))
+        yield CliqueEdge(parent, child, _columns(masks[parent] & masks[child]))
         for at, known in best.items():
             if (masks[at] & masks[child]).bit_count() > (masks[at] & masks[known]).bit_count():
                 best[at] = child
@@ -327,7 +327,7 @@ def _calibrated(tree: JunctionTree, potentials: list[Array], total: float) -> li
     return beliefs
 
 
-def _belief(edge: Edge, tree: JunctionTree, parent: Array, potential: Array, message: Array) -> Array:
+def _belief(edge: CliqueEdge, tree: JunctionTree, parent: Array, potential: Array, message: Array) -> Array:
     shared = np.log(np.maximum(summed(parent, tree.cliques[edge.parent], edge.shared), _TINY))
     potential += _spread(shared - message, edge.shared, tree.cliques[edge.child])
     result: Array = np.exp(potential)

@@ -19,13 +19,13 @@ from pydantic import Field
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, all_pairs, estimate
-from hybrid.synthesize.generators.noisy_marginals import Counter, MarginalGenerator, MarginalOptions
+from hybrid.synthesize.generators.noisy_marginals import MarginalGenerator, NoisyCounts, NoisyMarginalOptions
 from hybrid.synthesize.protocol import Cost, Feature
 
 _THIRD = 1 / 3
 
 
-class MstOptions(MarginalOptions):
+class MstOptions(NoisyMarginalOptions):
     """Options of ``mst``."""
 
     cells: int = Field(default=1_000_000, ge=4)
@@ -49,7 +49,7 @@ class Mst(MarginalGenerator):
         return 1.0 if n_columns == 1 else _THIRD
 
     def fit_pairs(
-        self, counter: Counter, first: Sequence[Measurement], options: MstOptions, progress: Progress
+        self, counter: NoisyCounts, first: Sequence[Measurement], options: MstOptions, progress: Progress
     ) -> MarginalModel:
         progress("fit mst", 0, 2)
         tree = list(chosen_tree(counter, estimate(counter.sizes, first, options.iterations), options.cells))
@@ -62,12 +62,12 @@ class Mst(MarginalGenerator):
         return model
 
 
-def chosen_tree(counter: Counter, model: MarginalModel, cells: int) -> Iterator[Clique]:
+def chosen_tree(counter: NoisyCounts, model: MarginalModel, cells: int) -> Iterator[Clique]:
     """Choose a tree of pairs for half of the budget left.
 
     Parameters
     ----------
-    counter : Counter
+    counter : NoisyCounts
         The table, with the budget that is left.
     model : MarginalModel
         Of independent columns. The score of a pair is the sum of absolute differences of its counts from those that

@@ -165,7 +165,7 @@ _EPSILON_UNITS = 2**30
 _LEAST_EPSILON = Fraction(1, _EPSILON_UNITS)
 
 
-class Counter:
+class NoisyCounts:
     """Noisy counts of a table, and an account of their price.
 
     Parameters
@@ -227,10 +227,10 @@ class Counter:
         # One person changes a sum by at most the rows; rounding, and floating point, by a unit each.
         return choose(_whole(scores), epsilon, _SCORE_UNITS * self.rows + 2, self.bits)
 
-    def recoded(self, joined: Sequence[Joined]) -> Counter:
+    def recoded(self, joined: Sequence[Joined]) -> NoisyCounts:
         """The same table and account with fewer states."""
         columns = [states.codes[codes] for states, codes in zip(joined, self.columns, strict=True)]
-        other = Counter(columns, [states.size for states in joined], self.budget, self.rows, self.bits)
+        other = NoisyCounts(columns, [states.size for states in joined], self.budget, self.rows, self.bits)
         other.spent = dict(self.spent)
         return other
 
@@ -247,7 +247,7 @@ def _whole(scores: Sequence[float]) -> Array:
 _FILE = "model.joblib"
 
 
-class MarginalOptions(Options):
+class NoisyMarginalOptions(Options):
     """Options of generators of noisy marginals."""
 
     epsilon: float = Field(default=1.0, gt=0)
@@ -323,7 +323,7 @@ class MarginalGenerator(ABC):
         columns = [cut[at].codes(values) if at in cut else values for at, values in enumerate(data.columns)]
         sizes = [feature.n_levels or len(cut[at]) for at, feature in enumerate(data.features)]
         rho = options.rho if options.rho is not None else rho_for(options.epsilon, options.delta)
-        counter = Counter(columns, sizes, rho, options.rows_per_person)
+        counter = NoisyCounts(columns, sizes, rho, options.rows_per_person)
         each = self.first_share(len(sizes)) * rho / len(sizes)
         singles = [counter.measure((at,), each) for at in range(len(sizes))]
         joined = [
@@ -346,7 +346,7 @@ class MarginalGenerator(ABC):
 
     def declared_pairs(
         self,
-        counter: Counter,  # noqa: ARG002
+        counter: NoisyCounts,  # noqa: ARG002
         features: Sequence[Feature],  # noqa: ARG002
         options: Any,  # noqa: ARG002
     ) -> list[Measurement]:
@@ -355,6 +355,6 @@ class MarginalGenerator(ABC):
 
     @abstractmethod
     def fit_pairs(
-        self, counter: Counter, first: Sequence[Measurement], options: Any, progress: Progress
+        self, counter: NoisyCounts, first: Sequence[Measurement], options: Any, progress: Progress
     ) -> MarginalModel:
         """Choose and measure pairs for what is left, and fit the model."""

@@ -45,7 +45,7 @@ class Ranks:
 
 
 @dataclass(frozen=True)
-class Scores:
+class CategoryScores:
     """Categories by ``scores`` (n_levels, d).
 
     The order in which they differ most in what is predicted.
@@ -77,7 +77,9 @@ def level_map(outcome: Array) -> Array:
     return np.eye(len(classes))[codes]
 
 
-def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None) -> Scores:
+def fit_scores(
+    codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None
+) -> CategoryScores:
     """Order a predictor's categories by their relation to the outcome.
 
     Parameters
@@ -96,7 +98,7 @@ def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int, w
 
     Returns
     -------
-    Scores
+    CategoryScores
         The first score is the mean outcome (d = 1) or the levels' coordinate on the first principal component of
         their mean outcomes: for two classes and for numbers, the best split by level is a cut in that order
         (Breiman et al. 1984, section 9.4; Coppersmith, Hong, Hosking 1999 for more classes).
@@ -113,7 +115,7 @@ def fit_scores(codes: Array, feature: Feature, outcome: Array, min_count: int, w
     order = np.unique(np.round(scores[:, 0], 12), return_inverse=True)[1].reshape(-1, 1)
     if feature.ordered:
         order = np.column_stack([order, np.arange(feature.n_levels)])
-    return Scores(order.astype(np.float32))
+    return CategoryScores(order.astype(np.float32))
 
 
 def _first_component(means: Array, counts: Array) -> Array:
@@ -138,7 +140,7 @@ SMALLEST_LOG = -600.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class TreeLimits:
     """Limits of a tree.
 
     Parameters
@@ -164,7 +166,7 @@ class DonorTree(Generic[K]):
     ----------
     target : int
         Position of the column.
-    predictors : mapping of key to Ranks or Scores
+    predictors : mapping of key to Ranks or CategoryScores
         How the columns that the tree reads are written as numbers, by the columns' keys.
     tree : sklearn tree or None
         None: every value is drawn from all donors.
@@ -179,7 +181,7 @@ class DonorTree(Generic[K]):
     """
 
     target: int
-    predictors: Mapping[K, Ranks | Scores]
+    predictors: Mapping[K, Ranks | CategoryScores]
     tree: Any
     donors: Array
     first: Array
@@ -221,7 +223,7 @@ def grow(
     known: Mapping[K, Array],
     features: Mapping[K, Feature],
     persons: Array | None,
-    limits: Limits,
+    limits: TreeLimits,
     rng: np.random.Generator,
 ) -> DonorTree[K]:
     """Tree of a column, grown and weighed.
@@ -234,7 +236,7 @@ def grow(
         The columns that predict it, shape (n,) each, and their kinds, by the same keys.
     persons : numpy.ndarray, shape (n,), int, or None
         Person of each row; rows with a negative one count for nobody. None: each row is another person.
-    limits : Limits
+    limits : TreeLimits
     rng : numpy.random.Generator
     """
     at, feature, values = target
@@ -341,7 +343,7 @@ class _Nodes:
         explained, freedom = self._pearson(outcome) if outcome.ndim == 1 else self._variance(outcome)
         return explained * self.people, freedom
 
-    def price(self, predictors: list[Ranks | Scores], freedom: Array, limits: Limits) -> Array:
+    def price(self, predictors: list[Ranks | CategoryScores], freedom: Array, limits: TreeLimits) -> Array:
         """Gain that chance exceeds with probability ``alpha`` in the best of all splits of a node; shape (n_nodes,).
 
         Bonferroni: the quantile at alpha divided by the number of splits. There are as many cuts as distinct places of
@@ -423,7 +425,7 @@ class _Nodes:
         return gain, np.maximum(freedom - 1, 0)
 
 
-def _matrix(predictors: Mapping[K, Ranks | Scores], known: Mapping[K, Array]) -> Array:
+def _matrix(predictors: Mapping[K, Ranks | CategoryScores], known: Mapping[K, Array]) -> Array:
     """Columns as a tree reads them; shape (n, n_predictors)."""
     return np.column_stack([coder.encode(known[key]) for key, coder in predictors.items()])
 
@@ -451,7 +453,7 @@ def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array
     return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
 
 
-def _new_tree(outcome: Array, limits: Limits, seed: int) -> Any:
+def _new_tree(outcome: Array, limits: TreeLimits, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     options = {"max_depth": limits.max_depth, "min_samples_leaf": limits.least, "random_state": seed}

@@ -196,7 +196,7 @@ records in another way names its own fallback in the place of ``class``."""
 
 
 @dataclass(frozen=True)
-class Draw:
+class DrawnRecords:
     """Records drawn for the rows of one column.
 
     Parameters
@@ -279,7 +279,7 @@ class Donors:
         domain = self.domain(at)
         return self._below[at].runs(np.zeros(len(nodes), dtype=np.int64), domain.first[nodes], domain.n_leaves[nodes])
 
-    def drawn_ranks(self, at: int, draw: Draw, nodes: Array) -> Array:
+    def drawn_ranks(self, at: int, draw: DrawnRecords, nodes: Array) -> Array:
         """Tree-order ranks of the drawn records' values; the middle of the label where no record was drawn."""
         domain = self.domain(at)
         middle: Array = domain.first[nodes] + (np.maximum(domain.n_values[nodes], 1) - 1) // 2
@@ -287,7 +287,7 @@ class Donors:
             return middle
         return np.where(draw.records >= 0, domain.rank[self.leaves[draw.records, at]], middle)
 
-    def cells(self, at: int, draw: Draw, nodes: Array, rng: np.random.Generator) -> Array:
+    def cells(self, at: int, draw: DrawnRecords, nodes: Array, rng: np.random.Generator) -> Array:
         """Cells of quasi-identifier ``at``: the drawn records' values, or a uniform value where there is none."""
         domain = self.domain(at)
         if not draw.counts["uniform"]:
@@ -298,7 +298,7 @@ class Donors:
         return cells
 
 
-def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> Draw:
+def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> DrawnRecords:
     """Draw a record for each row from its first non-empty fallback.
 
     Parameters
@@ -319,7 +319,7 @@ def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generato
         records[pending[served]] = drawn[served]
         counts[name] = int(served.sum())
         pending = pending[~served]
-    return Draw(records, counts | {"uniform": len(pending)})
+    return DrawnRecords(records, counts | {"uniform": len(pending)})
 
 
 def restore_columns(

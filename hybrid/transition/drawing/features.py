@@ -71,7 +71,7 @@ def features(domains: dict[str, Domain], labels: LabelTable, *, sensitive: bool)
 
 
 @dataclass(frozen=True)
-class Cells:
+class TreeCells:
     """Partition of the rows by the leaves of a decision tree."""
 
     tree: object
@@ -101,7 +101,7 @@ def predicts_classes(ranks: Array) -> bool:
     return len(np.unique(ranks)) <= min(MOST_CLASSES, len(ranks) // 2)
 
 
-def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> Cells:
+def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> TreeCells:
     """Grow a tree that predicts a column's tree-order rank.
 
     Parameters
@@ -119,4 +119,4 @@ def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> Cells:
 
     model = DecisionTreeClassifier if predicts_classes(ranks) else DecisionTreeRegressor
     tree = model(min_samples_leaf=min_records, random_state=seed).fit(matrix, ranks)
-    return Cells(tree, tree.tree_.node_count)
+    return TreeCells(tree, tree.tree_.node_count)

@@ -16,7 +16,7 @@ N_BINS = 10
 
 
 @dataclass(frozen=True)
-class Groups:
+class ColumnGroups:
     """Values of one grouping column.
 
     Parameters
@@ -49,7 +49,7 @@ class Groups:
         return codes
 
 
-def groups_of(labels: LabelTable, column: str) -> Groups:
+def groups_of(labels: LabelTable, column: str) -> ColumnGroups:
     """Learn the groups of a column.
 
     Raises
@@ -66,9 +66,9 @@ def groups_of(labels: LabelTable, column: str) -> Groups:
         )
     values = labels.rest.frame[column].dropna()
     if not schema[column].kind.is_continuous:
-        return Groups(column, pd.Index(values.unique()), binned=False)
+        return ColumnGroups(column, pd.Index(values.unique()), binned=False)
     quantiles = np.quantile(numbers_of(values), np.arange(N_BINS) / N_BINS) if len(values) else np.empty(0)
-    return Groups(column, pd.Index(np.unique(quantiles)), binned=True)
+    return ColumnGroups(column, pd.Index(np.unique(quantiles)), binned=True)
 
 
 def numbers_of(values: pd.Series) -> Array:

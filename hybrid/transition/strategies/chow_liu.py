@@ -21,7 +21,7 @@ from hybrid.transition.drawing.donors import (
     draw_records,
     ranked_pools,
 )
-from hybrid.transition.drawing.groups import Bins, Groups, bins_by_records, groups_of, mutual_information
+from hybrid.transition.drawing.groups import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
 from hybrid.transition.protocol import Restored
 
 MOST_BINS = 32
@@ -64,7 +64,7 @@ class FittedChowLiu:
     """Original values by parent and given column. Private."""
 
     records: Donors
-    groups: Groups | None
+    groups: ColumnGroups | None
     edges: tuple[Edge, ...]
     """Parents before children."""
     min_records: int

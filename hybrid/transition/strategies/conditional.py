@@ -24,7 +24,7 @@ from hybrid.transition.drawing.donors import (
     ranked_pools,
     restore_columns,
 )
-from hybrid.transition.drawing.features import Cells, Features, features, grow
+from hybrid.transition.drawing.features import Features, TreeCells, features, grow
 from hybrid.transition.protocol import FittedTransition, Restored
 
 
@@ -162,7 +162,7 @@ class FittedGiven:
 
     records: Donors
     features: Features
-    cells: tuple[Cells, ...]
+    cells: tuple[TreeCells, ...]
     """One partition per quasi-identifier."""
     pools: tuple[RankedPools, ...]
     """Per quasi-identifier: records by class and cell."""

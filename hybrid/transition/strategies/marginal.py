@@ -11,7 +11,7 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.donors import Donors, Fallback, RankedPools, ranked_pools, restore_columns
-from hybrid.transition.drawing.groups import Groups, groups_of
+from hybrid.transition.drawing.groups import ColumnGroups, groups_of
 from hybrid.transition.protocol import Restored
 
 
@@ -31,7 +31,7 @@ class FittedMarginal:
     """
 
     records: Donors
-    groups: Groups | None
+    groups: ColumnGroups | None
     pools: tuple[RankedPools, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:

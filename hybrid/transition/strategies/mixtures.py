@@ -12,7 +12,7 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, Draw, Fallback, add_counts, draw_records, restore_columns
+from hybrid.transition.drawing.donors import Donors, DrawnRecords, Fallback, add_counts, draw_records, restore_columns
 from hybrid.transition.protocol import Restored
 
 
@@ -44,7 +44,7 @@ class FittedBlend:
             draw = draw_records(chain, n, rng)
             counts = add_counts(counts, draw.counts)
             kept = np.where(rng.random(n) < self.weight, draw.records, -1)
-            mixed = Draw(kept, {"uniform": int((kept < 0).sum())})
+            mixed = DrawnRecords(kept, {"uniform": int((kept < 0).sum())})
             columns[name] = domain.series(records.cells(at, mixed, nodes, rng))
         return Restored(assemble(labels, columns), counts)
 

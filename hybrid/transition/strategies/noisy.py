@@ -16,7 +16,7 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble
 from hybrid.transition.drawing.donors import ClassIndex, Donors, add_counts
-from hybrid.transition.drawing.groups import Bins, Groups, groups_of, mutual_information
+from hybrid.transition.drawing.groups import Bins, ColumnGroups, groups_of, mutual_information
 from hybrid.transition.protocol import Restored
 
 
@@ -194,7 +194,7 @@ class FittedNoisy:
 
     domains: dict[str, Domain]
     classes: ClassIndex | None
-    groups: Groups | None
+    groups: ColumnGroups | None
     tables: tuple[_Dependency, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
@@ -282,7 +282,7 @@ def _noisy_table(
     return NoisyTable(np.concatenate([[0.0], np.cumsum(np.maximum(noisy, 0.0))]))
 
 
-def _fixed_groups(classes: ClassIndex | None, groups: Groups | None, labels: LabelTable) -> tuple[Array, int]:
+def _fixed_groups(classes: ClassIndex | None, groups: ColumnGroups | None, labels: LabelTable) -> tuple[Array, int]:
     """Group that every table of a row depends on, its class (-1: none) or its given group; and their number."""
     if classes is not None:
         return classes.find(labels.nodes), 1
@@ -291,7 +291,7 @@ def _fixed_groups(classes: ClassIndex | None, groups: Groups | None, labels: Lab
     return np.zeros(len(labels), dtype=np.int64), 1
 
 
-def _public_groups(labels: LabelTable, options: NoisyOptions) -> Groups | None:
+def _public_groups(labels: LabelTable, options: NoisyOptions) -> ColumnGroups | None:
     if options.given is None:
         return None
     if options.tables == "class":

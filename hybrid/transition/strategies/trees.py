@@ -15,7 +15,7 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
 from hybrid.transition.drawing.donors import Donors, RankedPools, add_counts, draw_records, ranked_pools
-from hybrid.transition.drawing.features import Cells, Features, features, grow, predicts_classes
+from hybrid.transition.drawing.features import Features, TreeCells, features, grow, predicts_classes
 from hybrid.transition.protocol import Restored
 
 
@@ -124,7 +124,7 @@ class Tree:
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedSequence:
-        def partition(matrix: Array, ranks: Array, seed: int) -> Cells:
+        def partition(matrix: Array, ranks: Array, seed: int) -> TreeCells:
             return grow(matrix, ranks, options.min_records, seed)
 
         return fit_sequence(anonymized, partition, rng, sensitive=options.sensitive)

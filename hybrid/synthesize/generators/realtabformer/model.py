@@ -38,7 +38,7 @@ _CHECKPOINTS, _SNAPSHOTS = "checkpoints", "snapshots"
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingSettings:
     """Settings of one training.
 
     Parameters
@@ -78,12 +78,12 @@ class Training:
         return torch.load(self.folder / _SNAPSHOTS / named(level), weights_only=True)
 
 
-def new_network(training: Training, **own: Any) -> Any:
+def new_network(training: TrainingSettings, **own: Any) -> Any:
     """An untrained network whose losses are reported; it stops at the overfitting that the options ask for.
 
     Parameters
     ----------
-    training : Training
+    training : TrainingSettings
     **own
         Further arguments of the library's class, which make it one of single rows or one of rows given parents.
     """
@@ -127,7 +127,7 @@ def new_network(training: Training, **own: Any) -> Any:
     return Network(**own, **_arguments(training))
 
 
-def _arguments(training: Training) -> dict[str, Any]:
+def _arguments(training: TrainingSettings) -> dict[str, Any]:
     options, seed = training.options, training.seed % 2**32
     steps = max(1, int(training.n_examples * (1 - training.validation)) // (options.batch_size * options.accumulation))
     every = min(100, steps)
@@ -289,7 +289,7 @@ def learn_model(
     if len(data) < 2:
         raise GeneratorError("realtabformer needs two records or more", hint="use cart")
     with tempfile.TemporaryDirectory(prefix="realtabformer-") as temporary, quiet(), global_seed(seed):
-        training = Training(options, len(data), seed, unfinished or Path(temporary), progress)
+        training = TrainingSettings(options, len(data), seed, unfinished or Path(temporary), progress)
         network = new_network(training, model_type="tabular", tabular_config=coder(options))
         # n_critic=0: the bootstrapped stop criterion costs an hour; gen_kwargs={}: it crashes without.
         trainer = network.fit(

@@ -30,7 +30,7 @@ from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
 from hybrid.synthesize.generators.realtabformer.model import (
     MODEL,
     RealtabformerModel,
-    Training,
+    TrainingSettings,
     coder,
     columns_of,
     device_of,
@@ -187,7 +187,7 @@ def learn_sequences(
             people, place = _people(data.persons, options, seed, progress, folder / _PERSONS)
             encoder = {"parent_realtabformer_path": saved_in(place), "freeze_parent_model": False}
         (folder / _ROWS).mkdir(exist_ok=True)
-        training = Training(options, len(counts), seed + 1, folder / _ROWS, progress)
+        training = TrainingSettings(options, len(counts), seed + 1, folder / _ROWS, progress)
         shape = RowShape.of(data, options)
         network = _rows_network(training, shape, data.persons.columns, rows, counts, encoder)
     return RealtabformerSequenceModel(people, network, shape)
@@ -240,7 +240,12 @@ def _people(
 
 
 def _rows_network(
-    training: Training, shape: RowShape, persons: Sequence[Array], rows: Encoded, counts: Array, encoder: dict[str, Any]
+    training: TrainingSettings,
+    shape: RowShape,
+    persons: Sequence[Array],
+    rows: Encoded,
+    counts: Array,
+    encoder: dict[str, Any],
 ) -> Any:
     from transformers import EncoderDecoderConfig
 
