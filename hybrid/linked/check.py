@@ -18,8 +18,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import repeated_seconds, untried
 from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy
-from hybrid.synthesize.cost import slowness
-from hybrid.synthesize.estimate import in_words
+from hybrid.synthesize.estimate import in_words, slowness
 
 
 def diagnose_linked(config: LinkedConfig) -> list[Finding]:

@@ -16,7 +16,7 @@ from hybrid.constraints import Form, HotDeck, Redrawn, Rules, first_draw
 from hybrid.linked.anchors import Anchor
 from hybrid.linked.join import beside
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.children import fit_children
+from hybrid.synthesize.sequences import fit_children
 from hybrid.table import Table
 from hybrid.table.schema import concat_rows
 

@@ -16,8 +16,8 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.power import trials_for
 from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy
-from hybrid.synthesize.cost import Cost, slowness
-from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost
+from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost, slowness
+from hybrid.synthesize.protocol import Cost
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from hybrid.anonymize.models.protocol import SensitiveModel
 from hybrid.anonymize.techniques.registry import sensible_transitions
 from hybrid.base.errors import Problem
-from hybrid.constraints.kinds.counter import PERSON, Counter
+from hybrid.constraints.kinds.computed import PERSON, Counter
 from hybrid.evaluation.registry import REGISTRY as METRICS
 from hybrid.pipeline.risk import leak_of, removal_of
 from hybrid.synthesize.registry import REGISTRY, sequence_generators

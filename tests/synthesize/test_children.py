@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.children import FittedChildren, fit_children
+from hybrid.synthesize.sequences import FittedChildren, fit_children
 from hybrid.table import Table
 from hybrid.table.persons import with_order
 from hybrid.table.read_options import ReadOptions

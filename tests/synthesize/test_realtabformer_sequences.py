@@ -13,11 +13,10 @@ import pytest
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import silent
 from hybrid.synthesize import REGISTRY, SynthesizeOptions
-from hybrid.synthesize.children import fit_children
-from hybrid.synthesize.generators.realtabformer.options import RealtabformerOptions
+from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
 from hybrid.synthesize.generators.realtabformer.sequences import RowShape, learn_sequences
 from hybrid.synthesize.protocol import Encoded, Feature, Sequences
-from hybrid.synthesize.sequences import fit_sequences
+from hybrid.synthesize.sequences import fit_children, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within
 from hybrid.table.read_options import ReadOptions

@@ -25,7 +25,7 @@ from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
 from hybrid.privacy.domain import CategoryDomain, KnownColumn, NumberDomain, PrivacyOptions
 from hybrid.privacy.plan import DEVIATIONS, DOMAINS_SHARE, FAN, KEYS_SHARE, EncodedTable, encode_table, threshold
-from hybrid.synthesize.generators.aim.rounds import Counter
+from hybrid.synthesize.generators.noisy_marginals import NoisyCounts
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 _LOUD = 50.0
@@ -228,7 +228,7 @@ def _marginals(setting: _Setting, columns: tuple[int, ...], sizes: list[int]) ->
     present = setting.rng.random(n_cells) < 0.5
     rows = np.repeat(np.flatnonzero(present), setting.rows)
     rho = setting.rho(_MARGINAL)
-    counter = Counter(list(np.unravel_index(rows, sizes)), sizes, rho, setting.rows)
+    counter = NoisyCounts(list(np.unravel_index(rows, sizes)), sizes, rho, setting.rows)
     counts = counter.measure(columns, rho).counts.reshape(-1, 1)
     return Played((counts[present], counts[~present]), _spent(counter))
 
@@ -245,14 +245,14 @@ def choice_of_pairs(setting: _Setting) -> Played:
         candidates = [((0, 1), favoured, 0.0), ((0, 2), other, 3.0 * r)]
         chosen = []
         for _ in range(setting.calls):
-            counter = Counter(rows, sizes, rho, r)
+            counter = NoisyCounts(rows, sizes, rho, r)
             chosen.append(float(counter.worst(candidates, rho)))
             spent = _spent(counter)
         sides.append(_column(chosen))
     return Played((sides[0], sides[1]), spent)
 
 
-def _spent(counter: Counter) -> float:
+def _spent(counter: NoisyCounts) -> float:
     return math.fsum(counter.spent.values())
 
 

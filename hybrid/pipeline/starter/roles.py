@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.constraints.kinds.equal import Equal
+from hybrid.constraints.kinds.computed import Equal
 from hybrid.pipeline.starter.column_names import has_phrase, identity_of, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
 from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers

@@ -1,4 +1,4 @@
-"""Order of two columns: one is at most the other."""
+"""Kinds of two columns of which the second is learned as its gap to the first: an order, or dates tied together."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from hybrid.constraints.constraint import (
     different_kinds,
     in_order,
     kept_then_broken,
+    no_row,
     numbers,
     whole_numbers,
     with_column,
 )
-from hybrid.constraints.gaps import Gap, between, fitted_gap, gap_bounds
+from hybrid.constraints.gaps import Gap, between, fitted_gap, gap_bounds, gaps, ties
 from hybrid.table import Column, Kind, Schema, Table
 
 LEAST_DATED = 20
@@ -53,10 +54,7 @@ class Le(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:
-        """Pairs of one sort in order, which shuffled rows would not be.
-
-        A few rows may have their dates out of order.
-        """
+        """Pairs of one sort in order, which shuffled rows would not be; a few rows may break it in dates."""
         columns = [column for column in table.schema if column.kind.is_continuous]
         above = _above(table, columns)
         for (at, low), (other, high) in permutations(enumerate(columns), 2):
@@ -74,23 +72,19 @@ class Le(Constraint):
                 yield cls(le=(low.name, high.name))
 
     def holds(self, table: Table) -> bool:
-        """True if no row breaks it; of dates, few."""
         first, second = (table.schema[name] for name in self.le)
         known = table.frame[list(self.le)].notna().all(axis=1).sum()
         return bool(self.broken(table).sum() <= _allowed(first, second) * known)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return self.le
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return f"{self.le[0]} is at most {self.le[1]}"
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
-        """As :meth:`Constraint.problems`."""
         first, second = (schema[name] for name in self.le)
         alike = all(c.kind in NUMBERS for c in (first, second)) or all(c.kind.is_temporal for c in (first, second))
         if not alike:
@@ -100,7 +94,6 @@ class Le(Constraint):
             )
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         low, high = self.le
         first, second = _compared(table.frame[low], table.frame[high], table.schema[high])
         return np.asarray((first > second).fillna(False), dtype=bool)
@@ -116,7 +109,6 @@ class Le(Constraint):
         return with_column(table, column, now.mask(rows & raised.notna().to_numpy(), raised))
 
     def fit(self, table: Table, least: int) -> Rule:
-        """As :meth:`Constraint.fit`."""
         found = None if self._is_unlike(table) else fitted_gap(self, table, least, lowest=0)
         return _Order(self) if found is None else _Gap(self, *found)
 
@@ -145,10 +137,7 @@ class _Order(Rule):
     constraint: Le
 
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - nothing drawn
-        """Set both equal where protection has swapped them.
-
-        Only close values swap.
-        """
+        """Set both equal where protection has swapped them: only close values swap."""
         rows = kept_then_broken(self, table, before)
         return self.constraint.with_equal(table, rows) if rows.any() else table
 
@@ -178,12 +167,10 @@ class _AboveAll(_Gap):
         return _largest(table, self.lows)
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         return np.asarray(np.logical_or.reduce([Le(le=(low, self.other)).broken(table) for low in self.lows]))
 
 
 def _largest(table: Table, names: Sequence[str]) -> pd.Series:
-    """Largest known value of several columns in each row."""
     return table.frame[list(names)].max(axis=1)
 
 
@@ -193,10 +180,7 @@ def _compared(first: pd.Series, second: pd.Series, column: Column) -> tuple[pd.S
 
 
 def _least_above(values: pd.Series, column: Column) -> pd.Series:
-    """Least values of a column that are not below these.
-
-    Missing where it can have none.
-    """
+    """Least values of a column that are not below these, missing where it can have none."""
     if column.kind.is_temporal:
         return values.dt.floor("D") if column.kind is Kind.DATE else values
     if column.kind is Kind.INTEGER and not pd.api.types.is_float_dtype(values.dtype):
@@ -220,3 +204,59 @@ def _above(table: Table, columns: Sequence[Column]) -> Numbers:
     days = np.where(timed, np.floor(values / SECONDS_OF_A_DAY) * SECONDS_OF_A_DAY, values)
     dated = np.array([column.kind is Kind.DATE for column in columns], dtype=bool)[:, None]
     return np.array([(np.where(dated, day, one) > values).mean(axis=1) for one, day in zip(values, days, strict=True)])
+
+
+class Tied(Constraint):
+    """Time from one date of a row to another."""
+
+    learns = "form"
+
+    tied: tuple[str, str]
+    """Two columns of dates or times. The time from the first to the second, which may be negative, is what is protected
+    and learned in place of the second."""
+
+    @model_validator(mode="after")
+    def _two_columns(self) -> Tied:
+        if self.tied[0] == self.tied[1]:
+            raise ValueError("tied needs two different columns")
+        return self
+
+    @classmethod
+    def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
+        yield from (cls(tied=pair) for pair in ties(table))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.tied
+
+    @property
+    def sentence(self) -> str:
+        return f"the time from {self.tied[0]} to {self.tied[1]} is one between those of training persons"
+
+    def problems(self, schema: Schema) -> Iterator[Problem]:
+        columns = [schema[name] for name in self.tied]
+        if not all(column.kind.is_temporal for column in columns):
+            yield Problem(f"only dates and times are tied: {different_kinds(columns)}", "name two of dates or times")
+
+    def breach(self, least: int) -> Problem:
+        return Problem(
+            f"rows of the source have a time from {self.tied[0]} to {self.tied[1]} that is shorter or longer than "
+            f"those of {least} people",
+            "none of these comes out: one that more people have takes its place, or the row is left out",
+        )
+
+    def broken(self, table: Table) -> Mask:
+        return no_row(table)
+
+    def fit(self, table: Table, least: int) -> Rule:
+        found = fitted_gap(self, table, least)
+        return Rule(self) if found is None else _Bounded(self, *found)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounded(Gap):
+    """Gap between the bounds of the training persons."""
+
+    def broken(self, table: Table) -> Mask:
+        found = gaps(table, *self.constraint.columns)
+        return np.asarray((found < self.low) | (found > self.high))

@@ -1,8 +1,8 @@
-"""Hierarchies restricted to the values that a transition may draw."""
+"""Fitting of a strategy: on the values that it may draw, and with columns that go together drawn given each other."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,15 +10,101 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
 from hybrid.constraints import Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.hierarchy.build import hierarchy_of_values
 from hybrid.protect.below_labels import Restorable
-from hybrid.table import Column
-from hybrid.transition.drawing.telling import Together, ToldValues
+from hybrid.table import Column, Kind, Table
+from hybrid.transition.drawing.domain import domains_of
+from hybrid.transition.drawing.donors import ranked_pools
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
+
+
+@dataclass(frozen=True)
+class Together:
+    """Columns whose values occur in fixed combinations, and records that have one.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Such as a town and its state.
+    records : numpy.ndarray, shape (m,), int
+        Positions of the learned records that have an allowed combination.
+    """
+
+    columns: tuple[str, ...]
+    records: Codes
+
+
+@dataclass(frozen=True)
+class DrawnTogether:
+    """A fitted transition, after which columns that go together are drawn given each other. Private.
+
+    Of the columns that a transition restores, the one with the fewest values stays as restored; each of the others is
+    drawn from the learned records that agree in those before it, below the row's label: a town of the row's state.
+    Columns that are not restored are known from the start. Where no record agrees, the restored value stays. Rows
+    are left alone where all have a combination of some record: a transition that restores whole records keeps these.
+    """
+
+    fitted: FittedTransition
+    learned: AnonymizedTable
+    together: Sequence[Together]
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        found = self.fitted.restore(labels, rng)
+        for one in self.together:
+            found = replace(found, table=self._told(found.table, labels, one, rng))
+        return found
+
+    def _told(self, table: Table, labels: LabelTable, one: Together, rng: np.random.Generator) -> Table:
+        known = self.learned.originals.frame.take(one.records)
+        restored = [name for name in one.columns if name in labels.hierarchies]
+        restored.sort(key=lambda name: int(known[name].nunique()))
+        told = [name for name in one.columns if name not in restored]
+        mine, asked = _combinations(known, table.frame, one.columns)
+        if np.isin(asked, mine).all():
+            return table
+        for name in restored:
+            if told and labels.hierarchies[name].kind is Kind.CATEGORICAL:
+                table = self._drawn(table, labels, name, _combinations(known, table.frame, told), one.records, rng)
+            told.append(name)
+        return table
+
+    def _drawn(
+        self,
+        table: Table,
+        labels: LabelTable,
+        name: str,
+        groups: tuple[Codes, Codes],
+        records: Codes,
+        rng: np.random.Generator,
+    ) -> Table:
+        """The table with another column of values below the labels, from the records of each row's group."""
+        mine, asked = groups
+        at = labels.quasi_identifiers.index(name)
+        domain, nodes = domains_of(self.learned)[name], labels.nodes[:, at]
+        leaves = self.learned.leaves[records, at]
+        below = ranked_pools(mine, domain.rank[leaves], domain.hierarchy.n_leaves)
+        drawn = below.runs(asked, domain.first[nodes], domain.n_leaves[nodes]).draw(rng)
+        values = domain.series(domain.cells(leaves[np.maximum(drawn, 0)]))
+        before = table.frame[name].astype(object)
+        found = before.where(drawn < 0, values.astype(object).to_numpy())
+        return replace(table, frame=table.frame.assign(**{name: found.astype(_both(table.frame[name], values))}))
+
+
+def _combinations(known: pd.DataFrame, asked: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Codes]:
+    """Number of each row's combination of values in both tables: equal numbers for equal values."""
+    both = pd.concat([frame[list(names)].astype(object) for frame in (known, asked)], ignore_index=True)
+    numbers: Codes = both.groupby(list(names), dropna=False, sort=False).ngroup().to_numpy(dtype=np.int64)
+    return numbers[: len(known)], numbers[len(known) :]
+
+
+def _both(before: pd.Series, drawn: pd.Series) -> pd.CategoricalDtype:
+    more = drawn.cat.categories.difference(before.cat.categories, sort=False)
+    return pd.CategoricalDtype(before.cat.categories.append(more), ordered=before.cat.ordered)
+
 
 NO_RULES = Rules()
 
@@ -55,7 +141,7 @@ def fit_transition(
         (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
     rules : Rules
         Columns that these say go together are drawn given each other
-        (:class:`~hybrid.transition.drawing.telling.ToldValues`), if the strategy reads original values.
+        (:class:`DrawnTogether`), if the strategy reads original values.
 
     Returns
     -------
@@ -67,7 +153,7 @@ def fit_transition(
     fitted = strategy.fit(known.table, options, rng)
     together = _together(known.table, rules) if strategy.reads_originals(options) else []
     if together:
-        fitted = ToldValues(fitted, known.table, together)
+        fitted = DrawnTogether(fitted, known.table, together)
     if known.table is learned:
         return fitted
     node_of = known.node_of
@@ -86,10 +172,7 @@ def _together(learned: AnonymizedTable, rules: Rules) -> list[Together]:
 
 
 def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
-    """Return the same records on hierarchies of known values.
-
-    Their leaves are listed in a file or occur in one of the records.
-    """
+    """The same records on hierarchies whose leaves are listed in a file or occur in one of the records."""
     return _known(anonymized, {}).table
 
 
@@ -129,7 +212,6 @@ def _known(anonymized: AnonymizedTable, values: Mapping[str, Restorable]) -> _Kn
 
 
 def _own_hierarchy(whole: Hierarchy, column: Column, values: pd.Series, found: Restorable | None) -> Hierarchy:
-    """Hierarchy of the values that may come out."""
     own = None if found is None else found.hierarchy
     return hierarchy_of_values(whole, column, values) if own is None else own
 
@@ -165,10 +247,9 @@ class _KnownValues:
 
 
 def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Array, level: Array) -> Array:
-    """The node of ``known`` for each node of ``whole``.
+    """The node of ``known`` for each node of ``whole``, shape (n_nodes,); -1 for nodes without a record below them.
 
-    -1 for nodes without a record below them; shape (n_nodes,). ``level``: from which on both leaves of a record lie
-    below the same node, shape (n,).
+    ``level``: from which on both leaves of a record lie below the same node, shape (n,).
     """
     if known is whole:
         return np.arange(whole.n_nodes, dtype=np.int32)
@@ -184,10 +265,7 @@ def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Ar
 
 
 def _widened(node_of: Array, whole: Hierarchy) -> Array:
-    """Map in which every node below the root has one.
-
-    Nodes that had none (-1) get that of their nearest ancestor; shape (n_nodes,).
-    """
+    """Map in which every node below the root has one: nodes that had none (-1) get that of their nearest ancestor."""
     found = node_of.copy()
     for level in range(whole.n_levels - 2, -1, -1):
         here, above = whole.node_of[:, level], whole.node_of[:, level + 1]

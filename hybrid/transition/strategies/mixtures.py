@@ -1,4 +1,4 @@
-"""Blend: the class's histogram mixed with the uniform distribution."""
+"""Blend and shrunk: the histogram of the class, mixed with the uniform distribution or with that of the label."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pydantic import Field
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
+from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, Draw, add_counts, draw_records
+from hybrid.transition.drawing.donors import Donors, DrawnRecords, Fallback, add_counts, draw_records, restore_columns
 from hybrid.transition.protocol import Restored
 
 
@@ -30,10 +31,6 @@ class FittedBlend:
     weight: float
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """A class record's value or any value below the label, per cell.
-
-        The choice is random.
-        """
         records, n = self.records, len(labels)
         classes = records.classes.find(labels.nodes)
         columns, counts = {}, dict[str, int]()
@@ -47,7 +44,7 @@ class FittedBlend:
             draw = draw_records(chain, n, rng)
             counts = add_counts(counts, draw.counts)
             kept = np.where(rng.random(n) < self.weight, draw.records, -1)
-            mixed = Draw(kept, {"uniform": int((kept < 0).sum())})
+            mixed = DrawnRecords(kept, {"uniform": int((kept < 0).sum())})
             columns[name] = domain.series(records.cells(at, mixed, nodes, rng))
         return Restored(assemble(labels, columns), counts)
 
@@ -62,9 +59,47 @@ class Blend:
     Options: type[base.Options] = BlendOptions
 
     def reads_originals(self, options: BlendOptions) -> bool:
-        """Unless nothing is drawn from the classes."""
         return options.weight > 0
 
     def fit(self, anonymized: AnonymizedTable, options: BlendOptions, rng: np.random.Generator) -> FittedBlend:  # noqa: ARG002
-        """Arrange the original values by class."""
         return FittedBlend(Donors(anonymized), options.weight)
+
+
+class ShrunkOptions(base.Options):
+    """Options of ``shrunk``."""
+
+    strength: float = Field(default=20.0, ge=0.0)
+    """In records: a class of n records is used with probability n / (n + strength), the label otherwise. 0 is
+    Conditional (histogram); large values approach Marginal."""
+
+
+@dataclass(frozen=True)
+class FittedShrunk:
+    """Original values by class. Private."""
+
+    records: Donors
+    strength: float
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        classes = self.records.classes.find(labels.nodes)
+        sizes = self.records.by_class.runs(classes).size
+        weight = sizes / np.maximum(sizes + self.strength, 1e-300)
+
+        def own(at: int, nodes: Array) -> list[Fallback]:  # noqa: ARG001
+            used = np.where(rng.random(len(classes)) < weight, classes, -1)
+            return [self.records.class_fallback(used)]
+
+        return restore_columns(self.records, labels, own, rng)
+
+
+class Shrunk:
+    """Histogram of the class shrunk towards the label's, more for small classes."""
+
+    name = "shrunk"
+    Options: type[base.Options] = ShrunkOptions
+
+    def reads_originals(self, options: ShrunkOptions) -> bool:  # noqa: ARG002
+        return True
+
+    def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
+        return FittedShrunk(Donors(anonymized), options.strength)
