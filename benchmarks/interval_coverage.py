@@ -17,8 +17,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.analysis.contrasts import estimates
-from hybrid.analysis.differences import Difference
-from hybrid.analysis.equivalence import paradox_verdict
+from hybrid.analysis.differences import Difference, paradox_verdict
 from hybrid.analysis.ranking import best_per_metric
 from hybrid.analysis.results import MARGIN, Column, results
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from hybrid.analysis.differences import Difference, Paradox, StageMeans, against_baseline, paradox, stage_means
 from hybrid.analysis.effects import MetricEffects, effects
-from hybrid.analysis.order import Contest, contest
-from hybrid.analysis.ranking import BestOf, Ranked, best_per_metric, ranking
+from hybrid.analysis.ranking import BestOf, Contest, Ranked, best_per_metric, contest, ranking
 from hybrid.analysis.recommend import Recommendation, recommend
 from hybrid.analysis.results import Results
 

@@ -49,8 +49,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Print the public key (PEM), to give to the readers of releases."""
-    from hybrid.publication.signing.keyring import signing_keys
-    from hybrid.publication.signing.public_key import public_pem
+    from hybrid.publication.signing.keyring import public_pem, signing_keys
 
     keys = signing_keys(work)
     if not keys:

@@ -112,10 +112,9 @@ def approve(
 
     It is published once enough people have approved. Exit code 3: not yet.
     """
-    from hybrid.publication.approvals import read_signed, write_statement
+    from hybrid.publication.approvals import read_signed, since_last_release, write_statement
     from hybrid.publication.finished_run import read_run
     from hybrid.publication.publish import publish
-    from hybrid.publication.sent_back import since_last_release
 
     if statement is not None:
         write_statement(statement, run, by, reason, datetime.now(UTC))
@@ -193,8 +192,8 @@ def retain(
     The ledger gives their order. Never the latest, never what was changed or is not ours.
     """
     from hybrid.publication.own_release import shown
-    from hybrid.publication.retention import Retention
-    from hybrid.publication.retention import retain as remove
+    from hybrid.publication.removal import Retention
+    from hybrid.publication.removal import retain as remove
 
     def agreed(found: Retention) -> bool:
         said = "would be removed" if dry_run else "are removed"
@@ -224,7 +223,7 @@ def verify(
     withdrawn.
     """
     from hybrid.publication.folder import read_mark
-    from hybrid.publication.signing.public_key import read_public_keys
+    from hybrid.publication.signing.keyring import read_public_keys
     from hybrid.publication.verify import verify as check
 
     keys = read_public_keys(key or [])
@@ -242,8 +241,7 @@ def verify(
 
 def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
     """Print who signed a release, and whether that was checked."""
-    from hybrid.publication.signing.check import signers
-    from hybrid.publication.signing.envelope import read_envelope
+    from hybrid.publication.signing.envelope import read_envelope, signers
 
     signed = read_envelope(release)
     if signed is None:
@@ -269,7 +267,7 @@ def withdraw(
 
     Lists the copies that were delivered.
     """
-    from hybrid.publication.withdraw import withdraw as take_back
+    from hybrid.publication.removal import withdraw as take_back
 
     found = take_back(Path(release).name, releases, work, by, reason)
     given = found.withdrawal

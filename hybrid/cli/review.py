@@ -57,8 +57,8 @@ def side_by_side(
     as_json: AsJson = False,
 ) -> None:
     """Show runs in columns: verdicts, settings that differ, metrics."""
+    from hybrid.publication.difference import side_by_side as compared
     from hybrid.publication.finished_run import read_run
-    from hybrid.publication.side_by_side import side_by_side as compared
 
     found = compared([read_run(run) for run in runs])
     if as_json:
@@ -82,7 +82,7 @@ def send_back(
 
     Nothing of this data, method and policy is published then, until whoever sent it back approves.
     """
-    from hybrid.publication.sent_back import send_back as give_back
+    from hybrid.publication.approvals import send_back as give_back
 
     given = give_back(run, releases, work, by, reason)
     console.line("ok", given.words, "change the method or the data, and run again")

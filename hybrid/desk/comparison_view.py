@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from hybrid.analysis import results
 from hybrid.desk.desk import command
-from hybrid.report.charts.figures import Dot, scatter_chart
+from hybrid.report.charts.exploration import Dot, scatter_chart
 
 RUNS = "comparison.csv"
 """Name of the table of all runs."""

@@ -13,14 +13,19 @@ from starlette.routing import Route
 from hybrid.base.errors import ConfigError
 from hybrid.desk.desk import Desk, command, form, one_of, run_folder, segment
 from hybrid.jobs.release import read_candidate
-from hybrid.publication.approvals import SignedStatement, accepted, statement_of
-from hybrid.publication.contents import release_contents
+from hybrid.publication.approvals import (
+    SignedStatement,
+    accepted,
+    send_back,
+    since_last_release,
+    standing,
+    statement_of,
+)
+from hybrid.publication.difference import verdict_of
 from hybrid.publication.finished_run import FinishedRun, read_run
 from hybrid.publication.key import release_key, release_tag
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.publish import publish
-from hybrid.publication.sent_back import send_back, since_last_release, standing
-from hybrid.publication.side_by_side import verdict_of
+from hybrid.publication.publish import publish, release_contents
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.verdict import Verdict
 

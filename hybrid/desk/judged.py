@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.errors import HybridError
+from hybrid.publication.difference import verdict_of
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.side_by_side import verdict_of
 
 
 def judged_runs(folders: list[Path]) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from hybrid.evaluation.trust import COPIES, SCHEMA, WORDS
-from hybrid.report.charts.figures import Dot, scatter_chart
+from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.report.run.inputs import title_of
 
 

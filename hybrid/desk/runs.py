@@ -11,9 +11,8 @@ from hybrid.desk.desk import REPORT_POLICY, Desk, command, names_in, one_of, run
 from hybrid.desk.judged import judged_runs
 from hybrid.desk.runner import TRADE_OFF
 from hybrid.publication.certificate import summary_of
-from hybrid.publication.difference import difference_to_last
+from hybrid.publication.difference import difference_to_last, side_by_side, verdict_of
 from hybrid.publication.finished_run import REPORT, read_run, read_whole_run
-from hybrid.publication.side_by_side import side_by_side, verdict_of
 from hybrid.publication.verdict import folded
 
 

@@ -17,7 +17,7 @@ from hybrid.desk.desk import Desk, command, form
 from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TUNE
 from hybrid.desk.tables import AnyDraft
-from hybrid.report.charts.figures import Dot, scatter_chart
+from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.tuning.apply import applied
 from hybrid.tuning.page import RESULT
 

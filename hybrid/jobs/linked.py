@@ -19,7 +19,7 @@ from hybrid.linked.facts import file_of, joint_facts, stated
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
-from hybrid.publication.count_draws import count_draw
+from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.finished_run import (
     EVALUATION,
     POLICY,
@@ -32,7 +32,6 @@ from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.seal import sealed
 from hybrid.table.cells import least_cell
 from hybrid.table.write import write_table
 from hybrid.table.write_csv import layout_of

@@ -19,8 +19,7 @@ from hybrid.pipeline.stages import libraries
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config
-from hybrid.publication.stated_tables import StatedTable
-from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.table_facts import StatedTable, TableFacts
 from hybrid.report import ReportInputs, render_report
 from hybrid.report.run.sections import JOINT
 from hybrid.report.run.sections.tables import LinkedRow

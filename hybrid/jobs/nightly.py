@@ -40,13 +40,11 @@ from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import Release, opened
-from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, releases_of
 from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.night_lock import one_night
-from hybrid.publication.own_release import OwnReleases, newest_own, repair_latest, verify_own
+from hybrid.publication.nights import HeldRun, forget_held_run, held_run, one_night, releases_of
+from hybrid.publication.own_release import OwnReleases, Tags, newest_own, repair_latest, tags_of, verify_own
 from hybrid.publication.redact import public_config
-from hybrid.publication.release_tags import Tags, tags_of
 from hybrid.table.options import DataOptions
 
 logger = logging.getLogger(__name__)

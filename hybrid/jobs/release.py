@@ -25,12 +25,11 @@ from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
 from hybrid.publication.certificate import Acceptance
-from hybrid.publication.count_draws import count_run
-from hybrid.publication.draw import Draw
+from hybrid.publication.difference import verdict_of
+from hybrid.publication.draws import check_seal, count_run
 from hybrid.publication.finished_run import read_whole_run
+from hybrid.publication.gate import Draw
 from hybrid.publication.publish import publish
-from hybrid.publication.seal import check_seal
-from hybrid.publication.side_by_side import verdict_of
 from hybrid.publication.verdict import Verdict
 
 

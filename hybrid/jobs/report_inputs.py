@@ -18,10 +18,10 @@ from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.records import stage_records
 from hybrid.pipeline.stages import libraries
+from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Entry
 from hybrid.publication.redact import public_config
-from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Verdict
 from hybrid.report import Loss, ReportInputs, Step, TradeOff, compare_tables, describe
 from hybrid.report.run.sections import collect_sections

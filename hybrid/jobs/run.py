@@ -28,8 +28,8 @@ from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
-from hybrid.publication.count_draws import count_draw
-from hybrid.publication.description.columns import stated_columns
+from hybrid.publication.description.description import stated_columns
+from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.finished_run import (
     ANONYMIZATION,
     EVALUATION,
@@ -38,16 +38,15 @@ from hybrid.publication.finished_run import (
     PUBLIC_REPORT,
     REPORT,
     read_run,
+    refuse_known_leak,
 )
 from hybrid.publication.first_page import promise
 from hybrid.publication.key import record_secret, release_key
-from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Entry, Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power, accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict, folded
 from hybrid.report import ReportInputs, render_report

@@ -24,7 +24,8 @@ from hybrid.lab.risk import KNOWN as RISK_MODELS
 from hybrid.lab.tracks import Track, dial_value
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import RULES
-from hybrid.report.charts.figures import Cost, cost_chart, curve_chart, heat_map, sparkline
+from hybrid.report.charts.exploration import Cost, cost_chart, curve_chart, sparkline
+from hybrid.report.charts.figures import heat_map
 from hybrid.report.run.render import environment
 
 MOST_SHOWN = 24

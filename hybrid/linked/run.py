@@ -29,8 +29,7 @@ from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.pipeline import ONLY_COMPARED
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
-from hybrid.publication.draw import Draw
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import Draw, judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.roles import DecidedRoles, with_roles

@@ -28,7 +28,7 @@ from hybrid.operations.sql_table import check_sql_tables, refuse_source, replace
 from hybrid.operations.sql_versions import Rows, check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.folder import LATEST
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.stated_tables import table_files
+from hybrid.publication.table_facts import table_files
 from hybrid.table import Table
 from hybrid.table.arrow import to_arrow
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable

@@ -32,7 +32,7 @@ from hybrid.pipeline.stages import PROTECT
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
-from hybrid.publication.draw import Draw
+from hybrid.publication.gate import Draw
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.sample import Sampled
 from hybrid.store import Store

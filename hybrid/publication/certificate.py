@@ -9,19 +9,38 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page
+from hybrid.publication.gate import Draw
 from hybrid.publication.guarantee import guarantee_sentence
-from hybrid.publication.nature import is_synthetic, nature
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
 from hybrid.publication.private_words import SOURCE_NOTE, WITHHELD, unit_words
 from hybrid.publication.protection_words import listed
 from hybrid.publication.redact import public_anonymization, public_config
-from hybrid.publication.stated_tables import stated_tables
-from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.table_facts import TableFacts, stated_tables
 from hybrid.publication.verdict import Verdict
+
+KEYWORD = "synthetic data"
+"""Keyword of descriptions of synthetic tables."""
+
+
+def is_synthetic(config: Mapping[str, Any]) -> bool:
+    """True if a generator drew the released rows.
+
+    ``config`` is the configuration as resolved (JSON types).
+    """
+    return (config.get("synthesize") or {}).get("generator") != "none"
+
+
+def nature(config: Mapping[str, Any]) -> str:
+    """Sentence on the rows of the released table, or tables about people."""
+    if not is_synthetic(config):
+        record = "anonymized record" if config.get("anonymize") else "record"
+        return f"No row is synthetic: each stands for one {record} of a person."
+    rows = "Every row about people" if config.get("tables") else "Every row"
+    return f"{rows} is synthetic: a program drew it, which had learned from records of people."
+
 
 FORMAT = 1
 METRIC_ENTRIES = ("name", "family", "stage", "column", "direction", "value", "ci", "reference", "n", "state")

@@ -1,4 +1,4 @@
-"""Finished run, read from its folder and checked against its manifest."""
+"""Finished run, read from its folder and checked against its manifest; runs that are never published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.errors import DataError, Problem, VerificationError
+from hybrid.base.errors import ConfigError, DataError, Problem, VerificationError
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.regular_file import LARGEST, parse_json, read_regular
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, MetricResult, NotComputable
@@ -262,3 +262,44 @@ def damaged(folder: Path) -> DataError:
 def changed(path: Path) -> VerificationError:
     """Error for a file that differs from what its run wrote."""
     return VerificationError(f"{path}: the file was changed after the run wrote it", hint="run it again")
+
+
+def refuse_known_leak(config: Mapping[str, Any]) -> None:
+    """Refuse a configuration with the section ``risk``.
+
+    Parameters
+    ----------
+    config : mapping
+        A run's configuration in JSON types, as in its manifest.
+
+    Raises
+    ------
+    ConfigError
+        It is a trial of the laboratory; its table may hold training records as they are.
+    """
+    if config.get("risk") is not None:
+        raise ConfigError(
+            "the configuration has a section risk: it is a trial of the laboratory, whose tables may hold training "
+            "records and are never written or released",
+            hint="hybrid lab tries metrics on such tables and keeps aggregates alone",
+        )
+
+
+def refuse_without_claim(manifest: Mapping[str, Any]) -> None:
+    """Refuse a run with the section ``privacy`` that claims nothing.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of a finished run.
+
+    Raises
+    ------
+    ConfigError
+        The seed was given, so whoever gave it can repeat the draws, or the account is missing.
+    """
+    if is_dp(manifest["config"]) and not (manifest.get("differential_privacy") and manifest.get("privacy_budget")):
+        raise ConfigError(
+            "privacy.mode dp: this run claims no differential privacy, and its release would state it",
+            hint="draw again without --seed: hybrid release CONFIG",
+        )

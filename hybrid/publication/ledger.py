@@ -20,7 +20,7 @@ from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses
-from hybrid.publication.draw import Draw
+from hybrid.publication.gate import Draw
 
 LEDGER = "ledger.sqlite"
 WAIT_SECONDS = 60

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from hybrid.base.atomic import PREFIX, is_workplace
 from hybrid.base.errors import Problem
@@ -20,6 +21,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.folder import LATEST, Release, named_latest, point_latest, read_mark, read_release
 from hybrid.publication.ledger import Entry, Ledger, Withdrawal
+from hybrid.publication.private_words import WITHHELD
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.verify import verify
 
@@ -294,3 +296,23 @@ def _bytes(folder: Path) -> int:
             return sum(one.stat(follow_symlinks=False).st_size for one in found)
     except OSError:
         return 0
+
+
+class Tags(NamedTuple):
+    """Keyed tags of the source, and of source and method (:mod:`hybrid.publication.key`)."""
+
+    data: str
+    release: str
+
+
+def tags_of(release: Release, ledger: Ledger) -> Tags:
+    """Find the tags of a release.
+
+    Those of its certificate, or of the ledger where they are withheld; empty where neither has them.
+    """
+    certificate = release.certificate
+    stated = certificate.get("release_tag")
+    if stated != WITHHELD:
+        return Tags(str((certificate.get("source") or {}).get("tag") or ""), str(stated or ""))
+    entry = next((known for known in ledger.entries() if known.release == release.path.name), None)
+    return Tags("", "") if entry is None else Tags(entry.data_tag, entry.release_tag)

@@ -18,7 +18,7 @@ from pathlib import Path
 from hybrid.base.errors import GateRefused, Problem
 from hybrid.privacy.accounting import epsilon_of
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.yearly_budget import YEAR, YearlyBudget
+from hybrid.publication.policy import YEAR, YearlyBudget
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,14 @@ from hybrid.publication.guarantee import (
     draws_persons,
     has_person_number,
     is_linked,
+    makes_labels,
+    masks_values,
+    technique_sentences,
     where_of,
 )
 from hybrid.publication.private_words import is_dp, steps
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts, rounded
-from hybrid.publication.technique_words import makes_labels, masks_values, technique_sentences
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals
 

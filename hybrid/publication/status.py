@@ -9,9 +9,8 @@ from pathlib import Path
 
 from hybrid.base.errors import Problem
 from hybrid.publication.folder import named_latest, read_mark
-from hybrid.publication.held_run import HeldRun, held_runs
 from hybrid.publication.ledger import Entry, Event, Ledger, Withdrawal
-from hybrid.publication.night_lock import cut_off_nights
+from hybrid.publication.nights import HeldRun, cut_off_nights, held_runs
 from hybrid.publication.own_release import LOOKED_BYTES, OwnReleases
 from hybrid.publication.privacy_account import PaidDraws, SpentBudget
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from hybrid.analysis.contrasts import Estimate, estimates
-from hybrid.analysis.differences import Difference
-from hybrid.analysis.equivalence import paradox_verdict
+from hybrid.analysis.differences import Difference, paradox_verdict
 from hybrid.analysis.results import Column
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe

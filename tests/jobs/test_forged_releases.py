@@ -25,8 +25,7 @@ from hybrid.publication.folder import named_latest
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import OwnReleases
 from hybrid.publication.signing.envelope import signing_entry, write_envelope
-from hybrid.publication.signing.keyring import release_signer, rotate_key, signing_keys
-from hybrid.publication.signing.public_key import public_pem
+from hybrid.publication.signing.keyring import public_pem, release_signer, rotate_key, signing_keys
 from hybrid.publication.verify import verify
 from tests.desk.open_desk import opened
 from tests.helpers.whole_demo import write_whole_demo

@@ -13,7 +13,7 @@ from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.page import _chart, render_lab
 from hybrid.lab.trials import LabTrials
-from hybrid.report.charts.figures import Cost, _labelled, cost_chart
+from hybrid.report.charts.exploration import Cost, _labelled, cost_chart
 from tests.lab.conftest import NAMED, PLAN
 from tests.lab.simulated import METRICS, simulated
 

@@ -12,13 +12,11 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation, Measure
-from hybrid.publication.contents import release_contents
-from hybrid.publication.difference import Change, Moved, difference_to_last
+from hybrid.publication.difference import Change, Moved, Row, difference_to_last, side_by_side
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.policy import Policy
-from hybrid.publication.publish import publish
-from hybrid.publication.side_by_side import Row, side_by_side
-from hybrid.publication.withdraw import withdraw
+from hybrid.publication.publish import publish, release_contents
+from hybrid.publication.removal import withdraw
 from tests.publication.conftest import SEED, an_anonymization, an_evaluation, config
 
 RunMaker = Callable[..., Path]

@@ -14,7 +14,7 @@ import pytest
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses, Membership
-from hybrid.publication.draw import Draw
+from hybrid.publication.gate import Draw
 from hybrid.publication.ledger import Approval, Entry, Ledger
 
 ENTRY = Entry(

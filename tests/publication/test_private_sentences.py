@@ -11,8 +11,8 @@ import pytest
 from hybrid.evaluation.measure import Evaluation
 from hybrid.privacy.accounting import Budget, Part
 from hybrid.publication.certificate import build_certificate
-from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.gate import Draw
 from hybrid.publication.private_words import account, guarantee
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict

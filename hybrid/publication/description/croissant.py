@@ -8,9 +8,13 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
-from hybrid.publication.description.options import PartyOptions
+from hybrid.publication.description.description import (
+    DescribedColumn,
+    DescribedTable,
+    Description,
+    PartyOptions,
+    ReleasedFile,
+)
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.table import Kind
 

@@ -10,9 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import DescribedTable, Description
-from hybrid.publication.description.options import PartyOptions
+from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions
 from hybrid.table import Kind
 
 TYPES = {

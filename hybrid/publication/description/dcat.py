@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
-from hybrid.publication.description.options import PartyOptions
-from hybrid.publication.nature import KEYWORD
+from hybrid.publication.certificate import KEYWORD
+from hybrid.publication.description.description import DescribedTable, Description, PartyOptions, ReleasedFile
 
 CONTEXT = {
     "adms": "http://www.w3.org/ns/adms#",

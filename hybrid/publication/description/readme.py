@@ -7,10 +7,7 @@ from collections.abc import Iterator
 
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import Acceptance
-from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import DescribedTable, Description
-from hybrid.publication.description.options import PartyOptions
-from hybrid.publication.description.unfit import unfit
+from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions, unfit
 from hybrid.table import Kind
 
 

@@ -14,11 +14,9 @@ import pandas as pd
 
 from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, Estimate
-from hybrid.analysis.differences import Difference, headlines
+from hybrid.analysis.differences import Difference, ParadoxVerdict, headlines, paradox_verdict
 from hybrid.analysis.effects import MetricEffects
-from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
-from hybrid.analysis.precision import Needed
-from hybrid.analysis.recommend import Candidate, Recommendation
+from hybrid.analysis.recommend import Candidate, Needed, Recommendation
 from hybrid.analysis.results import STRONGEST, Column
 from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
-from hybrid.analysis.differences import Difference
+from hybrid.analysis.differences import Difference, ParadoxVerdict, paradox_verdict
 from hybrid.analysis.effects import MetricEffects
-from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
-from hybrid.analysis.order import Question
+from hybrid.analysis.ranking import Question
 from hybrid.analysis.recommend import Candidate, Recommendation
 from hybrid.analysis.results import Column, Results
 from hybrid.report.comparison.data import name_of, text_of

@@ -1,4 +1,4 @@
-"""Rows of the metric tables: value, interval, reference and judgement in words."""
+"""Rows of a report's tables: metrics with value, interval, reference and judgement in words."""
 
 from __future__ import annotations
 
@@ -12,6 +12,27 @@ from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult,
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.report.charts.figures import interval_chart
 from hybrid.report.run.inputs import MetricText, title_of
+
+MOST_ROWS = 12
+"""Rows shown of a ranking."""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One line of a table: names, then numbers as text."""
+
+    names: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+def synthetic_measure(evaluation: Evaluation, name: str) -> Measure | None:
+    """The measure of a metric on the synthetic table.
+
+    None if it has no value.
+    """
+    found = evaluation.find(name, "synthetic")
+    return found.outcome if found is not None and isinstance(found.outcome, Measure) else None
+
 
 BETTER = {
     ("privacy", "lower"): "lower is safer",

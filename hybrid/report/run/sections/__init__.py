@@ -12,20 +12,20 @@ from hybrid.report.run.sections import (
     constraints,
     limits,
     pairs,
+    pipeline_steps,
     privacy,
     protection,
     stages,
     tables,
     utility,
     verdict,
-    walk,
     who_is_missing,
 )
 from hybrid.report.run.sections.section import FinishedRun, Section
 
 SECTIONS: tuple[Section, ...] = (
     verdict.SECTION,
-    walk.SECTION,
+    pipeline_steps.SECTION,
     protection.SECTION,
     anonymity.SECTION,
     who_is_missing.SECTION,

@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
-from hybrid.publication.guarantee import household_sentence
-from hybrid.publication.technique_words import loss_sentence, masks_values, technique_sentences
+from hybrid.publication.guarantee import household_sentence, loss_sentence, masks_values, technique_sentences
 from hybrid.report.charts.figures import class_size_chart, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section

@@ -11,9 +11,8 @@ from hybrid.evaluation.measure import Measure
 from hybrid.publication.table_facts import few, rounded
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.metrics import number
+from hybrid.report.run.metrics import MOST_ROWS, TableRow, number, synthetic_measure
 from hybrid.report.run.sections.section import FinishedRun, Section
-from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
 from hybrid.table.cells import LEAST_CELL
 
 ANCHOR = "who-is-missing"

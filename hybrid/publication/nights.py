@@ -1,24 +1,89 @@
-"""Runs of nights that the gate held back.
+"""Nightly runs in the private zone: lock and marker file of a night, and runs that the gate held back.
 
-One file per data set in the private zone. A night with the same source, method and policy finds it and continues with
-that very run, instead of drawing until one passes.
+One file per data set notes a held run. A night with the same source, method and policy finds it and continues with that
+very run, instead of drawing until one passes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from hybrid.base.atomic import make_private, write_json
-from hybrid.base.errors import DataError, Problem, VerificationError
+from hybrid.base.errors import DataError, OutputError, Problem, VerificationError
 from hybrid.base.hashing import file_sha256
+from hybrid.base.locks import locked, locked_if_free
 from hybrid.base.manifest import MANIFEST
 from hybrid.publication.ledger import Entry
 
-_PREFIX, _SUFFIX = ".night-", ".held"
+_PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
+
+
+@dataclass(frozen=True)
+class NightMark:
+    """Marker file in the private zone during a night.
+
+    From its start until its outcome is recorded.
+    """
+
+    path: Path
+    cut_off: str | None
+    """Start of an earlier, interrupted night: UTC, ISO 8601 to the minute."""
+
+    def remove(self) -> None:
+        """Remove the marker: the outcome of the night is recorded."""
+        self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
+    """Lock a data set for the block; wait for a running night.
+
+    Raises
+    ------
+    OutputError
+        The private zone cannot be written to.
+    """
+    make_private(private_dir)
+    mark = private_dir / f"{_PREFIX}{data_set}{_MARK}"
+    with locked(mark.with_suffix(_LOCK)):
+        cut_off = _began(mark)
+        try:
+            mark.touch(mode=0o600)
+        except OSError as error:
+            raise OutputError(f"{mark}: writing failed ({error.strerror})", hint="check the disk") from None
+        yield NightMark(mark, cut_off)
+
+
+def cut_off_nights(private_dir: Path, data_set: str | None = None) -> dict[str, str]:
+    """Start times of interrupted nights by data set.
+
+    Of one data set if named.
+    """
+    found = {}
+    for mark in sorted(private_dir.glob(f"{_PREFIX}*{_MARK}")):
+        with locked_if_free(mark.with_suffix(_LOCK)) as free:
+            began = _began(mark) if free else None
+        name = mark.name.removeprefix(_PREFIX).removesuffix(_MARK)
+        if began is not None and data_set in (None, name):
+            found[name] = began
+    return found
+
+
+def _began(mark: Path) -> str | None:
+    try:
+        seconds = mark.stat().st_mtime
+    except FileNotFoundError:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="minutes")
+
+
+_SUFFIX = ".held"
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,30 @@
-"""Ledger counts of draws of the same data and policy.
+"""Draws of the same data and policy, counted in the ledger, and the seal by which a run proves to be one of them.
 
-Each data set is counted by itself.
-
-Whoever draws until a verdict is a pass gets one in the end. The ledger therefore numbers the draws, and the n-th is
-judged at the confidence of :func:`hybrid.publication.gate.strictness`. A draw is a synthetic table with the
+With enough draws, any verdict becomes a pass in the end. The ledger therefore numbers the draws of a data set, and the
+n-th is judged at the confidence of :func:`hybrid.publication.gate.strictness`. A draw is a synthetic table with the
 numbers measured on it: the very same run, made again, is the same draw. Another data set (another name) over the same
 data is a release of its own: its draws are numbered by themselves, and each says how many the others had.
+
+The seal is a keyed hash of the manifest (HMAC-SHA256 under a key of the private zone), which lists the SHA-256 of every
+other file of the run: tables, evaluation, report, and the policy with the number and the roster of its approvers.
+Without the key, nothing in the folder of a run can be exchanged unnoticed.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.errors import HybridError
+from hybrid.base.errors import HybridError, VerificationError
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import read_json
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun, read_run
+from hybrid.publication.gate import Draw
 from hybrid.publication.key import data_tag, draw_tag, release_key
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.policy import Policy
@@ -149,3 +154,61 @@ def _about(metric: MetricResult) -> str | None:
 
 def _values(outcome: Measure | NotComputable) -> tuple[float, ...]:
     return (outcome.value, *(outcome.excess or ())) if isinstance(outcome, Measure) else ()
+
+
+SEAL = "seal"
+"""Entry of the manifest."""
+
+
+def sealed(manifest: Mapping[str, Any], private_dir: Path) -> dict[str, Any]:
+    """The manifest of a run with its seal.
+
+    Parameters
+    ----------
+    manifest : mapping
+        Of JSON types, complete.
+    private_dir : Path
+        The private zone with the release key, which is created there if needed.
+
+    Raises
+    ------
+    OutputError
+        The key cannot be made or read.
+    """
+    plain: dict[str, Any] = json.loads(json.dumps(manifest))
+    return plain | {SEAL: _seal(plain, release_key(private_dir))}
+
+
+def check_seal(run: FinishedRun, private_dir: Path) -> None:
+    """Refuse a run of another private zone, or changed since.
+
+    Raises
+    ------
+    VerificationError
+        There is no seal, it does not match the manifest, or the ledger has not counted this table as a draw of this
+        source under this policy.
+    """
+    manifest = dict(run.manifest)
+    found = manifest.pop(SEAL, None)
+    if found is None:
+        raise VerificationError(
+            f"{run.folder}: the run has no seal of a private zone; nothing was published",
+            hint="a trial of a comparison has none: draw it again with hybrid release CONFIG",
+        )
+    if not hmac.compare_digest(str(found), _seal(manifest, release_key(private_dir))):
+        raise VerificationError(
+            f"{run.folder}: the seal does not match: the run was changed, or was written with another private zone; "
+            "nothing was published",
+            hint="name the private zone it was written with (--work), or draw it again",
+        )
+    if not is_counted(private_dir, run):
+        raise VerificationError(
+            f"{run.folder}: the ledger knows no draw of this table from this source under this policy",
+            hint="draw it again with hybrid release CONFIG",
+        )
+
+
+def _seal(manifest: Mapping[str, Any], key: bytes) -> str:
+    own = hmac.new(key, b"seal of runs", hashlib.sha256).digest()
+    text = json.dumps(manifest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hmac.new(own, text.encode(), hashlib.sha256).hexdigest()
