@@ -101,10 +101,7 @@ def headlines(results: Results, stage: str = "synthetic") -> list[Column]:
 
 
 def paradox(results: Results, one: str = "conditional", other: str = "uniform") -> Paradox:
-    """Compare two transition strategies.
-
-    Pairs are equal in everything else and in the seed.
-    """
+    """Compare two transition strategies in pairs that are equal in everything else and in the seed."""
     facets, columns = results.facet_table(), headlines(results)
     if "transition" not in facets:
         return Paradox([], {}, [])
@@ -142,7 +139,6 @@ def stage_means(results: Results) -> list[StageMeans]:
 
 
 def _averages(matrices: Sequence[Array], overlap: float, within: Range) -> list[Estimate]:
-    """Means over complete configurations, with simultaneous intervals."""
     found = []
     for values in matrices:
         rows, seeds = complete(values)
@@ -158,7 +154,6 @@ def _averages(matrices: Sequence[Array], overlap: float, within: Range) -> list[
 
 
 def _beside(results: Results, columns: Sequence[Column], chosen: Array | pd.Series) -> list[Difference]:
-    """Difference of synthetic and baseline over the chosen configurations."""
     both = [column for column in columns if column.at("baseline") in results.columns]
     found = []
     for column in both:

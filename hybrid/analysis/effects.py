@@ -89,7 +89,6 @@ class EffectModel:
         self._pairs: dict[tuple[str, str], tuple[list[tuple[str, str]], Array]] = {}
 
     def names(self, factor: str) -> list[str]:
-        """The levels of a factor in the order of the plan."""
         return self._coded[factor][1]
 
     def main(self, factor: str) -> tuple[Array, Array, Array]:

@@ -82,12 +82,10 @@ class Criterion:
 
     @property
     def good(self) -> Array:
-        """The values, larger being better."""
         return self.column.sign * self.values
 
     @property
     def means(self) -> Array:
-        """Means over the seeds, larger being better."""
         means: Array = self.good.mean(axis=1)
         return means
 
@@ -114,18 +112,12 @@ class Criterion:
         return found
 
     def at(self, configuration: int, family: int, overlap: float) -> Estimate:
-        """Mean of a configuration over the seeds.
-
-        The wide interval holds for ``family`` of them together.
-        """
+        """Mean of a configuration over the seeds; the wide interval holds for ``family`` of them together."""
         own = self.values[configuration : configuration + 1]
         return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=self.column.range)[0]
 
     def behind(self, configuration: int, family: int, overlap: float) -> list[Estimate]:
-        """Lag of every configuration behind one.
-
-        Wide intervals as in :meth:`at`.
-        """
+        """Lag of every configuration behind one, with wide intervals as in :meth:`at`."""
         differences = self.good[configuration] - self.good
         one = np.eye(len(differences))
         return estimates(one, differences, family, overlap=overlap, within=spans(self.column.range))
@@ -156,18 +148,13 @@ class Contest:
 
     @property
     def pairs(self) -> int:
-        """Number of pairs of configurations."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     def criterion(self, question: Question) -> Criterion | None:
-        """The criterion of a question; None if it was not measured."""
         return next((one for one in self.criteria if one.question == question), None)
 
     def kept(self, among: Mask) -> dict[str, Mask]:
-        """Configurations that each step of the rule keeps.
-
-        By step: "verdict", then the question of every criterion.
-        """
+        """Configurations that each step of the rule keeps, by step: "verdict", then the question of every criterion."""
         best: Mask = among & (self.severity == self.severity[among].min())
         steps = {"verdict": best}
         for criterion in self.criteria:
@@ -196,20 +183,14 @@ class Contest:
         return found
 
     def without(self, seed: int) -> Contest:
-        """The same contest without the values of one seed.
-
-        The verdicts are those of all.
-        """
+        """The same contest without the values of one seed; the verdicts are those of all."""
         others = np.arange(self.criteria[0].values.shape[1]) != seed
         criteria = tuple(replace(each, values=each.values[:, others]) for each in self.criteria)
         return replace(self, criteria=criteria)
 
 
 def contest(results: Results) -> Contest | None:
-    """The contest of a comparison.
-
-    None if no configuration has one of the metrics with every seed.
-    """
+    """The contest of a comparison; None if no configuration has one of the metrics with every seed."""
     found = [
         criterion
         for question, names in _deciding(results).items()
@@ -406,6 +387,5 @@ def _pairs(n: int) -> int:
 
 
 def _told_apart(values: Array, best: int, overlap: float) -> Array:
-    """Configurations significantly worse than the best one, all pairs tested together."""
     behind = estimates(np.eye(len(values)), values[best] - values, _pairs(len(values)), overlap=overlap)
     return np.array([one.found for one in behind])

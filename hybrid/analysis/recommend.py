@@ -44,9 +44,7 @@ class Needed:
 
 
 def next_found(found: Contest, first: int) -> Needed | None:
-    """The difference in use or attack that is nearest to being found.
-
-    From one configuration.
+    """The difference in use or attack from one configuration that is nearest to being found.
 
     None with one seed, and where there is no other configuration, nothing varies, or all are found.
     """
@@ -75,9 +73,7 @@ def _nearest(found: Contest, criterion: Criterion, first: int, seeds: int) -> Ne
 
 
 def seeds_to_find(difference: float, family: int, overlap: float) -> int | None:
-    """Fewest seeds whose intervals leave zero out.
-
-    Those of ``family`` numbers together. None above :data:`MOST_SEEDS`.
+    """Fewest seeds whose intervals, of ``family`` numbers together, leave zero out; None above :data:`MOST_SEEDS`.
 
     Parameters
     ----------
@@ -183,10 +179,7 @@ class Recommendation:
 
 
 def recommend(found: Contest | None) -> Recommendation | None:
-    """Recommend what the rule of :mod:`hybrid.analysis.ranking` puts first.
-
-    None without a privacy and a utility metric of every seed.
-    """
+    """Recommend what the rule of :mod:`hybrid.analysis.ranking` puts first; None where too little was measured."""
     if found is None:
         return None
     use, attack, close = found.criterion("use"), found.criterion("attack"), found.criterion("closeness")
@@ -243,10 +236,7 @@ def _apart(found: Contest, first: int, admitted: Mask) -> dict[Question, list[st
 
 
 def _again(found: Contest, admitted: Mask) -> tuple[float, float] | None:
-    """Mean attack and use of the choices by the other seeds.
-
-    In the metrics' units.
-    """
+    # In the metrics' units.
     attack, use = found.criterion("attack"), found.criterion("use")
     assert attack is not None and use is not None
     seeds = use.values.shape[1]

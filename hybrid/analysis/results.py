@@ -48,11 +48,9 @@ class Column:
 
     @property
     def sign(self) -> int:
-        """1 if higher is better, -1 if lower is."""
         return 1 if self.direction == "higher" else -1
 
     def at(self, stage: str) -> str:
-        """The column of the same metric at another stage."""
         return f"{stage}{self.name[len(self.stage) :]}"
 
 
@@ -115,21 +113,16 @@ class Results:
 
     @cached_property
     def ok(self) -> pd.DataFrame:
-        """Rows of runs that ended well."""
         return self.table[self.table["status"] == "ok"]
 
     @cached_property
     def configurations(self) -> pd.DataFrame:
-        """Factor levels as text, by configuration in the order of the plan.
-
-        Shape (n_configurations, n_factors).
-        """
+        """Factor levels as text, by configuration in the order of the plan; shape (n_configurations, n_factors)."""
         first = self.table.drop_duplicates("configuration").set_index("configuration")
         return first[list(self.factors)].map(level_text)
 
     @cached_property
     def seeds(self) -> list[int]:
-        """In the order of the plan."""
         return list(dict.fromkeys(self.table["seed"]))
 
     def matrix(self, column: str, what: str = "") -> Array:
@@ -145,7 +138,6 @@ class Results:
 
     @cached_property
     def _places(self) -> tuple[Array, Array]:
-        """Position of each successful run in a matrix."""
         rows = self.configurations.index.get_indexer(pd.Index(self.ok["configuration"]))
         return rows, pd.Index(self.seeds).get_indexer(pd.Index(self.ok["seed"]))
 
@@ -162,10 +154,7 @@ def results(
     metrics: Mapping[str, Metric] = REGISTRY,
     margin: float = MARGIN,
 ) -> Results:
-    """Results with the strongest attack of every run, a column per stage.
-
-    Parameters as :class:`Results`.
-    """
+    """Results with the strongest attack of every run, a column per stage; parameters as :class:`Results`."""
     leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
     known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
     return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics, margin)
@@ -177,10 +166,7 @@ def printed_column(form: str, name: str) -> str:
 
 
 def level_text(value: object) -> str:
-    """A level as it is shown.
-
-    5.0 (a column with gaps, read from CSV) is 5.
-    """
+    """A level as it is shown: 5.0 (a column with gaps, read from CSV) is 5."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -97,7 +97,6 @@ class TableStatistics:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> TableStatistics:
-        """Build from the content of :meth:`to_json`."""
         return cls(int(content["rows"]), {name: _column(about) for name, about in content["columns"].items()})
 
 
@@ -151,10 +150,7 @@ def _numbers(values: pd.Series, kind: Kind) -> Array:
 
 
 def _edges(numbers: Array) -> Array:
-    """Deciles, rounded so that none is the value of a person.
-
-    As many as leave enough rows in every bin.
-    """
+    """Deciles, as many as leave enough rows in every bin, rounded so that none is the value of a person."""
     if len(numbers) < LEAST_ROWS * (len(_DECILES) + 1):
         return np.empty(0)
     edges = np.quantile(numbers, _DECILES)
@@ -279,7 +275,6 @@ def by_chance(n_bins: int, old_rows: int, new_rows: int) -> float:
 def _table(
     name: str, old: Mapping[str, TableStatistics], new: Mapping[str, TableStatistics], options: DriftOptions
 ) -> Iterator[DriftFinding]:
-    """Changes of one table."""
     if name not in old or name not in new:
         yield DriftFinding(name, "stop", f"table {name!r} is {'gone' if name in old else 'new'}")
         return
@@ -342,9 +337,7 @@ class Baseline:
 
 
 def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Baseline) -> None:
-    """Keep the baseline for the next night (mode 0600).
-
-    Under the tag of the source.
+    """Keep the baseline for the next night under the tag of the source (mode 0600).
 
     Raises
     ------

@@ -257,7 +257,6 @@ def _proof(run: FinishedRun, given: Approval) -> str:
 
 
 def _about(run: FinishedRun) -> dict[str, Any]:
-    """Subject of an approval."""
     policy = run.policy
     return {
         "format": FORMAT,
@@ -321,7 +320,6 @@ class SentBack:
 
     @property
     def words(self) -> str:
-        """The run, the person and the reason."""
         return f"{self.folder} was sent back on {self.at[:10]} by {self.by}: {self.reason}"
 
 
@@ -329,7 +327,6 @@ class SentBackRuns(Ledger):
     """Runs sent back, in the ledger of a private zone."""
 
     def keep(self, given: SentBack) -> None:
-        """Enter a run that was sent back."""
         row = asdict(given)
         with self._connected() as database:
             names = ", ".join(f":{name}" for name in row)
@@ -385,10 +382,9 @@ def send_back(run_dir: Path, releases_dir: Path, private_dir: Path, by: str, rea
 
 
 def standing(run: FinishedRun, private_dir: Path, now: datetime) -> tuple[SentBack, ...]:
-    """Runs sent back that keep a run from being published.
+    """Runs of the same source, method and policy that were sent back and keep a run from being published.
 
-    They are of its source, method and policy. One is lifted by an approval of this run, later, that counts: by the
-    same person, from the same account or signed.
+    One is lifted by a later approval of this run that counts: by the same person, from the same account or signed.
     """
     tag = release_tag(release_key(private_dir), run.manifest)
     found = [one for one in SentBackRuns(private_dir).of_data_set(run.data_set) if one.release_tag == tag]
@@ -397,20 +393,13 @@ def standing(run: FinishedRun, private_dir: Path, now: datetime) -> tuple[SentBa
 
 
 def since_last_release(data_set: str, private_dir: Path) -> tuple[SentBack, ...]:
-    """Runs sent back since the last release of a data set."""
     ledger = SentBackRuns(private_dir)
     released = max((one.created for one in ledger.entries(data_set)), default="")
     return tuple(one for one in ledger.of_data_set(data_set) if one.at > released)
 
 
 def refuse_sent_back(run: FinishedRun, standing: Sequence[SentBack], ledger: Ledger) -> None:
-    """Refuse a run whose source, method and policy were sent back.
-
-    Raises
-    ------
-    GateRefused
-        With every reason.
-    """
+    """Refuse a run whose source, method and policy were sent back (GateRefused, with every reason)."""
     if standing:
         message = "; ".join(one.words for one in standing)
         ledger.note(run.data_set, "refused", message)

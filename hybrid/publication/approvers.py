@@ -82,9 +82,7 @@ def clean_text(text: str, where: str) -> str:
 
 
 def person_of(name: str) -> str:
-    """Skeleton of a name, for comparison only.
-
-    All spellings that look alike share it.
+    """Skeleton of a name, for comparison only: all spellings that look alike share it.
 
     Different people may share it (Ali and All): then one of them gives a fuller name.
     """
@@ -252,7 +250,6 @@ class Approver(Options):
 
     @property
     def public_key(self) -> bytes:
-        """The key in its encoded form."""
         return parse_public_key(self.key)
 
     @field_validator("name")

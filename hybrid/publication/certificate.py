@@ -26,10 +26,7 @@ KEYWORD = "synthetic data"
 
 
 def is_synthetic(config: Mapping[str, Any]) -> bool:
-    """True if a generator drew the released rows.
-
-    ``config`` is the configuration as resolved (JSON types).
-    """
+    """True if a generator drew the released rows of a configuration as resolved (JSON types)."""
     return (config.get("synthesize") or {}).get("generator") != "none"
 
 
@@ -141,11 +138,11 @@ def build_certificate(
 
 
 def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
-    """A certificate without anything that records decide without noise.
+    """Remove from a certificate all that records decide without noise.
 
-    What remains follows from the table, the account of its budget and the configuration.
-    Which verdict let it out, after how many draws and by whose approval, stays with the operator: approvals give
-    reasons, and a verdict is a measurement. Equal tags of the source would tell that no record had changed.
+    What remains follows from the table, the account of its budget and the configuration. Which verdict let it out,
+    after how many draws and by whose approval, stays with the operator: approvals give reasons, and a verdict is a
+    measurement. Equal tags of the source would tell that no record had changed.
     """
     kept = {key: value for key, value in content.items() if key != "draw"}
     budget = run.manifest["privacy_budget"]
@@ -164,24 +161,17 @@ def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
 
 
 def _decision(roles: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Name and date of the decision on roles.
-
-    What the columns look like was read in the records.
-    """
+    # What the columns look like was read in the records: only name and date are public.
     return None if roles is None else {key: roles.get(key) for key in ("decided_by", "date")}
 
 
 def _tables(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Files and rows of linked tables; nothing for a single one."""
     found = [{"name": one.name, "file": one.file, "rows": one.rows} for one in stated_tables(manifest)]
     return {"tables": found} if found else {}
 
 
 def summary_of(run: FinishedRun, verdict: Verdict, created: str, acceptances: Sequence[Acceptance] = ()) -> FirstPage:
-    """Build the plain-language summary.
-
-    ``created`` is in ISO 8601; ``acceptances`` are those by which a review was published, none before.
-    """
+    """Build the plain-language summary; ``created`` is in ISO 8601, ``acceptances`` those of a review."""
     manifest = run.manifest
     facts = RunFacts(
         name=run.data_set,
@@ -210,10 +200,7 @@ def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """SHA-256 of a certificate without its entry ``checksum``.
-
-    As canonical JSON (sorted keys, no spaces).
-    """
+    """SHA-256 of a certificate without its entry ``checksum``, as canonical JSON (sorted keys, no spaces)."""
     rest = {key: value for key, value in content.items() if key != "checksum"}
     text = json.dumps(rest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

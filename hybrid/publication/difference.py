@@ -42,9 +42,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Moved:
-    """Metric of the released table that moved.
-
-    Its intervals do not meet, or it has a value only before or only now.
+    """Metric of the released table whose intervals do not meet, or that has a value only before or only now.
 
     Parameters
     ----------
@@ -98,7 +96,6 @@ class Difference:
     compared: int
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
 
@@ -181,10 +178,7 @@ def released_metrics(metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, st
 def _moved(
     before: Mapping[tuple[str, str], Mapping[str, Any]], now: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> Iterator[Moved | None]:
-    """One entry per metric.
-
-    None where it has not moved; metrics that have no interval are left out.
-    """
+    # None where a metric has not moved; metrics without an interval are left out.
     for key in dict.fromkeys((*before, *now)):
         one, other = before.get(key), now.get(key)
         known = [metric is not None and metric["state"] == "ok" for metric in (one, other)]
@@ -237,7 +231,6 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Options by their dotted keys."""
     found: dict[str, Any] = {}
     for key, value in options.items():
         found |= _flat(value, f"{before}{key}.") if isinstance(value, Mapping) and value else {f"{before}{key}": value}
@@ -245,7 +238,6 @@ def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _roles(config: Mapping[str, Any]) -> dict[str, str]:
-    """Roles of the columns, those of linked tables by table and column."""
     tables = {f"{name}.": about["columns"] for name, about in (config.get("tables") or {}).items()}
     return {
         f"{table}{name}": str(about.get("role", "–"))
@@ -307,7 +299,6 @@ class SideBySide:
     metrics: tuple[Row, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
 

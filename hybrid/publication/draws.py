@@ -68,25 +68,20 @@ def count_draw(
 
 
 def is_counted(private_dir: Path, run: FinishedRun) -> bool:
-    """True if the ledger has counted a run as a draw.
-
-    Of its source, under its policy: its table with its numbers.
-    """
+    """True if the ledger has counted this run, its table with its numbers, as a draw of its source under its policy."""
     source, tag = _tags(private_dir, run.manifest["data_fingerprint"], run.table_sha256, run.evaluation)
     return Ledger(private_dir).has_draw(run.data_set, source, run.policy.sha256, tag)
 
 
 def _tags(private_dir: Path, data_fingerprint: str, table_sha256: str, evaluation: Evaluation) -> tuple[str, str]:
-    """Tags of the source and of the draw."""
     key = release_key(private_dir)
     tag = draw_tag(key, table_sha256, _numbers(evaluation))
     return data_tag(key, {"data_fingerprint": data_fingerprint}), tag
 
 
 def count_run(private_dir: Path, run: FinishedRun) -> Draw:
-    """Count a finished run, after the other draws beside it.
+    """Count a finished run, after the other draws of the same data, policy and data set in its folder.
 
-    These are the runs in the same folder that are draws of the same data under the same policy for the same data set.
     Where this private zone did not count one of them when it was written (another one did, or none), nobody knows in
     which order they were made: the run that was chosen among them gets the highest number.
     """
@@ -105,9 +100,9 @@ def _count(private_dir: Path, run: FinishedRun, at_least: int) -> Draw:
 
 
 def _runs_beside(run: FinishedRun) -> Iterator[FinishedRun]:
-    """Other runs of the same data set, data and policy, oldest first.
+    """Other runs in the same folder of the same data set, data and policy, oldest first.
 
-    They are those in the same folder. A run that cannot be read is left out: it cannot be published either.
+    A run that cannot be read is left out: it cannot be published either.
     """
     found = []
     for folder in run.folder.resolve().parent.iterdir():
@@ -132,10 +127,7 @@ def _is_of(folder: Path, run: FinishedRun) -> bool:
 
 
 def _numbers(evaluation: Evaluation) -> list[tuple[Any, ...]]:
-    """Measured numbers, rounded to six digits and 1e-9.
-
-    The order of floating-point sums thus makes no other draw.
-    """
+    """Measured numbers, rounded to six digits and 1e-9: the order of floating-point sums makes no other draw."""
     return [
         (
             metric.name,
@@ -148,7 +140,6 @@ def _numbers(evaluation: Evaluation) -> list[tuple[Any, ...]]:
 
 
 def _about(metric: MetricResult) -> str | None:
-    """The column of a number, with its table if several."""
     return metric.column if metric.table is None else f"{metric.table}.{metric.column}"
 
 

@@ -60,7 +60,6 @@ class FinishedRun:
         return is_dp(self.manifest["config"])
 
     def source_of(self, name: str) -> Path:
-        """File of the run behind a name of ``payload``."""
         return self.folder / (PUBLIC_REPORT if self.is_dp and name == REPORT else name)
 
     @property
@@ -89,9 +88,7 @@ def joint_sha256(files: Mapping[str, str]) -> str:
 
 
 def read_whole_run(folder: Path) -> FinishedRun:
-    """Read a finished run, and compare its files with its manifest.
-
-    Every file of its folder is compared.
+    """Read a finished run, and compare every file of its folder with its manifest.
 
     Raises
     ------
@@ -207,10 +204,7 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
 
 
 def _checked(folder: Path, name: str, files: Mapping[str, str], parse: Callable[[Any], T]) -> T:
-    """Parse a file of a run.
-
-    Its hash may have been renewed.
-    """
+    # Its hash may have been renewed, so that the content may be of another kind.
     found = _checked_json(folder, name, files)
     try:
         return parse(found)
@@ -254,23 +248,16 @@ def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
 
 
 def damaged(folder: Path) -> DataError:
-    """Error for a run whose files have other entries."""
     said = f"{folder}: a file of the run is damaged: entries are missing or of another kind"
     return DataError(said, hint="run it again")
 
 
 def changed(path: Path) -> VerificationError:
-    """Error for a file that differs from what its run wrote."""
     return VerificationError(f"{path}: the file was changed after the run wrote it", hint="run it again")
 
 
 def refuse_known_leak(config: Mapping[str, Any]) -> None:
-    """Refuse a configuration with the section ``risk``.
-
-    Parameters
-    ----------
-    config : mapping
-        A run's configuration in JSON types, as in its manifest.
+    """Refuse a configuration (JSON types) with the section ``risk``.
 
     Raises
     ------
@@ -286,12 +273,7 @@ def refuse_known_leak(config: Mapping[str, Any]) -> None:
 
 
 def refuse_without_claim(manifest: Mapping[str, Any]) -> None:
-    """Refuse a run with the section ``privacy`` that claims nothing.
-
-    Parameters
-    ----------
-    manifest : mapping
-        Of a finished run.
+    """Refuse the manifest of a run with the section ``privacy`` that claims nothing.
 
     Raises
     ------

@@ -31,10 +31,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 @dataclass(frozen=True)
 class Draw:
-    """Number of a draw among those of the same data and policy.
-
-    Draws are counted for each data set (its name) by itself.
-    """
+    """Number of a draw among those of the same data and policy, counted for each data set (its name) by itself."""
 
     number: int
     """1 or more."""
@@ -108,7 +105,6 @@ def _copies(policy: Policy, found: AllRows) -> Check:
 
 
 def _percent(share: float) -> str:
-    """A share in per cent, with two significant digits."""
     return text_of(float(f"{100 * share:.2g}"))
 
 
@@ -272,9 +268,7 @@ def strictness(draws: int) -> float:
 
 
 def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, Verdict]:
-    """Judge each stage's table by the policy's metric rules.
-
-    As if it were released.
+    """Judge each stage's table by the policy's metric rules, as if it were released.
 
     Rules about the intermediate table and about earlier releases are left out: they are not about a stage's table.
     So are leaks that must be detected: they are planted into the released table alone. Rules that name another stage

@@ -40,13 +40,7 @@ def technique_sentences(result: AnonymizationResult) -> Iterator[str]:
 
 
 def loss_sentence(loss: Mapping[str, Any]) -> str:
-    """Public sentence on how the information loss weighs the quasi-identifiers; empty for masked values.
-
-    Parameters
-    ----------
-    loss : mapping
-        :attr:`AnonymizationResult.loss`.
-    """
+    """Public sentence on how :attr:`AnonymizationResult.loss` weighs the quasi-identifiers; empty for masked values."""
     match loss.get("name"):
         case "masking" | None:
             return ""
@@ -234,7 +228,6 @@ def _elsewhere(result: AnonymizationResult) -> str:
 
 
 def _drawn(result: AnonymizationResult) -> Iterator[str]:
-    """Statement of the sample of a table that stayed in a warehouse."""
     if result.drawn is None:
         return
     whose = "" if result.drawn_persons is None else f" of {few(result.drawn_persons)} persons"
@@ -258,10 +251,7 @@ def _persons_left_out(result: AnonymizationResult) -> str:
 
 
 def _protected(protect: Any, k: int, holders: str, *, labelled: bool) -> str:
-    """Statement of the values that were replaced before anything learned.
-
-    Nothing is known of an audited file.
-    """
+    # Nothing is known of an audited file.
     if not isinstance(protect, Mapping):
         return "Values of single people were not protected."
     options = ProtectOptions.model_validate(protect)
@@ -359,7 +349,6 @@ def _sampled(config: Mapping[str, Any], records: str, anonymization: Anonymizati
 
 
 def _sampled_first(config: Mapping[str, Any]) -> bool:
-    """True if a sample was anonymized, and k holds in it."""
     return SampleOptions.model_validate(config.get("sample") or {}).effective.order == "pre"
 
 
@@ -383,7 +372,6 @@ def _person_table(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _several_rows(config: Mapping[str, Any]) -> bool:
-    """True if the configuration names the person of a row."""
     return is_linked(config) or (config.get("data") or {}).get("person") not in (None, EACH_ROW)
 
 
@@ -410,7 +398,6 @@ def _linked(config: Mapping[str, Any]) -> str:
 
 
 def _used(sample: SampleOptions, records: str) -> str:
-    """Sentence on the records used, true for every sampling method."""
     share = f"{sample.beta:g}"
     if sample.method == "none" or sample.beta == 1:
         return f"All {records} were used"
@@ -430,7 +417,6 @@ def _used(sample: SampleOptions, records: str) -> str:
 
 
 def _kept_model(evaluation: Evaluation) -> Iterator[str]:
-    """Statement of the success of an attacker with the trained model, where the run keeps it."""
     found = evaluation.find(WHITE_BOX, "synthetic")
     if found is None:
         return

@@ -146,10 +146,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Event:
-    """Event for operators.
-
-    A release, a refusal, a night that was kept or failed.
-    """
+    """Event for operators: a release, a refusal, a night that was kept or failed."""
 
     data_set: str
     at: str
@@ -187,10 +184,7 @@ class Ledger:
         return [_entry(row) for row in rows]
 
     def joint_classes(self, data_set: str) -> JointClasses | None:
-        """Joint classes of the confirmed releases.
-
-        None where the records of one are unknown.
-        """
+        """Joint classes of the confirmed releases; None where the records of one are unknown."""
         with self._connected() as database:
             last = database.execute(
                 "SELECT joint_classes FROM releases WHERE confirmed AND data_set = ? ORDER BY rowid DESC LIMIT 1",
@@ -256,10 +250,7 @@ class Ledger:
             _put_out(database, data_set, release)
 
     def outs(self, data_set: str | None = None) -> list[str]:
-        """Releases in the order of being put out.
-
-        Optionally of one data set. One that came back is there twice.
-        """
+        """Releases in the order of being put out, optionally of one data set; one that came back is there twice."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT release FROM outs WHERE data_set = ? OR ? IS NULL ORDER BY rowid", (data_set, data_set)
@@ -267,10 +258,7 @@ class Ledger:
         return [row["release"] for row in rows]
 
     def withdraw(self, folder: Path, given: Withdrawal) -> Withdrawal:
-        """Record the withdrawal of a release.
-
-        One that was recorded before stays as it is.
-        """
+        """Record the withdrawal of a release; one that was recorded before stays as it is."""
         with self._connected() as database:
             row = (str(folder.resolve()), given.release, given.at, given.by, given.reason, given.account)
             database.execute("INSERT OR IGNORE INTO withdrawals VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -301,10 +289,7 @@ class Ledger:
         return [Delivery(**row) for row in rows]
 
     def approve(self, run: str, given: Approval) -> None:
-        """Keep an approval of a run.
-
-        One by the same name replaces it.
-        """
+        """Keep an approval of a run; one by the same name replaces it."""
         with self._connected() as database:
             row = (run, given.by, given.reason, given.at, given.account, given.proof)
             database.execute("INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?, ?)", row)

@@ -26,17 +26,13 @@ _PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
 
 @dataclass(frozen=True)
 class NightMark:
-    """Marker file in the private zone during a night.
-
-    From its start until its outcome is recorded.
-    """
+    """Marker file in the private zone from the start of a night until its outcome is recorded."""
 
     path: Path
     cut_off: str | None
     """Start of an earlier, interrupted night: UTC, ISO 8601 to the minute."""
 
     def remove(self) -> None:
-        """Remove the marker: the outcome of the night is recorded."""
         self.path.unlink(missing_ok=True)
 
 
@@ -61,10 +57,7 @@ def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
 
 
 def cut_off_nights(private_dir: Path, data_set: str | None = None) -> dict[str, str]:
-    """Start times of interrupted nights by data set.
-
-    Of one data set if named.
-    """
+    """Start times of interrupted nights by data set, or of the named one alone."""
     found = {}
     for mark in sorted(private_dir.glob(f"{_PREFIX}*{_MARK}")):
         with locked_if_free(mark.with_suffix(_LOCK)) as free:
@@ -109,7 +102,6 @@ class HeldRun:
 
     @property
     def folder(self) -> Path:
-        """Folder of the run."""
         return Path(self.run)
 
     def is_open(self, entries: Iterable[Entry]) -> bool:
@@ -142,7 +134,6 @@ class HeldRun:
 
 
 def releases_of(tag: str, entries: Iterable[Entry]) -> int:
-    """Count the releases of a source and method."""
     return sum(entry.release_tag == tag for entry in entries)
 
 
@@ -173,7 +164,6 @@ def held_runs(private_dir: Path, data_set: str | None = None) -> list[HeldRun]:
 
 
 def forget_held_run(private_dir: Path, data_set: str) -> None:
-    """Remove the note: the run is released."""
     _path(private_dir, data_set).unlink(missing_ok=True)
 
 

@@ -58,9 +58,7 @@ class Look:
 
 
 class OwnReleases:
-    """Releases of this installation in one folder.
-
-    As the ledger has them when this is made.
+    """Releases of this installation in one folder, as the ledger has them when this is made.
 
     Parameters
     ----------
@@ -118,10 +116,10 @@ class OwnReleases:
         return next((name for name in reversed(self.standing()) if not self.problems(name)), None)
 
     def foreign(self) -> list[str]:
-        """Folders, links and special files that the ledger does not hold.
+        """Names of folders, links and special files that the ledger does not hold.
 
-        Their names. Plain files, such as an index of a web server, are no releases, nor is what is hidden; but what
-        only looks like a folder in which this program writes is named.
+        Plain files, such as an index of a web server, are no releases, nor is what is hidden; but what only looks like
+        a folder in which this program writes is named.
         """
         try:
             with os.scandir(self.folder) as found:
@@ -160,10 +158,7 @@ class OwnReleases:
         return [name for name in self.order if data_set in (None, self.entries[name].data_set)]
 
     def _newest(self, data_set: str | None = None) -> str | None:
-        """Newest that is not withdrawn, also if it is gone.
-
-        One that lies in another folder of releases does not count.
-        """
+        # Also if it is gone. One that lies in another folder of releases does not count.
         standing = (name for name in reversed(self._of(data_set)) if name not in self.withdrawals)
         return next(
             (name for name in standing if _is_folder(self.folder / name) or not self._lies_elsewhere(name)), None
@@ -186,7 +181,6 @@ class OwnReleases:
         return problems or [*self._mark_problems(path, name), *self._claim_problems(path, entry)]
 
     def _mark_problems(self, path: Path, name: str) -> list[Problem]:
-        """Differences of the unsigned mark of a withdrawal from the ledger."""
         mark, given = read_mark(path), self.withdrawals.get(name)
         if not mark:
             return []
@@ -290,7 +284,6 @@ def _is_folder(path: Path) -> bool:
 
 
 def _bytes(folder: Path) -> int:
-    """Bytes of the files of a release."""
     try:
         with os.scandir(folder) as found:
             return sum(one.stat(follow_symlinks=False).st_size for one in found)
@@ -306,10 +299,7 @@ class Tags(NamedTuple):
 
 
 def tags_of(release: Release, ledger: Ledger) -> Tags:
-    """Find the tags of a release.
-
-    Those of its certificate, or of the ledger where they are withheld; empty where neither has them.
-    """
+    """Tags of a release: of its certificate, or of the ledger where withheld; empty where neither has them."""
     certificate = release.certificate
     stated = certificate.get("release_tag")
     if stated != WITHHELD:

@@ -76,7 +76,6 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
 
 
 def _of_whole_table(found: AnonymizationResult, earlier: Sequence[Entry]) -> JoinedHistory:
-    """Exposure of a first release with classes in a warehouse."""
     if earlier:
         return JoinedHistory(
             "the classes of all rows are in the warehouse, and were not compared with earlier ones", None

@@ -90,7 +90,6 @@ class YearlyBudget(Options):
 
     @property
     def words(self) -> str:
-        """The limit in words."""
         limit = f"rho = {self.rho:g}" if self.rho is not None else f"epsilon = {self.epsilon:g}"
         return f"{limit} at delta = {self.delta:g} in 365 days"
 
@@ -144,17 +143,14 @@ class _PolicyHead(Options):
 
     @property
     def all_rules(self) -> tuple[Rule, ...]:
-        """Every rule, in the order in which they are judged."""
         return tuple(rule for _, rule in self.by_kind())
 
     def by_kind(self) -> Iterator[tuple[RuleKind[Any], Rule]]:
-        """Every rule with its kind, in the order of judging."""
         for kind in KINDS.values():
             for rule in getattr(self, kind.section):
                 yield kind, rule
 
     def restricted(self, kinds: Collection[RuleKind[Any]]) -> Self:
-        """The policy with the rules of some kinds only."""
         others = {kind.section: () for kind in KINDS.values() if kind not in kinds}
         return self.model_copy(update=others)
 
@@ -171,7 +167,6 @@ class _PolicyHead(Options):
 
     @property
     def plants_leaks(self) -> bool:
-        """True where leaks are demanded and trials not skipped."""
         return bool(self.must_detect) and self.power.skip is None
 
     @property
@@ -197,23 +192,18 @@ class _PolicyHead(Options):
         return self.league if isinstance(self.league, TrustLeague) else None
 
     def with_league(self, league: TrustLeague) -> Self:
-        """The policy with a league's verdicts.
-
-        On the metrics of rules that need trust alone.
-        """
+        """The policy with a league's verdicts on the metrics of rules that need trust alone."""
         asked = {name for rule in self.all_rules if (name := rule.metric_to_trust) is not None}
         return self.model_copy(update={"league": league.about(asked)})
 
     def without_detection(self) -> Self:
-        """The policy without its demand that leaks be noticed."""
         return self.model_copy(update={"must_detect": {}})
 
     @property
     def sha256(self) -> str:
-        """Of the policy's content.
+        """SHA-256 of the policy's content: the same for the same rules, however the file is written.
 
-        The same for the same rules, however the file is written; the default yearly budget is no part of it, nor are
-        approvals that need no signature.
+        The default yearly budget is no part of it, nor are approvals that need no signature.
         """
         left_out = {"yearly_budget"} if self.yearly_budget == DEFAULT_BUDGET else set()
         left_out |= set() if self.small_tables else {"small_tables"}
@@ -262,9 +252,7 @@ def packaged_policies() -> dict[str, Path]:
 
 
 def packaged_policy(name: str) -> Path | None:
-    """Find a packaged policy by its name.
-
-    None for a path, which has a folder or a suffix.
+    """Find a packaged policy by its name; None for a path, which has a folder or a suffix.
 
     Raises
     ------

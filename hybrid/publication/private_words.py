@@ -111,10 +111,7 @@ def not_covered() -> Iterator[str]:
 
 
 def account(budget: Mapping[str, Any]) -> str:
-    """State every part of a spent budget.
-
-    ``budget`` is :meth:`hybrid.privacy.accounting.Budget.to_json`.
-    """
+    """State every part of a spent budget (:meth:`hybrid.privacy.accounting.Budget.to_json`)."""
     parts = ", ".join(f"{part['name']} {part['rho']:.3g}" for part in budget["parts"])
     delta = math.fsum(part["delta"] for part in budget["parts"])
     failing = f" (and delta {delta:.3g} for categories that noisy counts of persons found)" if delta else ""

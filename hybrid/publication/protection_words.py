@@ -72,7 +72,6 @@ def protection(
 
 
 def _drawn_there(anonymization: AnonymizationResult) -> str:
-    """Sentences about the sample of a table that stayed in a warehouse."""
     people = "people" if anonymization.persons is not None else "records"
     share = text_of(float(f"{100 * anonymization.drawn_share:.2g}"))
     return (
@@ -168,7 +167,6 @@ def _sampled(sample: SampleOptions, unit: str) -> str:
 
 
 def _written(config: Mapping[str, Any], anonymization: AnonymizationResult | None) -> Iterator[str]:
-    """The last two steps, in their order."""
     transition = config.get("transition") or {}
     off = (config.get("synthesize") or {}).get("generator") == "none"
     declared, where = declared_constraints(config), where_of(config)
@@ -226,5 +224,4 @@ def _promised(anonymization: AnonymizationResult | None, private: bool) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -218,7 +218,6 @@ def _problems(verdict: Verdict) -> list[Problem]:
 
 
 def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptance, ...]:
-    """Acceptances of the review; none for a pass."""
     if verdict.status == "pass":
         return ()
     wanted = run.policy.approvals
@@ -235,7 +234,6 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
 
 
 def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:
-    """Find the newest undamaged release of the same source and method."""
     own = OwnReleases(releases_dir, ledger)
     for name in reversed(own.names()):
         if own.entries[name].release_tag != release_tag:
@@ -247,10 +245,7 @@ def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release 
 
 
 def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
-    """Refuse a second draw of a release that the ledger has lost.
-
-    Its signature is of this installation.
-    """
+    """Refuse a second draw of a release signed by this installation that the ledger has lost."""
     keys = [key.public for key in signing_keys(ledger.path.parent)]
     known = {entry.release for entry in ledger.entries()}
     for release in releases_in(releases_dir) if keys else ():
@@ -267,10 +262,7 @@ def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> Non
 
 
 def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> None:
-    """Refuse a second draw of a source and method already released.
-
-    The run's table must be that of the release.
-    """
+    """Refuse a second draw of a source and method already released: the table must be that of the release."""
     published = {about["sha256"] for about in existing.certificate["files"].values()}
     if not published.issuperset(run.tables.values()):
         message = f"another draw of the same data and method is out as {existing.path.name}"
@@ -282,7 +274,6 @@ def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> N
 
 
 def _refuse_withdrawn(run: FinishedRun, ledger: Ledger, release_tag: str) -> None:
-    """Refuse a source and method whose release was withdrawn."""
     of_this = {entry.release for entry in ledger.entries() if entry.release_tag == release_tag}
     found = next((known for known in reversed(ledger.withdrawals()) if known.release in of_this), None)
     if found is not None:
@@ -371,7 +362,6 @@ def _build(
 
 
 def _look_once_more(folder: Path, run: FinishedRun, names: tuple[str, ...], ledger: Ledger, private_dir: Path) -> None:
-    """Refuse texts that print what few people hold."""
     try:
         refuse_rare_values(folder, run, names, record_secret(release_key(private_dir)))
     except GateRefused as refusal:

@@ -53,10 +53,7 @@ def words_of(text: str) -> list[str]:
 
 
 def phrase(text: str) -> str:
-    """First words of a value, as :func:`phrases` finds them in a text.
-
-    Empty if they are too common to be looked for.
-    """
+    """First words of a value, as :func:`phrases` finds them in a text; empty if too common to be looked for."""
     found = words_of(text)[:MOST_WORDS]
     return " ".join(found) if is_telling(found) else ""
 
@@ -150,7 +147,6 @@ class _Texts(HTMLParser):
 
 
 def all_phrases(texts: Iterable[str]) -> set[str]:
-    """Phrases of several texts."""
     return {one for text in texts for one in phrases(text)}
 
 
@@ -209,19 +205,11 @@ class RareValues:
         return found.astype({"value": str, "column": str, "identifier": bool})
 
     def write(self, folder: Path) -> None:
-        """Write into the folder of a run."""
         self.found.assign(least=self.least).to_parquet(folder / RARE, index=False)
 
     @classmethod
     def read(cls, folder: Path, sha256: str | None) -> RareValues:
-        """Read from the folder of a run.
-
-        Parameters
-        ----------
-        folder : Path
-            Of the run.
-        sha256 : str or None
-            Of the file, as the run's manifest states it; None if it does not.
+        """Read from the folder of a run; ``sha256`` is that of the run's manifest, None if it has none.
 
         Raises
         ------
@@ -327,7 +315,6 @@ def _stated(run: FinishedRun) -> Iterator[str]:
 
 
 def _columns(manifest: Mapping[str, Any]) -> Iterator[str]:
-    """Names of the columns of all tables."""
     config = manifest["config"]
     sources = [config.get("data") or {}, *(config.get("tables") or {}).values()]
     for source in sources:

@@ -98,7 +98,6 @@ def releases_state(
 
 
 def _waiting(held: Mapping[str, HeldRun], last: list[Event]) -> Iterator[Problem]:
-    """Runs of nights that wait, and other runs that wait."""
     for name, run in held.items():
         if run.outcome == "waiting":
             yield Problem(f"{name}: {run.message}, since {run.since[:10]}", _approve(run.run))
@@ -118,7 +117,6 @@ def _ended_badly(last: list[Event]) -> Iterator[Problem]:
 
 
 def _unfinished(own: OwnReleases) -> Iterator[Problem]:
-    """Withdrawals that were cut off."""
     for name in sorted(own.withdrawals.keys() & {*own.names()}):
         if name == named_latest(own.folder):
             yield Problem(f"{name} is withdrawn, and still the latest", f"{_COMPLETE} {name}")

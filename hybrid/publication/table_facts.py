@@ -59,14 +59,12 @@ class TableFacts:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> TableFacts:
-        """Read what :meth:`to_json` wrote."""
         entries: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
         }
         return cls(**entries)
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
 
@@ -101,7 +99,6 @@ def few(count: int) -> str:
 
 
 def rounded(records: int) -> int:
-    """The nearest multiple of :data:`ROUNDED_TO`."""
     return round(records / ROUNDED_TO) * ROUNDED_TO
 
 
@@ -141,7 +138,6 @@ class StatedTable:
     references: Mapping[str, str]
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self) | {"columns": [dict(column) for column in self.columns]}
 
 

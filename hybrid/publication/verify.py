@@ -122,10 +122,7 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
 def _folder_problems(
     release_dir: Path, certificate: Mapping[str, Any], signed: SignedCertificate | None, whole: bool
 ) -> Iterator[Problem]:
-    """Compare the folder with the signed statement.
-
-    With the certificate where no statement of this release is there.
-    """
+    """Compare the folder with the signed statement of this release, or without one with the certificate."""
     stated = certificate["files"]
     expected = {name: about["sha256"] for name, about in stated.items()}
     signed_content = certificate if signed is None else signed.certificate

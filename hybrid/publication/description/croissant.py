@@ -101,7 +101,6 @@ def croissant(about: Description) -> dict[str, Any]:
 
 
 def _records(about: Description, table: DescribedTable) -> dict[str, Any]:
-    """Rows of one table, with its key."""
     name = _set_of(about, table)
     text = about.text if len(about.tables) == 1 else f"Table {table.name}. {about.text}"
     content = {"@type": "cr:RecordSet", "@id": name, "name": name, "description": text}
@@ -110,7 +109,6 @@ def _records(about: Description, table: DescribedTable) -> dict[str, Any]:
 
 
 def _set_of(about: Description, table: DescribedTable) -> str:
-    """Id of a table's record set."""
     return RECORDS if len(about.tables) == 1 else table.name
 
 
@@ -165,10 +163,7 @@ def _file(about: Description, file: ReleasedFile) -> dict[str, Any]:
 
 
 def _data_type(table: DescribedTable, column: DescribedColumn) -> str:
-    """Data type of a column.
-
-    Text for truth values that a CSV file writes in words of its own: readers would take every text as true.
-    """
+    # Truth values that a CSV file writes in words of its own are text: readers would take every text as true.
     own_words = table.is_csv and {column.true.lower(), column.false.lower()} != {"true", "false"}
     return "sc:Text" if column.kind is Kind.BOOLEAN and own_words else DATA_TYPES[column.kind]
 
@@ -189,7 +184,6 @@ def _field(about: Description, table: DescribedTable, column: DescribedColumn) -
 
 
 def _reference(about: Description, table: DescribedTable, column: DescribedColumn) -> dict[str, Any]:
-    """The key that a column refers to; nothing for other columns."""
     other = about.table(table.references[column.name]) if column.name in table.references else None
     if other is None or other.key is None:
         return {}

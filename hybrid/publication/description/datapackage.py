@@ -85,12 +85,10 @@ def _table(about: Description, table: DescribedTable) -> dict[str, Any]:
 
 
 def _resource(table: DescribedTable) -> str:
-    """Name of a table's resource."""
     return re.sub(r"[^a-z0-9_-]+", "-", table.name.lower())
 
 
 def _links(about: Description, table: DescribedTable) -> dict[str, Any]:
-    """Primary key and foreign keys of a linked table."""
     content: dict[str, Any] = {} if table.key is None else {"primaryKey": [table.key]}
     others = {column: about.table(name) for column, name in table.references.items()}
     keys = [

@@ -123,6 +123,5 @@ def _agent(party: PartyOptions) -> dict[str, Any]:
 
 
 def _units(about: Description) -> Iterator[dict[str, Any]]:
-    """Units of measure of the columns, each once."""
     for unit in dict.fromkeys(column.unit for column in about.columns if column.unit is not None):
         yield {"@type": "skos:Concept", "skos:prefLabel": unit}

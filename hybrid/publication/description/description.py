@@ -122,7 +122,6 @@ class DescribedColumn:
 
     @classmethod
     def of(cls, column: Column) -> DescribedColumn:
-        """The column of a table."""
         form = column.format
         return cls(
             column.name,
@@ -143,7 +142,6 @@ class DescribedColumn:
 
     @property
     def words(self) -> str:
-        """Kind and unit in plain words."""
         return WORDS[self.kind] + (f", in {self.unit}" if self.unit else "")
 
 
@@ -173,13 +171,7 @@ UNFIT = {
 
 
 def unfit(checks: Iterable[Check]) -> Iterator[str]:
-    """Sentences on uses, each once.
-
-    Parameters
-    ----------
-    checks : iterable of Check
-        The rules that are not met or could not be judged.
-    """
+    """Sentences on uses that unmet or unjudged rules speak against, each once."""
     open_ = list(checks)
     yield from dict.fromkeys(UNFIT[about] for check in open_ if (about := check.metric or check.rule) in UNFIT)
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
@@ -222,7 +214,6 @@ class ReleasedFile:
 
     @property
     def media_type(self) -> str:
-        """Media type (IANA)."""
         return MEDIA_TYPES.get(Path(self.name).suffix, "application/octet-stream")
 
 
@@ -261,7 +252,6 @@ class DescribedTable:
 
     @property
     def is_csv(self) -> bool:
-        """True if the table is a CSV file."""
         return Path(self.file.name).suffix not in PARQUET_SUFFIXES
 
 
@@ -306,7 +296,6 @@ class Description:
 
     @property
     def title(self) -> str:
-        """Title of the table."""
         return self.said.title or self.data_set
 
     @property
@@ -324,15 +313,11 @@ class Description:
 
     @property
     def date(self) -> str:
-        """Day of the release (ISO 8601)."""
         return self.created[:10]
 
     @property
     def license_url(self) -> str | None:
-        """Address of the licence.
-
-        None where no licence is stated, and for an own licence without an address.
-        """
+        """Address of the licence; None where none is stated, and for an own licence without an address."""
         stated = self.said.license
         if stated is None or stated.startswith(OWN_LICENSE):
             return None
@@ -350,11 +335,9 @@ class Description:
 
     @property
     def columns(self) -> tuple[DescribedColumn, ...]:
-        """Columns of all tables."""
         return tuple(column for table in self.tables for column in table.columns)
 
     def table(self, name: str) -> DescribedTable:
-        """The table with this name."""
         return next(table for table in self.tables if table.name == name)
 
     @property
@@ -435,7 +418,6 @@ def _meaning(name: str, run: FinishedRun) -> str:
 def _tables(
     run: FinishedRun, files: Mapping[str, ReleasedFile], said: Mapping[str, ColumnDescription]
 ) -> Iterator[DescribedTable]:
-    """The released table, or all linked ones."""
     for table in stated_tables(run.manifest):
         columns, form = _columns(table.columns, said), (table.separator, table.encoding)
         about = DescribedTable(table.name, files[table.file], table.rows, columns, *form)

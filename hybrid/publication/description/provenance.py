@@ -85,7 +85,6 @@ def _when(created: str) -> dict[str, Any]:
 
 
 def _steps(config: Mapping[str, Any]) -> list[str]:
-    """Steps that the run made, in their order; at least one."""
     transition = config.get("transition") or {}
     late = transition.get("order") == "post"
     last = ["synthesize", "transition"] if late else ["transition", "synthesize"]
@@ -102,7 +101,6 @@ def _steps(config: Mapping[str, Any]) -> list[str]:
 
 
 def _people(run: FinishedRun, approvers: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Agents that the certificate names."""
     decided_by = (run.manifest.get("roles") or {}).get("decided_by")
     named = [("#roles", decided_by, "decided the roles of the columns")]
     named += [("#owner", run.policy.owner, "owns the policy")]

@@ -25,7 +25,6 @@ class AnonymityRule(Rule):
 
     @property
     def better(self) -> Direction:
-        """Direction in which numbers are better, lower or higher."""
         return "lower" if self.quantity in ("suppressed_share", "household_risk") else "higher"
 
 
@@ -37,11 +36,10 @@ class AnonymityRules(RuleKind[AnonymityRule]):
     Options = AnonymityRule
 
     def judge(self, rule: AnonymityRule, facts: Facts) -> Iterator[Check]:
-        """Compare one quantity of the anonymization with the limits."""
         yield _check(rule, facts.anonymization, facts.private)
 
     def private_hint(self, rule: AnonymityRule) -> str:  # noqa: ARG002 - of every quantity
-        """A policy for such tables has no such rule."""
+        # A policy for such tables has no such rule.
         return "judge differentially private tables by a policy without this rule"
 
 

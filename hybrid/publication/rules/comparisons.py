@@ -36,25 +36,19 @@ class Compared:
 
     @cached_property
     def shown(self) -> Measure:
-        """The measure in words: within the metric's range."""
         return displayed(self.metric, self.outcome)
 
     @property
     def details(self) -> str:
-        """The subject and its value, interval and reference."""
         return f"{self.subject}: {measure_text(self.shown)}"
 
     def difference(self, number: float) -> str:
-        """A difference of two numbers of the metric, in words."""
         return text_of(within(number, spans(range_of(self.metric))))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A way to compare a metric.
-
-    ``number`` is the number to limit, or the sentence why there is none.
-    """
+    """A way to compare a metric; ``number`` is the number to limit, or the sentence why there is none."""
 
     number: Callable[[Compared], Found | str]
     needs_other: bool = False
@@ -92,10 +86,7 @@ def _difference(about: Compared) -> Found | str:
 
 
 def _excess(about: Compared) -> Found | str:
-    """The end of the widened interval that says most.
-
-    Above 0 a leak, below 0 rows that keep away from people.
-    """
+    """The end of the widened interval that says most: above 0 a leak, below 0 rows that keep away from people."""
     if about.outcome.excess is None:
         return "there is nothing to compare with: no people that the generator has not seen"
     value, low, high = about.outcome.excess
@@ -143,7 +134,6 @@ def _both_ends(about: Compared) -> Found | str:
 
 
 def _of_100(share: float) -> str:
-    """A share of 100 cases, with one decimal."""
     return text_of(round(100 * min(max(share, 0.0), 1.0), 1))
 
 
@@ -177,7 +167,6 @@ def _stage_difference(about: Compared) -> Found | str:
 
 
 def _measured(outcome: Measure) -> str:
-    """Value and interval in plain words, after the subject of the number where the metric names one."""
     said = outcome.details.get("said")
     text = f"{f'{said}. ' if said else ''}The score is {text_of(outcome.value)}"
     if outcome.low is None or outcome.high is None:

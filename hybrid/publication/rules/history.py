@@ -24,7 +24,6 @@ class HistoryRule(Rule):
 
     @property
     def better(self) -> Direction:
-        """Direction in which numbers are better, lower or higher."""
         return "lower" if self.quantity == "exposed_share" else "higher"
 
 
@@ -37,15 +36,11 @@ class HistoryRules(RuleKind[HistoryRule]):
     judges_run = False
 
     def judge(self, rule: HistoryRule, facts: Facts) -> Iterator[Check]:
-        """Compare one quantity of the joint exposure with the limits.
-
-        Nothing before publishing.
-        """
+        # Nothing before publishing.
         if facts.exposure is not None:
             yield _check(rule, facts.exposure, "anonymization" if facts.anonymization is None else None)
 
     def private_hint(self, rule: HistoryRule) -> str:  # noqa: ARG002 - of every quantity
-        """Fewer releases."""
         return "release less often, or judge differentially private tables by a policy without this rule"
 
 

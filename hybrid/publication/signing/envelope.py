@@ -46,7 +46,6 @@ class SignedCertificate:
 
     @property
     def keyids(self) -> list[str]:
-        """Key ids that the signatures name."""
         return list(self.envelope.signatures)
 
 
@@ -205,10 +204,7 @@ def statement_problems(
 
 
 def _replayed(signed: SignedCertificate, files: Mapping[str, str]) -> bool:
-    """True if a certificate and its envelope lie with other files.
-
-    Neither table nor manifest is the signed one.
-    """
+    # Files of another release: neither table nor manifest is the signed one.
     marking = [name for name in ("manifest.json", *table_files(signed.certificate)) if name in signed.subjects]
     return all(name in files and files[name] != signed.subjects[name] for name in marking)
 

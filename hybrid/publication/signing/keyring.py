@@ -175,10 +175,7 @@ def open_signer(source: str, folder: Path, public: SSlibKey) -> Signer:
 
 
 def sign_failure(source: str, error: Exception) -> HybridError:
-    """Error for a failure of the library or of a token.
-
-    Neither its text nor the PIN is repeated.
-    """
+    """Error for a failure of the library or of a token; neither its text nor the PIN is repeated."""
     if isinstance(error, UnsupportedLibraryError):
         return MissingExtraError(f"{source} needs the extra hsm", hint="pip install 'hybrid-release[hsm]'")
     about = str(error) if type(error) is ValueError else type(error).__name__
@@ -373,10 +370,7 @@ def _add(private_dir: Path, source: str | None, keys: tuple[SigningKey, ...]) ->
 
 
 def _absolute(source: str) -> str:
-    """Source with an absolute path.
-
-    A relative one is relative to the user's folder, not to the key ring.
-    """
+    # A relative path is relative to the user's folder, not to the key ring.
     kind, _, rest = source.partition(":")
     return f"file:{Path(rest).expanduser().absolute()}" if kind == "file" and rest else source
 

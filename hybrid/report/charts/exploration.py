@@ -111,7 +111,6 @@ def curve_chart(
 
 
 def _labelled(n_levels: int) -> list[int]:
-    """Levels whose values are written below the axis, without overlap."""
     apart = math.ceil(LEAST_APART * max(n_levels - 1, 1) / (CURVE_RIGHT - CURVE_LEFT))
     last = n_levels - 1
     return [*range(0, max(last - apart, 0) + 1, apart), last] if last else [0]
@@ -275,7 +274,6 @@ def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool =
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
-    """Least and greatest value with a margin."""
     low, high = min(values), max(values)
     room = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
     return low - room, high + room

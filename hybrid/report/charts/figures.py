@@ -35,10 +35,7 @@ def percent(share: float) -> str:
 
 
 def column_chart(view: ColumnView) -> Markup:
-    """One column, real beside synthetic.
-
-    Bars of categories, or a histogram with round bounds.
-    """
+    """One column, real beside synthetic: bars of categories, or a histogram with round bounds."""
     if view.cells is None:
         return Markup()
     return _histogram(view) if view.cells.edges else _bars(view)
@@ -100,7 +97,6 @@ def _histogram(view: ColumnView) -> Markup:
 
 
 def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str]:
-    """As many texts of bounds as fit without touching."""
     parts = []
     free_from = 0.0
     for at, text in enumerate(edges, start=1):
@@ -116,9 +112,7 @@ CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def class_size_chart(before: Array | None, after: Array | None, k: int, least: int) -> Markup:
-    """Share of records by people in their class, before and after.
-
-    Both are numbers of people, one for each record. A line marks k.
+    """Share of records by people in their class (a number for each record), before and after; a line marks k.
 
     What fewer than ``least`` records are is said to be few, without a number.
     """
@@ -197,10 +191,7 @@ INTERVAL_WIDTH = 150.0
 def interval_chart(
     value: float, low: float | None, high: float | None, reference: float | None, domain: tuple[float, float]
 ) -> Markup:
-    """Value (filled), interval (line) and reference (hollow) on a common scale.
-
-    Zero is marked.
-    """
+    """Value (filled), interval (line) and reference (hollow) on a common scale, on which zero is marked."""
     start, end = domain
     scale = (INTERVAL_WIDTH - 16) / ((end - start) or 1.0)
 
@@ -243,12 +234,9 @@ def stage_chart(
 
 
 def heat_map(names: Sequence[str], below: Array, above: Array, description: str, *, signed: bool = False) -> Markup:
-    """A square of associations.
+    """A square of associations; ``below`` the diagonal and ``above`` it may be two matrices.
 
-    ``below`` the diagonal and ``above`` it may be two matrices.
-
-    Darker is stronger; every cell also holds its number in hundredths. With ``signed``, values below zero are
-    hatched.
+    Darker is stronger; every cell also holds its number in hundredths. With ``signed``, values below zero are hatched.
     """
     n, cell, left, top = len(names), 27.0, 118.0, 92.0
     strongest = max(float(np.nanmax(np.abs(np.concatenate([below, above])), initial=0)), 0.1) if signed else 1.0

@@ -51,12 +51,10 @@ def rect(x: float, y: float, width: float, height: float, class_: str, title: st
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> str:
-    """A straight line."""
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
 def circle(x: float, y: float, radius: float, class_: str, title: str = "") -> str:
-    """A circle around (x, y)."""
     return element("circle", _title(title), cx=x, cy=y, r=radius, class_=class_)
 
 
@@ -66,7 +64,6 @@ def path(steps: str, class_: str, title: str = "") -> str:
 
 
 def curve(points: Iterable[tuple[float, float]], class_: str, title: str = "") -> str:
-    """Straight lines from point to point."""
     return path("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), class_, title)
 
 
@@ -85,16 +82,12 @@ def below(y: float, ticks: Iterable[tuple[float, str]]) -> list[str]:
 
 
 def diamond(x: float, y: float, radius: float, class_: str, title: str = "") -> str:
-    """A square on its corner around (x, y)."""
     steps = f"M{x - radius:.1f} {y:.1f}L{x:.1f} {y - radius:.1f}L{x + radius:.1f} {y:.1f}L{x:.1f} {y + radius:.1f}Z"
     return path(steps, class_, title)
 
 
 def text(x: float, y: float, content: str, class_: str = "", *, longest: int = 0, **attributes: str | float) -> str:
-    """Text, cut after ``longest`` characters, in full as its title.
-
-    0: never cut.
-    """
+    """Text, cut after ``longest`` characters (0: never), then in full as its title."""
     shown = content if not longest or len(content) <= longest else content[: longest - 1].rstrip() + "…"
     whole = _title(content) if shown != content else ""
     return element("text", escape(shown) + whole, x=x, y=y, class_=class_ or "label", **attributes)

@@ -129,10 +129,7 @@ def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
 
 
 def name_of(column: Column, texts: Mapping[str, MetricText]) -> str:
-    """Title of a column.
-
-    That of its metric, and the column it is about.
-    """
+    """Title of a column: that of its metric, and the column it is about."""
     return text_of(column, texts).title + (f", {column.about}" if column.about else "")
 
 

@@ -124,7 +124,6 @@ def _number(column: Column, estimate: Estimate) -> str:
 
 
 def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Differences from the recommended one that the seeds find or miss."""
     others = found.admitted - 1
     if others < 1:
         return []
@@ -147,7 +146,6 @@ def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
 
 
 def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
-    """Seeds or rows that would find the next difference."""
     needed = found.needed
     if needed is None or found.chosen is None:
         return []
@@ -165,7 +163,6 @@ def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
 
 
 def _choice(answers: Answers, found: Recommendation, chosen: Candidate, texts: Mapping[str, MetricText]) -> list[str]:
-    """Steps of the rule, with the numbers of the chosen one."""
     if found.admitted == 1:
         return [f"It is the only one of these: {_told(chosen, found, texts)}."]
     rule = f"that is at most {number(answers.results.margin)} behind, or at most one standard error"
@@ -184,7 +181,6 @@ def _choice(answers: Answers, found: Recommendation, chosen: Candidate, texts: M
 
 
 def _again(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Expected numbers without the advantage of the choice."""
     if found.again_privacy is None or found.again_utility is None or found.ended < 2:
         return []
     privacy, utility = name_of(found.privacy, texts), name_of(found.utility, texts)
@@ -206,7 +202,6 @@ def _alternatives(found: Recommendation, texts: Mapping[str, MetricText]) -> lis
 
 
 def _decides(answers: Answers, found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Factors with an effect on the two metrics, and factors without one."""
     sentences = []
     for column in (found.utility, found.privacy):
         effects = next((one for one in answers.effects if one.column == column.name), None)
@@ -222,7 +217,6 @@ def _decides(answers: Answers, found: Recommendation, texts: Mapping[str, Metric
 
 
 def _span(effects: MetricEffects, factor: str) -> float | None:
-    """Difference of a factor's extreme levels; None if no effect was found."""
     levels = [level.effect for level in effects.main[factor] if level.effect is not None]
     if not any(effect.found for effect in levels):
         return None
@@ -265,7 +259,6 @@ def _verdict(verdict: ParadoxVerdict, texts: Mapping[str, MetricText]) -> str:
 
 
 def _unsure(differences: Sequence[Difference], what: str, margin: str, texts: Mapping[str, MetricText]) -> str:
-    """Metrics that leave a difference possible, with its bound."""
     if not differences:
         return ""
     names = ", ".join(f"{name_of(each.column, texts)} ({_bound(each)})" for each in differences)
@@ -280,7 +273,6 @@ def _bound(difference: Difference) -> str:
 
 
 def _hints(differences: Sequence[Difference]) -> str:
-    """Number of differences significant on their own."""
     perhaps = sum(each.judgement.startswith("perhaps") for each in differences)
     return (
         f" {perhaps} more of the {len(differences)} differences are significant by their own interval only."

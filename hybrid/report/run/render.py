@@ -23,8 +23,6 @@ MACROS = '{% from "parts.html" import exposure_table, metric_tables %}\n'
 
 @dataclass(frozen=True)
 class _Part:
-    """A section with its rendered content."""
-
     anchor: str
     title: str
     lead: str
@@ -67,7 +65,6 @@ def render_report(inputs: ReportInputs, sections: Sequence[Section] | None = Non
 
 
 def _part(section: Section, inputs: ReportInputs, templates: Environment) -> _Part | None:
-    """Render one section; None if it is left out."""
     values = section.values(inputs)
     if values is None:
         return None

@@ -47,10 +47,7 @@ def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:  # noqa:
 
 
 def _masked(count: int | None) -> str:
-    """Number of real records in words.
-
-    None only where there is not one.
-    """
+    # None only where there is not one.
     if count is None:
         return "cannot be judged"
     return few(count) if count else "none"

@@ -86,7 +86,6 @@ def _mean_absolute(matrix: Any) -> float | None:
 
 
 def _dates(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Tied dates with their gaps, the most different first."""
     found = evaluation.find("gaps_between_dates", "synthetic")
     if found is None or not isinstance(found.outcome, Measure):
         return []

@@ -106,7 +106,6 @@ def disagreeing_rows(evaluation: Evaluation) -> list[TableRow]:
 
 
 def _apart(one: Measure, other: Measure) -> bool:
-    """True if two intervals do not overlap."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return False
     return one.high < other.low or other.high < one.low

@@ -117,10 +117,7 @@ def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) ->
 
 
 def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, list[str]]]:
-    """Worst status of every rule by stage.
-
-    Rules on which stages differ first.
-    """
+    """Worst status of every rule by stage; rules on which stages differ first."""
     worst: dict[str, dict[Subject, Decision]] = {}
     for stage, verdict in verdicts.items():
         for check in verdict.checks:

@@ -86,7 +86,6 @@ CRITERIA = {
 
 
 def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
-    """Counts, columns, configuration and the policy's owner."""
     result = None if run.anonymized is None else run.anonymized.result
     tables = run.table, run.control, run.synthetic
     return {

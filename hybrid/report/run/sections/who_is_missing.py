@@ -41,10 +41,7 @@ TEMPLATE = """\
 
 
 def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
-    """Suppression by group.
-
-    None where all records were kept, or where it happened in a warehouse.
-    """
+    # None where all records were kept, or where it happened in a warehouse.
     if run.anonymized is None or not len(run.anonymized.suppressed) or run.anonymized.result.drawn is not None:
         return None
     found = left_out_by_group(run.anonymized, group_columns(run.anonymized.originals.schema), max(smallest, LEAST))
@@ -87,7 +84,6 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
 
 
 def _served(inputs: ReportInputs, least: int) -> Iterator[tuple[str, list[str], list[TableRow]]]:
-    """Title, heads and rows of the tables by group."""
     for metric in inputs.evaluation.metrics:
         outcome = metric.outcome
         if metric.stage != "synthetic" or not isinstance(outcome, Measure):
