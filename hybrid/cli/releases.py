@@ -192,8 +192,8 @@ def retain(
     The ledger gives their order. Never the latest, never what was changed or is not ours.
     """
     from hybrid.publication.own_release import shown
-    from hybrid.publication.removal import Retention
-    from hybrid.publication.removal import retain as remove
+    from hybrid.publication.withdraw import Retention
+    from hybrid.publication.withdraw import retain as remove
 
     def agreed(found: Retention) -> bool:
         said = "would be removed" if dry_run else "are removed"
@@ -267,7 +267,7 @@ def withdraw(
 
     Lists the copies that were delivered.
     """
-    from hybrid.publication.removal import withdraw as take_back
+    from hybrid.publication.withdraw import withdraw as take_back
 
     found = take_back(Path(release).name, releases, work, by, reason)
     given = found.withdrawal

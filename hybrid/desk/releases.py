@@ -18,9 +18,9 @@ from hybrid.desk.desk import Desk, command, form, one_of, segment
 from hybrid.publication.folder import read_release
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import OwnReleases
-from hybrid.publication.removal import withdraw
 from hybrid.publication.signing.envelope import ENVELOPE
 from hybrid.publication.status import releases_state
+from hybrid.publication.withdraw import withdraw
 
 _PART = 1_000_000
 

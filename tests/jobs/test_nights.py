@@ -27,9 +27,9 @@ from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.ledger import LEDGER, Ledger
-from hybrid.publication.removal import withdraw
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
+from hybrid.publication.withdraw import withdraw
 from tests.helpers.approving import approved
 from tests.helpers.whole_demo import write_whole_demo
 

@@ -16,7 +16,7 @@ from hybrid.publication.difference import Change, Moved, Row, difference_to_last
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.policy import Policy
 from hybrid.publication.publish import publish, release_contents
-from hybrid.publication.removal import withdraw
+from hybrid.publication.withdraw import withdraw
 from tests.publication.conftest import SEED, an_anonymization, an_evaluation, config
 
 RunMaker = Callable[..., Path]

@@ -12,12 +12,12 @@ import pytest
 from hybrid.base.errors import ConfigError, GateRefused
 from hybrid.cli import main
 from hybrid.operations.deliver import DeliverOptions, deliver
-from hybrid.publication import removal as module
+from hybrid.publication import withdraw as module
 from hybrid.publication.folder import WITHDRAWN, latest_in
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish
-from hybrid.publication.removal import retain, withdraw
 from hybrid.publication.verify import verify
+from hybrid.publication.withdraw import retain, withdraw
 from hybrid.table.options import DataOptions
 
 RunMaker = Callable[..., Path]

@@ -25,6 +25,8 @@ from hybrid.publication.own_release import OwnReleases, repair_latest
 
 @dataclass(frozen=True)
 class Withdrawn:
+    """A withdrawal and what follows from it."""
+
     withdrawal: Withdrawal
     latest: str | None
     """Release that ``latest`` names now; None: there is none that could stay."""
