@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.analysis.contrasts import NOISE, Estimate, complete, estimates, mean_spread
-from hybrid.analysis.results import STRONGEST, Column, Results
+from hybrid.analysis.results import STRONGEST, ResultColumn, Results
 from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.display import Range, spans
 from hybrid.evaluation.engine.intervals import quantile
@@ -67,7 +67,7 @@ class Criterion:
     Parameters
     ----------
     question : {"use", "attack", "closeness"}
-    column : Column
+    column : ResultColumn
         The metric; one of its columns where it is measured per target.
     values : numpy.ndarray, shape (n_configurations, n_seeds)
         In the metric's unit, the mean over its columns; NaN where there is none.
@@ -76,7 +76,7 @@ class Criterion:
     """
 
     question: Question
-    column: Column
+    column: ResultColumn
     values: Array
     errors: Array
 
@@ -245,12 +245,12 @@ def _severity(results: Results) -> Array:
 
 
 @dataclass(frozen=True)
-class BestOf:
+class BestByMetric:
     """The best configuration by one metric.
 
     Parameters
     ----------
-    column : Column
+    column : ResultColumn
         The metric.
     configuration : str
         Who has the best mean over the seeds.
@@ -267,7 +267,7 @@ class BestOf:
         Its mean minus its generator's alone; the wide interval as that of the value.
     """
 
-    column: Column
+    column: ResultColumn
     configuration: str
     value: Estimate
     again: float | None
@@ -277,7 +277,7 @@ class BestOf:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedConfiguration:
     """Place of one configuration in the order of :mod:`hybrid.analysis.order`.
 
     Parameters
@@ -301,7 +301,7 @@ class Ranked:
     apart: tuple[Question, ...]
 
 
-def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]:
+def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[BestByMetric]:
     """Best configuration by each metric that varies."""
     found = []
     names = list(results.configurations.index)
@@ -317,7 +317,7 @@ def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]
         baseline = results.matrix(column.at("baseline"))[own : own + 1, seeds]
         known = bool(np.isfinite(baseline).all())
         found.append(
-            BestOf(
+            BestByMetric(
                 column,
                 str(names[own]),
                 chosen_mean(chosen, len(whole), results.overlap, column.range),
@@ -330,7 +330,7 @@ def best_per_metric(results: Results, columns: Sequence[Column]) -> list[BestOf]
     return found
 
 
-def ranking(found: Contest | None) -> list[Ranked]:
+def ranking(found: Contest | None) -> list[RankedConfiguration]:
     """All configurations of a contest in its order, the recommended one first."""
     if found is None:
         return []
@@ -339,7 +339,7 @@ def ranking(found: Contest | None) -> list[Ranked]:
     steps, family, last = found.kept(everyone), len(found.names), found.criteria[-1].question
     apart = {each.question: each.behind(order[0], found.pairs, found.overlap) for each in found.criteria}
     return [
-        Ranked(
+        RankedConfiguration(
             found.names[at],
             verdict_of(found, at),
             {each.question: each.at(at, family, found.overlap) for each in found.criteria},

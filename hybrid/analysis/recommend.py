@@ -9,7 +9,7 @@ import numpy as np
 
 from hybrid.analysis.contrasts import CONFIDENCE, Estimate, half_interval
 from hybrid.analysis.ranking import Contest, Criterion, Question, pareto_front, verdict_of
-from hybrid.analysis.results import Column
+from hybrid.analysis.results import ResultColumn
 from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.engine.intervals import simultaneous
 
@@ -111,7 +111,7 @@ def expected_half(seeds: int, people: int, overlap: float, family: int) -> float
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateConfiguration:
     """A configuration in the choice, with its means over the seeds.
 
     The wide intervals hold for all configurations that ended well together, so whichever of them was chosen.
@@ -129,21 +129,21 @@ class Recommendation:
 
     Parameters
     ----------
-    privacy, utility, closeness : Column
+    privacy, utility, closeness : ResultColumn
         The metrics that decided, each the mean over its columns; None where closeness was not measured.
-    chosen : Candidate or None
+    chosen : CandidateConfiguration or None
         The first of the ranking; None where the gate blocks everything.
     verdict : str
         What the gate says of it, its worst over the seeds; empty where no gate was asked.
     ended, admitted : int
         Configurations that ended well with every seed, and those of them with this verdict.
-    most_useful, safest : Candidate
+    most_useful, safest : CandidateConfiguration
         Of the admitted ones.
     as_useful : int
         Admitted ones as useful as the most useful one, itself included.
     as_safe : int
         Those of them as safe as the safest of them.
-    refused : Candidate or None
+    refused : CandidateConfiguration or None
         The most useful of those with a worse verdict, if it is more useful than the chosen one.
     on_front : bool
         Whether nothing admitted is both safer and more useful.
@@ -158,18 +158,18 @@ class Recommendation:
         than three seeds.
     """
 
-    privacy: Column
-    utility: Column
-    closeness: Column | None
-    chosen: Candidate | None
+    privacy: ResultColumn
+    utility: ResultColumn
+    closeness: ResultColumn | None
+    chosen: CandidateConfiguration | None
     verdict: str
     ended: int
     admitted: int
-    most_useful: Candidate
-    safest: Candidate
+    most_useful: CandidateConfiguration
+    safest: CandidateConfiguration
     as_useful: int
     as_safe: int
-    refused: Candidate | None
+    refused: CandidateConfiguration | None
     on_front: bool
     seeds: int
     apart: dict[Question, list[str]]
@@ -191,8 +191,8 @@ def recommend(found: Contest | None) -> Recommendation | None:
     admitted = kept["verdict"]
     family, seeds = len(found.names), use.values.shape[1]
 
-    def candidate(at: int) -> Candidate:
-        return Candidate(
+    def candidate(at: int) -> CandidateConfiguration:
+        return CandidateConfiguration(
             found.names[at],
             attack.at(at, family, found.overlap),
             use.at(at, family, found.overlap),

@@ -35,7 +35,7 @@ STRONGEST = "strongest_attack"
 
 
 @dataclass(frozen=True)
-class Column:
+class ResultColumn:
     """One measured column of the results, ``<stage>.<metric>[.<column it is about>]``."""
 
     name: str
@@ -94,21 +94,23 @@ class Results:
         return float((control / table).max()) if len(table) and table.notna().all() else 0.0
 
     @cached_property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Measured columns by name, the strongest attack first."""
         names = [name for name in self.table.columns if name.partition(".")[0] in STAGES]
         beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
-        found: dict[str, Column] = {}
+        found: dict[str, ResultColumn] = {}
         for name in names:
             stage, _, rest = name.partition(".")
             metric, _, about = rest.partition(".")
             if name in beside:
                 continue
             if metric == STRONGEST:
-                found[name] = Column(name, stage, metric, about, "privacy", "lower", (None, 1.0))
+                found[name] = ResultColumn(name, stage, metric, about, "privacy", "lower", (None, 1.0))
             elif metric in self.metrics:
                 known = self.metrics[metric]
-                found[name] = Column(name, stage, metric, about, known.family, known.direction, (known.low, known.high))
+                found[name] = ResultColumn(
+                    name, stage, metric, about, known.family, known.direction, (known.low, known.high)
+                )
         return dict(sorted(found.items(), key=lambda item: item[1].metric != STRONGEST))
 
     @cached_property

@@ -16,9 +16,9 @@ from hybrid.jobs.release import read_candidate
 from hybrid.publication.approvals import (
     SignedStatement,
     accepted,
+    blocking_runs,
     send_back,
     since_last_release,
-    standing,
     statement_of,
 )
 from hybrid.publication.difference import verdict_of
@@ -110,7 +110,7 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
     """
     now, work = datetime.now(UTC), desk.places.work
     keys = signing_keys(work)
-    stands = standing(run, work, now)
+    stands = blocking_runs(run, work, now)
     asks = verdict.status == "review" or bool(stands)
     words = _told(desk, run, "NAME", "TEXT")
     return {
@@ -135,7 +135,7 @@ def _is_out(run: FinishedRun, work: Path) -> str:
 
 
 def _stands(desk: Desk, run: FinishedRun) -> bool:
-    return bool(standing(run, desk.places.work, datetime.now(UTC)))
+    return bool(blocking_runs(run, desk.places.work, datetime.now(UTC)))
 
 
 def _accept(

@@ -29,7 +29,7 @@ from hybrid.publication.finished_run import (
     read_run,
 )
 from hybrid.publication.key import record_secret, release_key
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.rare_values import RareValues
 from hybrid.table.cells import least_cell
@@ -97,7 +97,7 @@ def _write_anonymization(run: LinkedRun, folder: Path) -> None:
     write_labels(run.person, folder)
 
 
-def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequence[Entry]) -> None:
+def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequence[LedgerEntry]) -> None:
     for name, page in linked_pages(run, created, earlier):
         write_text(folder / (name or REPORT), page)
 

@@ -28,7 +28,7 @@ from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import check_seal, count_run
 from hybrid.publication.finished_run import read_whole_run
-from hybrid.publication.gate import Draw
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.publish import publish
 from hybrid.publication.verdict import Verdict
 
@@ -45,7 +45,7 @@ class Candidate:
         The zones it belongs to.
     verdict : Verdict
         Verdict of the policy on the run alone, without earlier releases.
-    draw : Draw
+    draw : DrawNumber
         Number of the draw at which that verdict was reached.
     as_read : bool
         Whether the run was read from its folder: then that very run is published, or nothing.
@@ -54,7 +54,7 @@ class Candidate:
     folder: Path
     places: Places
     verdict: Verdict
-    draw: Draw
+    draw: DrawNumber
     as_read: bool = False
 
     def publish(self, acceptance: Acceptance | None = None) -> Path:
@@ -100,7 +100,7 @@ class Published:
         Folder of the run.
     verdict : Verdict
         Verdict of the policy on the run alone, without earlier releases.
-    draw : Draw
+    draw : DrawNumber
         Number of the draw at which that verdict was reached.
     pipeline : Pipeline or LinkedRun, optional
         Every stage of the run; None if the run was read from its folder.
@@ -109,7 +109,7 @@ class Published:
     folder: Path
     run: Path
     verdict: Verdict
-    draw: Draw
+    draw: DrawNumber
     pipeline: AnyRun | None = None
 
     def __repr__(self) -> str:

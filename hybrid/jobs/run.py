@@ -43,7 +43,7 @@ from hybrid.publication.finished_run import (
 from hybrid.publication.first_page import promise
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.lamps import lamps
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power, accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
@@ -112,7 +112,9 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
     keep_source_statistics(pipeline, private_dir)
 
 
-def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), private_dir: Path | None = None) -> None:
+def write_run(
+    pipeline: Pipeline, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None
+) -> None:
     """Compute every stage and write the run's folder.
 
     Tables, evaluation, report, policy, manifest.
@@ -123,7 +125,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole.
-    earlier : sequence of Entry
+    earlier : sequence of LedgerEntry
         Earlier releases of the data set, oldest first, which the report shows beside this run.
     private_dir : Path, optional
         The private zone whose ledger counts the draw, once all stages are computed, and whose key seals the run. Not

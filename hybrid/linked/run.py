@@ -29,7 +29,7 @@ from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.pipeline import ONLY_COMPARED
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
-from hybrid.publication.gate import Draw, judge
+from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.roles import DecidedRoles, with_roles
@@ -71,7 +71,7 @@ class LinkedRun:
         self.config = config
         self.progress = progress
         self.judge_power = judge_power
-        self.draw: Draw | None = None
+        self.draw: DrawNumber | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._given_seed, self._store = seed, store or Store(None)
         self._parts: Parts | None = None

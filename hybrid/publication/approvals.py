@@ -381,7 +381,7 @@ def send_back(run_dir: Path, releases_dir: Path, private_dir: Path, by: str, rea
     return given
 
 
-def standing(run: FinishedRun, private_dir: Path, now: datetime) -> tuple[SentBack, ...]:
+def blocking_runs(run: FinishedRun, private_dir: Path, now: datetime) -> tuple[SentBack, ...]:
     """Runs of the same source, method and policy that were sent back and keep a run from being published.
 
     One is lifted by a later approval of this run that counts: by the same person, from the same account or signed.
@@ -398,12 +398,12 @@ def since_last_release(data_set: str, private_dir: Path) -> tuple[SentBack, ...]
     return tuple(one for one in ledger.of_data_set(data_set) if one.at > released)
 
 
-def refuse_sent_back(run: FinishedRun, standing: Sequence[SentBack], ledger: Ledger) -> None:
+def refuse_sent_back(run: FinishedRun, blocking_runs: Sequence[SentBack], ledger: Ledger) -> None:
     """Refuse a run whose source, method and policy were sent back (GateRefused, with every reason)."""
-    if standing:
-        message = "; ".join(one.words for one in standing)
+    if blocking_runs:
+        message = "; ".join(one.words for one in blocking_runs)
         ledger.note(run.data_set, "refused", message)
-        names = " and ".join(dict.fromkeys(one.by for one in standing))
+        names = " and ".join(dict.fromkeys(one.by for one in blocking_runs))
         raise GateRefused(
             f"{message}; of this data, method and policy nothing was published",
             hint=f"change the method so that the reason no longer holds, and run again; or {names} approves",

@@ -11,7 +11,7 @@ from typing import Any
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page
-from hybrid.publication.gate import Draw
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
@@ -63,7 +63,7 @@ def build_certificate(
     release: str,
     created: str,
     verdict: Verdict,
-    draw: Draw,
+    draw: DrawNumber,
     acceptances: Sequence[Acceptance],
     data_tag: str,
     release_tag: str,
@@ -80,7 +80,7 @@ def build_certificate(
         Name of the release's folder; when it was made (UTC, ISO 8601), of a private table the day alone.
     verdict, acceptances
         What the gate said, and who accepted a review.
-    draw : Draw
+    draw : DrawNumber
         Number of the draw at which the verdict was reached.
     data_tag, release_tag : str
         As :mod:`hybrid.publication.key` gives them.

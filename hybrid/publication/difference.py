@@ -41,7 +41,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovedMetric:
     """Metric of the released table whose intervals do not meet, or that has a value only before or only now.
 
     Parameters
@@ -77,7 +77,7 @@ class Difference:
         Name, version and content of the policy; options; roles of columns; numbers of the anonymization.
     added, removed : tuple of str
         Columns that only the run has, and that only the release has.
-    moved : tuple of Moved
+    moved : tuple of MovedMetric
         Metrics that moved beyond their intervals.
     compared : int
         Metrics with a value and an interval in both.
@@ -92,7 +92,7 @@ class Difference:
     counts: tuple[Change, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    moved: tuple[Moved, ...]
+    moved: tuple[MovedMetric, ...]
     compared: int
 
     def to_json(self) -> dict[str, Any]:
@@ -177,7 +177,7 @@ def released_metrics(metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, st
 
 def _moved(
     before: Mapping[tuple[str, str], Mapping[str, Any]], now: Mapping[tuple[str, str], Mapping[str, Any]]
-) -> Iterator[Moved | None]:
+) -> Iterator[MovedMetric | None]:
     # None where a metric has not moved; metrics without an interval are left out.
     for key in dict.fromkeys((*before, *now)):
         one, other = before.get(key), now.get(key)
@@ -185,7 +185,7 @@ def _moved(
         if known == [False, False]:
             continue
         if not all(known):
-            yield Moved(*key, value_words(one), value_words(other), None)
+            yield MovedMetric(*key, value_words(one), value_words(other), None)
             continue
         assert one is not None
         assert other is not None
@@ -193,7 +193,7 @@ def _moved(
             continue
         apart = one["ci"][1] < other["ci"][0] or other["ci"][1] < one["ci"][0]
         better = {"lower": other["value"] < one["value"], "higher": other["value"] > one["value"]}
-        yield Moved(*key, value_words(one), value_words(other), better.get(other["direction"])) if apart else None
+        yield MovedMetric(*key, value_words(one), value_words(other), better.get(other["direction"])) if apart else None
 
 
 def value_words(metric: Mapping[str, Any] | None) -> str:
@@ -257,7 +257,7 @@ MOST = 8
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparedRow:
     """One line, with a value for each run.
 
     Parameters
@@ -283,20 +283,20 @@ class SideBySide:
     ----------
     runs, created, verdicts : tuple of str
         Names of the folders; when they were made (UTC, ISO 8601); what the policy says of each alone.
-    risks : tuple of Row
+    risks : tuple of ComparedRow
         Lamps: the standing of each question about the people in the data.
-    settings : tuple of Row
+    settings : tuple of ComparedRow
         Options that differ, as a certificate states them.
-    metrics : tuple of Row
+    metrics : tuple of ComparedRow
         Of the released table.
     """
 
     runs: tuple[str, ...]
     created: tuple[str, ...]
     verdicts: tuple[str, ...]
-    risks: tuple[Row, ...]
-    settings: tuple[Row, ...]
-    metrics: tuple[Row, ...]
+    risks: tuple[ComparedRow, ...]
+    settings: tuple[ComparedRow, ...]
+    metrics: tuple[ComparedRow, ...]
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -325,11 +325,11 @@ def side_by_side(runs: Sequence[FinishedRun]) -> SideBySide:
         created=tuple(str(run.manifest["created"]) for run in runs),
         verdicts=tuple(found.status for found in judged),
         risks=tuple(
-            Row(same[0].question, tuple(lamp.status for lamp in same))
+            ComparedRow(same[0].question, tuple(lamp.status for lamp in same))
             for same in zip(*(lamps(found) for found in judged), strict=True)
         ),
         settings=tuple(
-            Row(key, tuple(short_words(one.get(key)) for one in settings))
+            ComparedRow(key, tuple(short_words(one.get(key)) for one in settings))
             for key in dict.fromkeys(key for one in settings for key in one)
             if any(one.get(key) != settings[0].get(key) for one in settings)
         ),
@@ -359,7 +359,7 @@ def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
         raise damaged(run.folder) from None
 
 
-def _metric(what: str, found: Sequence[Mapping[str, Any] | None]) -> Row:
+def _metric(what: str, found: Sequence[Mapping[str, Any] | None]) -> ComparedRow:
     ends = [one["ci"] for one in found if one is not None and one["state"] == "ok" and one["ci"] is not None]
     apart = bool(ends) and max(low for low, _ in ends) > min(high for _, high in ends)
-    return Row(what, tuple(value_words(one) for one in found), apart)
+    return ComparedRow(what, tuple(value_words(one) for one in found), apart)

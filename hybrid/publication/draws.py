@@ -24,7 +24,7 @@ from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import read_json
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.finished_run import FinishedRun, read_run
-from hybrid.publication.gate import Draw
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.key import data_tag, draw_tag, release_key
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.policy import Policy
@@ -38,7 +38,7 @@ def count_draw(
     table_sha256: str,
     evaluation: Evaluation,
     at_least: int = 1,
-) -> Draw:
+) -> DrawNumber:
     """Count a draw in the ledger, or find its earlier number.
 
     Parameters
@@ -79,7 +79,7 @@ def _tags(private_dir: Path, data_fingerprint: str, table_sha256: str, evaluatio
     return data_tag(key, {"data_fingerprint": data_fingerprint}), tag
 
 
-def count_run(private_dir: Path, run: FinishedRun) -> Draw:
+def count_run(private_dir: Path, run: FinishedRun) -> DrawNumber:
     """Count a finished run, after the other draws of the same data, policy and data set in its folder.
 
     Where this private zone did not count one of them when it was written (another one did, or none), nobody knows in
@@ -93,7 +93,7 @@ def count_run(private_dir: Path, run: FinishedRun) -> Draw:
     return _count(private_dir, run, max(run.draw or 1, highest))
 
 
-def _count(private_dir: Path, run: FinishedRun, at_least: int) -> Draw:
+def _count(private_dir: Path, run: FinishedRun, at_least: int) -> DrawNumber:
     fingerprint = run.manifest["data_fingerprint"]
     numbers = run.table_sha256, run.evaluation
     return count_draw(private_dir, run.data_set, fingerprint, run.policy, *numbers, at_least)

@@ -30,7 +30,7 @@ _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", 
 
 
 @dataclass(frozen=True)
-class Draw:
+class DrawNumber:
     """Number of a draw among those of the same data and policy, counted for each data set (its name) by itself."""
 
     number: int

@@ -20,7 +20,7 @@ from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses
-from hybrid.publication.gate import Draw
+from hybrid.publication.gate import DrawNumber
 
 LEDGER = "ledger.sqlite"
 WAIT_SECONDS = 60
@@ -73,7 +73,7 @@ CREATE TABLE certificates (folder TEXT NOT NULL, release TEXT NOT NULL, sha256 T
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """Entry of one release in the ledger."""
 
     release: str
@@ -96,7 +96,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ReleaseOrigin:
     """Folder and certificate with which a release was published."""
 
     release: str
@@ -145,7 +145,7 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Event:
+class LedgerEvent:
     """Event for operators: a release, a refusal, a night that was kept or failed."""
 
     data_set: str
@@ -174,7 +174,7 @@ class Ledger:
     def __init__(self, private_dir: Path) -> None:
         self.path = private_dir / LEDGER
 
-    def entries(self, data_set: str | None = None) -> list[Entry]:
+    def entries(self, data_set: str | None = None) -> list[LedgerEntry]:
         """Confirmed releases in order of entry, optionally of one data set."""
         with self._connected() as database:
             rows = database.execute(
@@ -195,16 +195,16 @@ class Ledger:
         content = last["joint_classes"]
         return None if content is None else JointClasses.from_bytes(content)
 
-    def origins(self) -> list[Origin]:
+    def origins(self) -> list[ReleaseOrigin]:
         """Origin of each confirmed release, in order of entry."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT release, folder, COALESCE(sha256, '') AS certificate FROM releases"
                 " LEFT JOIN certificates USING (folder, release) WHERE confirmed ORDER BY releases.rowid"
             ).fetchall()
-        return [Origin(**row) for row in rows]
+        return [ReleaseOrigin(**row) for row in rows]
 
-    def enter(self, entry: Entry, folder: Path, joint: JointClasses | None, certificate: str = "") -> None:
+    def enter(self, entry: LedgerEntry, folder: Path, joint: JointClasses | None, certificate: str = "") -> None:
         """Enter a release before its folder appears under ``folder``.
 
         ``certificate``: SHA-256 of its certificate, by which no key that was stolen later can exchange it.
@@ -301,7 +301,7 @@ class Ledger:
             rows = database.execute(f"SELECT {columns} FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
         return [Approval(**row) for row in rows]
 
-    def count_draw(self, data_set: str, data_tag: str, policy: str, draw: str, at_least: int = 1) -> Draw:
+    def count_draw(self, data_set: str, data_tag: str, policy: str, draw: str, at_least: int = 1) -> DrawNumber:
         """Count a draw, once.
 
         Draws that were counted before the ledger kept the data set count for every one.
@@ -335,7 +335,7 @@ class Ledger:
             )
             others = f"SELECT COUNT(*) {of_all} AND data_set NOT IN (:data_set, '')"
             elsewhere = database.execute(others, asked).fetchone()[0]
-        return Draw(number, max(highest, number), elsewhere)
+        return DrawNumber(number, max(highest, number), elsewhere)
 
     def has_draw(self, data_set: str, data_tag: str, policy: str, draw: str) -> bool:
         """True if :meth:`count_draw` has counted the draw."""
@@ -352,16 +352,16 @@ class Ledger:
             now = datetime.now(UTC).isoformat(timespec="microseconds")
             database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, message))
 
-    def events(self, data_set: str | None = None, last: int = 20) -> list[Event]:
+    def events(self, data_set: str | None = None, last: int = 20) -> list[LedgerEvent]:
         """Newest events, oldest of them first."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT * FROM events WHERE data_set = ? OR ? IS NULL ORDER BY rowid DESC LIMIT ?",
                 (data_set, data_set, last),
             ).fetchall()
-        return [Event(**row) for row in reversed(rows)]
+        return [LedgerEvent(**row) for row in reversed(rows)]
 
-    def last_events(self, data_set: str | None = None) -> list[Event]:
+    def last_events(self, data_set: str | None = None) -> list[LedgerEvent]:
         """Last event of every data set, or of one."""
         with self._connected() as database:
             rows = database.execute(
@@ -369,7 +369,7 @@ class Ledger:
                 " AND (data_set = ? OR ? IS NULL) ORDER BY rowid",
                 (data_set, data_set),
             ).fetchall()
-        return [Event(**row) for row in rows]
+        return [LedgerEvent(**row) for row in rows]
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -408,9 +408,9 @@ def _put_out(database: sqlite3.Connection, data_set: str, release: str) -> None:
 _PLAIN = ("release", "data_set", "created", "data_tag", "release_tag", "status", "policy")
 
 
-def _entry(row: Mapping[str, Any]) -> Entry:
+def _entry(row: Mapping[str, Any]) -> LedgerEntry:
     exposure = row["exposure"]
-    return Entry(
+    return LedgerEntry(
         **{key: row[key] for key in _PLAIN},
         acceptances=tuple(Acceptance(**found) for found in json.loads(row["acceptances"])),
         metrics=tuple(json.loads(row["metrics"])),

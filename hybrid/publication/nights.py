@@ -19,7 +19,7 @@ from hybrid.base.errors import DataError, OutputError, Problem, VerificationErro
 from hybrid.base.hashing import file_sha256
 from hybrid.base.locks import locked, locked_if_free
 from hybrid.base.manifest import MANIFEST
-from hybrid.publication.ledger import Entry
+from hybrid.publication.ledger import LedgerEntry
 
 _PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
 
@@ -104,7 +104,7 @@ class HeldRun:
     def folder(self) -> Path:
         return Path(self.run)
 
-    def is_open(self, entries: Iterable[Entry]) -> bool:
+    def is_open(self, entries: Iterable[LedgerEntry]) -> bool:
         """True until a further release of its method is in the ledger."""
         return releases_of(self.release_tag, entries) <= self.released
 
@@ -133,7 +133,7 @@ class HeldRun:
         write_json(_path(private_dir, self.data_set), asdict(self), private=True)
 
 
-def releases_of(tag: str, entries: Iterable[Entry]) -> int:
+def releases_of(tag: str, entries: Iterable[LedgerEntry]) -> int:
     return sum(entry.release_tag == tag for entry in entries)
 
 

@@ -20,7 +20,7 @@ from hybrid.base.errors import Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.folder import LATEST, Release, named_latest, point_latest, read_mark, read_release
-from hybrid.publication.ledger import Entry, Ledger, Withdrawal
+from hybrid.publication.ledger import Ledger, LedgerEntry, Withdrawal
 from hybrid.publication.private_words import WITHHELD
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.verify import verify
@@ -35,7 +35,7 @@ _WORK = "if it was made here, name the private zone it was made with (--work)"
 
 
 @dataclass(frozen=True)
-class Look:
+class FolderState:
     """Outcome of a look at a folder of releases.
 
     Parameters
@@ -72,7 +72,7 @@ class OwnReleases:
         self.folder = releases_dir
         self._ledger = ledger
         self._origins = {one.release: one for one in ledger.origins()}
-        self.entries: Mapping[str, Entry] = {entry.release: entry for entry in ledger.entries()}
+        self.entries: Mapping[str, LedgerEntry] = {entry.release: entry for entry in ledger.entries()}
         self.withdrawals: Mapping[str, Withdrawal] = {one.release: one for one in ledger.withdrawals()}
         newest_first = dict.fromkeys(reversed(ledger.outs()))
         self.order = tuple(name for name in reversed(newest_first) if name in self.entries)
@@ -84,7 +84,7 @@ class OwnReleases:
         """Releases whose folder is here, oldest first; optionally of one data set."""
         return [name for name in self._of(data_set) if _is_folder(self.folder / name)]
 
-    def standing(self, data_set: str | None = None) -> list[str]:
+    def not_withdrawn(self, data_set: str | None = None) -> list[str]:
         """Those of :meth:`names` that are not withdrawn."""
         return [name for name in self.names(data_set) if name not in self.withdrawals]
 
@@ -113,7 +113,7 @@ class OwnReleases:
 
     def right_latest(self) -> str | None:
         """Newest release that is true and not withdrawn; None without one."""
-        return next((name for name in reversed(self.standing()) if not self.problems(name)), None)
+        return next((name for name in reversed(self.not_withdrawn()) if not self.problems(name)), None)
 
     def foreign(self) -> list[str]:
         """Names of folders, links and special files that the ledger does not hold.
@@ -131,7 +131,7 @@ class OwnReleases:
         hidden = {name for name in odd if name.startswith(PREFIX) and _is_odd(self.folder / name)}
         return sorted(visible | hidden)
 
-    def look(self, most_bytes: float = float("inf")) -> Look:
+    def inspect(self, most_bytes: float = float("inf")) -> FolderState:
         """Look at everything in the folder.
 
         Parameters
@@ -152,7 +152,7 @@ class OwnReleases:
         found += [Problem(f"{shown(name)} is not in the ledger: {_FOREIGN}", _DISTRUST) for name in foreign[:_SHOWN]]
         if len(foreign) > _SHOWN:
             found.append(Problem(f"{len(foreign) - _SHOWN:,} further folders are not in the ledger", _DISTRUST))
-        return Look(tuple(found), whole, others)
+        return FolderState(tuple(found), whole, others)
 
     def _of(self, data_set: str | None) -> list[str]:
         return [name for name in self.order if data_set in (None, self.entries[name].data_set)]
@@ -189,7 +189,7 @@ class OwnReleases:
         same = all(mark.get(key) == getattr(given, key) for key in ("release", "at", "by", "reason"))
         return [] if same else [Problem("its mark is not that of its withdrawal", f"hybrid withdraw {name}")]
 
-    def _claim_problems(self, path: Path, entry: Entry) -> list[Problem]:
+    def _claim_problems(self, path: Path, entry: LedgerEntry) -> list[Problem]:
         known, release = self._origins[entry.release].certificate, read_release(path)
         if known and release is not None and file_sha256(path / CERTIFICATE) != known:
             return [Problem("its certificate is another one than the ledger knows, whoever signed it", _DISTRUST)]
@@ -291,18 +291,18 @@ def _bytes(folder: Path) -> int:
         return 0
 
 
-class Tags(NamedTuple):
+class ReleaseTags(NamedTuple):
     """Keyed tags of the source, and of source and method (:mod:`hybrid.publication.key`)."""
 
     data: str
     release: str
 
 
-def tags_of(release: Release, ledger: Ledger) -> Tags:
+def tags_of(release: Release, ledger: Ledger) -> ReleaseTags:
     """Tags of a release: of its certificate, or of the ledger where withheld; empty where neither has them."""
     certificate = release.certificate
     stated = certificate.get("release_tag")
     if stated != WITHHELD:
-        return Tags(str((certificate.get("source") or {}).get("tag") or ""), str(stated or ""))
+        return ReleaseTags(str((certificate.get("source") or {}).get("tag") or ""), str(stated or ""))
     entry = next((known for known in ledger.entries() if known.release == release.path.name), None)
-    return Tags("", "") if entry is None else Tags(entry.data_tag, entry.release_tag)
+    return ReleaseTags("", "") if entry is None else ReleaseTags(entry.data_tag, entry.release_tag)

@@ -23,7 +23,7 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import open_regular
-from hybrid.publication.approvals import SignedStatement, accepted, approve, refuse_sent_back, standing
+from hybrid.publication.approvals import SignedStatement, accepted, approve, blocking_runs, refuse_sent_back
 from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
 from hybrid.publication.composition import Exposure
@@ -39,9 +39,9 @@ from hybrid.publication.finished_run import (
     refuse_without_claim,
 )
 from hybrid.publication.folder import Release, incoming, opened, place, point_latest, read_release, releases_in
-from hybrid.publication.gate import Draw, judge
+from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.own_release import OwnReleases, repair_latest, tags_of
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
 from hybrid.publication.rare_values import refuse_rare_values
@@ -181,10 +181,10 @@ def publish(
             forget_membership(private_dir, run)
             ledger.note(run.data_set, outcome, message)
             return existing.path
-        returned = standing(run, private_dir, datetime.now(UTC))
+        returned = blocking_runs(run, private_dir, datetime.now(UTC))
         if accept_review and (verdict.status == "review" or returned):
             approve(run, ledger, by, reason, signed, datetime.now(UTC))
-            returned = standing(run, private_dir, datetime.now(UTC))
+            returned = blocking_runs(run, private_dir, datetime.now(UTC))
         refuse_sent_back(run, returned, ledger)
         acceptances = _admit(run, verdict, ledger)
         release = _build(run, releases_dir, private_dir, ledger, verdict, draw, acceptances, tags, history)
@@ -294,7 +294,7 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
     Returns the outcome and its message for the ledger.
     """
     name, own = existing.path.name, OwnReleases(releases_dir, ledger)
-    newest = own.standing(run.data_set)[-1]
+    newest = own.not_withdrawn(run.data_set)[-1]
     if newest == name or str(run.manifest["created"]) <= own.entries[newest].created:
         repair_latest(own)
         return "kept", name
@@ -309,7 +309,7 @@ def _build(
     private_dir: Path,
     ledger: Ledger,
     verdict: Verdict,
-    draw: Draw,
+    draw: DrawNumber,
     acceptances: tuple[Acceptance, ...],
     tags: Mapping[str, str],
     history: JoinedHistory,
@@ -345,7 +345,7 @@ def _build(
         refuse_leaks(temporary, run, private_dir)
         _look_once_more(temporary, run, tuple(one.by for one in acceptances), ledger, private_dir)
         write_envelope(temporary, certificate, signing_key, signer)
-        entry = Entry(
+        entry = LedgerEntry(
             release=target.name,
             data_set=run.data_set,
             created=created,

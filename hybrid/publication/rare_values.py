@@ -104,7 +104,7 @@ def printed_texts(path: Path) -> Iterator[str]:
     """
     content = path.read_text(encoding="utf-8")
     if path.suffix == ".html":
-        yield from _Texts(content).found
+        yield from _ShownTexts(content).found
     elif path.suffix in (".json", ".jsonld"):
         yield from scalars(json.loads(content))
     else:
@@ -124,7 +124,7 @@ def scalars(content: object) -> Iterator[str]:
         yield str(content)
 
 
-class _Texts(HTMLParser):
+class _ShownTexts(HTMLParser):
     """Text nodes of an HTML document, and attributes that are shown."""
 
     def __init__(self, content: str) -> None:

@@ -14,7 +14,7 @@ from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, Verific
 from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication import approvals
-from hybrid.publication.approvals import SentBack, send_back, since_last_release, standing
+from hybrid.publication.approvals import SentBack, blocking_runs, send_back, since_last_release
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.ledger import Approval, Ledger
 from hybrid.publication.nights import HeldRun, held_run
@@ -106,7 +106,7 @@ def test_an_approval_from_before_lifts_nothing(
     back(run)
     with pytest.raises(GateRefused, match="too fine"):
         out(run, by="Bob Stone")
-    assert len(standing(read_run(run), tmp_path / "work", datetime.now(UTC))) == 1
+    assert len(blocking_runs(read_run(run), tmp_path / "work", datetime.now(UTC))) == 1
 
 
 def test_a_run_that_passes_can_be_sent_back_and_lifted(
@@ -180,6 +180,6 @@ def test_only_the_account_that_sent_it_back_lifts_it(
     back(run.folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     Ledger(tmp_path / "work").approve(run.id, Approval("Ada Byron", "fine", at, "ada@home", ""))
-    assert standing(run, tmp_path / "work", datetime.now(UTC)), "not signed, and from another account"
+    assert blocking_runs(run, tmp_path / "work", datetime.now(UTC)), "not signed, and from another account"
     Ledger(tmp_path / "work").approve(run.id, Approval("Ada Byron", "fine", at, "ada@ward", ""))
-    assert not standing(run, tmp_path / "work", datetime.now(UTC))
+    assert not blocking_runs(run, tmp_path / "work", datetime.now(UTC))

@@ -163,7 +163,7 @@ class RuleKind(ABC, Generic[AnyRule]):
 
 
 @dataclass(frozen=True)
-class Found:
+class JudgedNumber:
     """Number to compare with a rule's limits, and the words around it."""
 
     number: float
@@ -183,7 +183,7 @@ class Found:
     """The number at which there is no excess."""
 
 
-def limited(rule: Rule, found: Found) -> Check:
+def limited(rule: Rule, found: JudgedNumber) -> Check:
     """The check of a number against both limits of its rule."""
     status: Status = "pass"
     limit = rule.block if rule.review is None else rule.review

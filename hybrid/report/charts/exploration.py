@@ -132,7 +132,7 @@ def _in_words(means: Array, levels: Sequence[str]) -> str:
     return "; ".join(f"{level}: {mean:.3f}" for level, mean in shown if not math.isnan(mean))
 
 
-class Cost(NamedTuple):
+class CostPoint(NamedTuple):
     """A metric in the chart of costs."""
 
     title: str
@@ -142,7 +142,7 @@ class Cost(NamedTuple):
     trusted: bool
 
 
-def cost_chart(costs: Sequence[Cost]) -> Markup:
+def cost_chart(costs: Sequence[CostPoint]) -> Markup:
     """Share of leaks noticed against processor seconds; trusted metrics are filled.
 
     Names stand beside the metrics that no other one beats in both.

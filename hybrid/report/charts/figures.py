@@ -18,7 +18,7 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
 from hybrid.report.charts.side_by_side import ColumnView
-from hybrid.report.run.inputs import Loss, Track, TradeOff
+from hybrid.report.run.inputs import LossCurve, MetricHistory, TradeOffPoint
 from hybrid.table.cells import OTHER
 
 WIDTH = 360.0
@@ -149,7 +149,7 @@ def _records_by_size(sizes: Array) -> Array:
     return counts
 
 
-def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
+def trade_off_chart(points: Sequence[TradeOffPoint]) -> Markup:
     """Information loss against the suppression limit; the chosen point is filled."""
     width, height, left = 420.0, 170.0, 40.0
     ordered = sorted(points, key=lambda point: point.limit)
@@ -169,7 +169,7 @@ def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
     return svg.figure(width, height + 20, parts, "Information loss against the suppression limit")
 
 
-def loss_chart(losses: Sequence[Loss]) -> Markup:
+def loss_chart(losses: Sequence[LossCurve]) -> Markup:
     """The generator's losses over its steps or epochs, one line each."""
     width, height, left = 480.0, 170.0, 50.0
     known = np.array([point for loss in losses for point in loss.points], dtype=float)
@@ -276,7 +276,7 @@ def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, 
     return [square, text]
 
 
-def history_chart(track: Track) -> Markup:
+def history_chart(track: MetricHistory) -> Markup:
     """One metric by release, with intervals; the diamond is this run."""
     width, height, left = 360.0, 96.0, 46.0
     ends = [end for night in track.nights for end in (night.value, night.low, night.high) if end is not None]

@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, half_interval
-from hybrid.analysis.differences import Difference, headlines
-from hybrid.analysis.results import Column
+from hybrid.analysis.differences import PairedDifference, headlines
+from hybrid.analysis.results import ResultColumn
 from hybrid.report.comparison import words
 from hybrid.report.comparison.data import comparison_json, name_of, runs_json, text_of
 from hybrid.report.run.inputs import MetricText
@@ -138,11 +138,11 @@ def _halves(seeds: int, overlap: float) -> dict[int, float]:
     return {n: half_interval(n, CONFIDENCE, overlap) for n in range(2, seeds + 1)}
 
 
-def _better(column: Column) -> str:
+def _better(column: ResultColumn) -> str:
     return BETTER[column.family, column.direction]
 
 
-def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
+def _differences(rows: Sequence[PairedDifference], texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
     return [
         {
             "title": name_of(row.column, texts),
@@ -191,7 +191,7 @@ def _scatter(answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any
     return figure | {"places": [place]}
 
 
-def _place(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
+def _place(column: ResultColumn, texts: Mapping[str, MetricText]) -> dict[str, Any]:
     said = {"title": name_of(column, texts), "better": _better(column)}
     return {"column": column.name, **said, "facet": "", "across": ""}
 

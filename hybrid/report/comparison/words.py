@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
-from hybrid.analysis.differences import Difference, ParadoxVerdict, paradox_verdict
+from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, paradox_verdict
 from hybrid.analysis.effects import MetricEffects
 from hybrid.analysis.ranking import Question
-from hybrid.analysis.recommend import Candidate, Recommendation
-from hybrid.analysis.results import Column, Results
+from hybrid.analysis.recommend import CandidateConfiguration, Recommendation
+from hybrid.analysis.results import ResultColumn, Results
 from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import number
@@ -111,7 +111,7 @@ def question_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Q
     return {each.question: text_of(each.column, texts).title for each in criteria}
 
 
-def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
+def _told(candidate: CandidateConfiguration, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
     numbers = [(found.utility, candidate.utility), (found.privacy, candidate.privacy)]
     if found.closeness is not None and candidate.closeness is not None:
         numbers.append((found.closeness, candidate.closeness))
@@ -119,7 +119,7 @@ def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, Metri
     return f"{candidate.configuration} ({', '.join(said)})"
 
 
-def _number(column: Column, estimate: Estimate) -> str:
+def _number(column: ResultColumn, estimate: Estimate) -> str:
     return with_interval(estimate, wide=True, from_zero=column.range[0] is None)
 
 
@@ -129,7 +129,7 @@ def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
         return []
     if found.seeds == 1:
         return [f"One seed tells none of the {others:,} others from it: what differs below may be chance."]
-    columns: dict[Question, Column | None] = {
+    columns: dict[Question, ResultColumn | None] = {
         "use": found.utility, "attack": found.privacy, "closeness": found.closeness
     }  # fmt: skip
     names = {each: text_of(column, texts).title for each, column in columns.items() if column is not None}
@@ -162,7 +162,9 @@ def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
     return ["To tell more apart by use or attack takes another plan: the differences are too small for these data."]
 
 
-def _choice(answers: Answers, found: Recommendation, chosen: Candidate, texts: Mapping[str, MetricText]) -> list[str]:
+def _choice(
+    answers: Answers, found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]
+) -> list[str]:
     if found.admitted == 1:
         return [f"It is the only one of these: {_told(chosen, found, texts)}."]
     rule = f"that is at most {number(answers.results.margin)} behind, or at most one standard error"
@@ -223,7 +225,7 @@ def _span(effects: MetricEffects, factor: str) -> float | None:
     return max(effect.value for effect in levels) - min(effect.value for effect in levels)
 
 
-def paradox(differences: Sequence[Difference], margin: float, texts: Mapping[str, MetricText]) -> str:
+def paradox(differences: Sequence[PairedDifference], margin: float, texts: Mapping[str, MetricText]) -> str:
     """Test of the paradox: conditional transitions cost privacy without gaining utility."""
     if not differences:
         return "Not to be seen: no two runs differ in nothing but a conditional and a uniform transition."
@@ -258,21 +260,21 @@ def _verdict(verdict: ParadoxVerdict, texts: Mapping[str, MetricText]) -> str:
     return f"Open: {found}.{_unsure(unsure, what, margin, texts)}"
 
 
-def _unsure(differences: Sequence[Difference], what: str, margin: str, texts: Mapping[str, MetricText]) -> str:
+def _unsure(differences: Sequence[PairedDifference], what: str, margin: str, texts: Mapping[str, MetricText]) -> str:
     if not differences:
         return ""
     names = ", ".join(f"{name_of(each.column, texts)} ({_bound(each)})" for each in differences)
     return f" Not excluded is {what} of {margin} or more by {names}."
 
 
-def _bound(difference: Difference) -> str:
+def _bound(difference: PairedDifference) -> str:
     """One-sided 95 % bound of a loss, or of a gain."""
     upwards = (difference.column.family == "privacy") != (difference.column.sign > 0)
     bound = difference.estimate.most if upwards else difference.estimate.least
     return "the same with every seed" if bound is None else f"up to {number(abs(bound))}"
 
 
-def _hints(differences: Sequence[Difference]) -> str:
+def _hints(differences: Sequence[PairedDifference]) -> str:
     perhaps = sum(each.judgement.startswith("perhaps") for each in differences)
     return (
         f" {perhaps} more of the {len(differences)} differences are significant by their own interval only."
@@ -281,7 +283,7 @@ def _hints(differences: Sequence[Difference]) -> str:
     )
 
 
-def _names(differences: Sequence[Difference], texts: Mapping[str, MetricText]) -> str:
+def _names(differences: Sequence[PairedDifference], texts: Mapping[str, MetricText]) -> str:
     return ", ".join(
         f"{name_of(each.column, texts)} {with_interval(each.estimate, signed=True)}" for each in differences
     )

@@ -21,7 +21,7 @@ from hybrid.report.run.sections import (
     verdict,
     who_is_missing,
 )
-from hybrid.report.run.sections.section import FinishedRun, Section
+from hybrid.report.run.sections.section import ReportedRun, Section
 
 SECTIONS: tuple[Section, ...] = (
     verdict.SECTION,
@@ -43,12 +43,12 @@ JOINT: tuple[Section, ...] = (verdict.SECTION, tables.SECTION, changes.SECTION, 
 """Sections of the first page of a report of linked tables."""
 
 
-def collect_sections(run: FinishedRun, smallest: int) -> dict[str, Any]:
+def collect_sections(run: ReportedRun, smallest: int) -> dict[str, Any]:
     """Aggregates that sections take from the run themselves, by anchor.
 
     Parameters
     ----------
-    run : FinishedRun
+    run : ReportedRun
         The run.
     smallest : int
         Fewest records that a number of the report may count.

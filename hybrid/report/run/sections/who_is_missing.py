@@ -12,7 +12,7 @@ from hybrid.publication.table_facts import few, rounded
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.metrics import MOST_ROWS, TableRow, number, synthetic_measure
-from hybrid.report.run.sections.section import FinishedRun, Section
+from hybrid.report.run.sections.section import ReportedRun, Section
 from hybrid.table.cells import LEAST_CELL
 
 ANCHOR = "who-is-missing"
@@ -40,7 +40,7 @@ TEMPLATE = """\
 """
 
 
-def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
+def _collect(run: ReportedRun, smallest: int) -> dict[str, Any] | None:
     # None where all records were kept, or where it happened in a warehouse.
     if run.anonymized is None or not len(run.anonymized.suppressed) or run.anonymized.result.drawn is not None:
         return None
