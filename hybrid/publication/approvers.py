@@ -113,17 +113,9 @@ class SignatureProblem(ValueError):
 
 
 def parse_public_key(line: str) -> bytes:
-    """Read a public key as OpenSSH writes it.
+    """Encoded form of a public key, as in a signature.
 
-    Parameters
-    ----------
-    line : str
-        Such as ``"ssh-ed25519 AAAA... comment"``: the content of a ``.pub`` file.
-
-    Returns
-    -------
-    bytes
-        Its encoded form, as in a signature.
+    ``line`` is the content of a ``.pub`` file of OpenSSH: ``"ssh-ed25519 AAAA... comment"``.
 
     Raises
     ------

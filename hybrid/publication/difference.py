@@ -100,17 +100,9 @@ class Difference:
 
 
 def difference_to_last(run: FinishedRun, releases_dir: Path, private_dir: Path) -> Difference | None:
-    """Compare a run with the newest release of its data set.
+    """Compare a run with the newest release of its data set; None if there is none.
 
-    None if there is none. A release that was withdrawn or changed since does not count, nor one that the
-    ledger does not hold.
-
-    Parameters
-    ----------
-    run : FinishedRun
-        What is compared.
-    releases_dir, private_dir : Path
-        The public and the private zone.
+    A release that was withdrawn or changed since does not count, nor one that the ledger does not hold.
 
     Raises
     ------
@@ -128,18 +120,9 @@ def difference_to_last(run: FinishedRun, releases_dir: Path, private_dir: Path) 
 def difference(
     run: FinishedRun, release: Release, metrics: tuple[Mapping[str, Any], ...], same_source: bool
 ) -> Difference:
-    """Compare a run with a release.
+    """Compare a run with a release and its ``metrics``, as in a certificate.
 
-    Parameters
-    ----------
-    run : FinishedRun
-        What is compared.
-    release : Release
-        Its certificate has policy, options, columns and counts.
-    metrics : tuple of mapping
-        Of the release, as in a certificate.
-    same_source : bool
-        Whether the records are the same.
+    ``same_source``: whether the records are the same.
     """
     certificate, policy = release.certificate, run.policy
     before, now = certificate["config"], public_config(run.manifest["config"])

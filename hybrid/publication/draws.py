@@ -152,14 +152,9 @@ SEAL = "seal"
 
 
 def sealed(manifest: Mapping[str, Any], private_dir: Path) -> dict[str, Any]:
-    """The manifest of a run with its seal.
+    """The complete manifest of a run (JSON types) with its seal.
 
-    Parameters
-    ----------
-    manifest : mapping
-        Of JSON types, complete.
-    private_dir : Path
-        The private zone with the release key, which is created there if needed.
+    The release key is created in the private zone if needed.
 
     Raises
     ------

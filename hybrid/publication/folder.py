@@ -90,12 +90,6 @@ def named_latest(releases_dir: Path) -> str | None:
         return None
 
 
-def latest_in(releases_dir: Path) -> Release | None:
-    """Unverified folder that ``latest`` names; None if it names none."""
-    named = named_latest(releases_dir)
-    return None if named is None or Path(named).name != named else read_release(releases_dir / named)
-
-
 @contextmanager
 def incoming(releases_dir: Path) -> Iterator[Path]:
     """Yield a hidden folder to fill (mode 0700), which is removed unless :func:`place` took it."""

@@ -114,23 +114,18 @@ def guarantee_sentence(
     *,
     private: bool = False,
 ) -> str:
-    """Guarantee of a release to its readers, in a few sentences.
+    """Guarantee of a release to its readers, in a few sentences without cell value, seed or path.
 
     Parameters
     ----------
     anonymization : AnonymizationResult or None
-        How the intermediate table was made; None if nothing was anonymized.
+        None if nothing was anonymized.
     config : mapping
-        The run's config as resolved (JSON types); its sections ``sample``, ``transition`` and ``synthesize`` count.
+        The run's configuration as resolved (JSON types).
     evaluation : Evaluation
         Which privacy metrics were measured on the synthetic table.
     private : bool
         Whether the run's explanation claims differential privacy.
-
-    Returns
-    -------
-    str
-        No cell value, no seed, no path.
     """
     if private and private_words.is_dp(config):
         return " ".join(private_words.guarantee(config))

@@ -88,18 +88,7 @@ class Lamp:
 
 
 def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
-    """Summarize a verdict by criterion.
-
-    Parameters
-    ----------
-    verdict : Verdict
-        Its checks know their metric and the widened interval of their excess.
-
-    Returns
-    -------
-    tuple of Lamp
-        One per criterion, in the order of :data:`QUESTIONS`.
-    """
+    """Summarize a verdict by criterion, in the order of :data:`QUESTIONS`."""
     about: dict[Criterion, list[Check]] = {criterion: [] for criterion in QUESTIONS}
     for check in verdict.checks:
         criterion = criterion_of(check.metric)

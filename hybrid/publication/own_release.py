@@ -36,7 +36,7 @@ _WORK = "if it was made here, name the private zone it was made with (--work)"
 
 @dataclass(frozen=True)
 class FolderState:
-    """Outcome of a look at a folder of releases.
+    """State of a folder of releases.
 
     Parameters
     ----------
@@ -89,14 +89,9 @@ class OwnReleases:
         return [name for name in self.names(data_set) if name not in self.withdrawals]
 
     def problems(self, name: str, *, whole: bool = True) -> list[Problem]:
-        """Differences of a folder from the release that was published; empty without.
+        """Differences of a release's folder from what was published; empty without.
 
-        Parameters
-        ----------
-        name : str
-            Of a folder among the releases.
-        whole : bool
-            False: the content of files is not compared, only signature, certificate, names and sizes.
+        Unless ``whole``, the content of files is not compared, only signature, certificate, names and sizes.
         """
         if (name, whole) not in self._verified:
             self._verified[name, whole] = self._problems(name, whole)
@@ -132,12 +127,9 @@ class OwnReleases:
         return sorted(visible | hidden)
 
     def inspect(self, most_bytes: float = float("inf")) -> FolderState:
-        """Look at everything in the folder.
+        """Compare everything in the folder with what was published.
 
-        Parameters
-        ----------
-        most_bytes : float
-            Releases are compared byte by byte, the newest first, until so many bytes; of others content is not read.
+        Releases are compared byte by byte, the newest first, up to ``most_bytes``; of others content is not read.
         """
         found = [*self._wrong_latest(), *self._missing()]
         whole = others = 0
@@ -219,17 +211,10 @@ class OwnReleases:
 
 
 def verify_own(release_dir: Path, ledger: Ledger) -> list[Problem]:
-    """List every problem of a release of this installation.
+    """List every problem of a release of this installation, in its folder named as it was published.
 
     The ledger must hold it. Its signature must be of one of the installation's keys; only a release that the ledger
     holds from before the first key may be unsigned.
-
-    Parameters
-    ----------
-    release_dir : Path
-        A release's folder, named as it was published.
-    ledger : Ledger
-        The ledger, in the private zone that holds the keys.
     """
     return OwnReleases(release_dir.parent, ledger).problems(release_dir.name)
 

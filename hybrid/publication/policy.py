@@ -59,12 +59,7 @@ class YearlyBudget(Options):
     def allows(self, rho: float, delta: float) -> bool:
         """True if draws that spend so much together stay within the budget.
 
-        Parameters
-        ----------
-        rho : float
-            Sum of rho, 0 or more.
-        delta : float
-            Sum of the deltas that are spent beside rho, 0 or more.
+        ``rho`` is their sum, ``delta`` the sum of the deltas that are spent beside it; 0 or more.
         """
         if self.rho is not None:
             return rho <= self.rho * (1 + 1e-9) and delta <= self.delta * (1 + 1e-9)
@@ -74,12 +69,7 @@ class YearlyBudget(Options):
     def left(self, rho: float, delta: float) -> float:
         """Largest rho that a further draw may spend, 0 or more.
 
-        Parameters
-        ----------
-        rho : float
-            Sum of rho of the draws so far.
-        delta : float
-            Sum of the deltas beside rho, that of the further draw included.
+        ``rho`` is the sum of the draws so far, ``delta`` that of the deltas beside it, the further draw's included.
         """
         if delta >= self.delta:
             return 0.0

@@ -34,18 +34,8 @@ def protection(
 ) -> Iterator[str]:
     """State each step from the source to the released rows.
 
-    Parameters
-    ----------
-    table : TableFacts
-        The columns.
-    config : mapping
-        The configuration as resolved (JSON types).
-    anonymization : AnonymizationResult or None
-        How the intermediate table was made.
-    private : bool
-        Whether differential privacy is claimed.
-    protected : mapping or None
-        Result of the protection of values (JSON types).
+    ``config`` (as resolved) and ``protected`` (result of the protection of values) are of JSON types; ``private``:
+    whether differential privacy is claimed.
     """
     yield _identifiers(table, config)
     if is_dp(config):

@@ -125,8 +125,6 @@ def scalars(content: object) -> Iterator[str]:
 
 
 class _ShownTexts(HTMLParser):
-    """Text nodes of an HTML document, and attributes that are shown."""
-
     def __init__(self, content: str) -> None:
         super().__init__(convert_charrefs=True)
         self.found: list[str] = []

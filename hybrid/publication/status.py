@@ -53,16 +53,8 @@ def releases_state(
 ) -> State:
     """Read the state of the releases from their folder and the ledger.
 
-    Parameters
-    ----------
-    releases_dir, private_dir : Path
-        The public and the private zone.
-    data_set : str or None
-        Only this one; None: all.
-    now : datetime
-        With a time zone.
-    max_age_hours : float, optional
-        The oldest that the last release, or the last night that kept it, may be.
+    Without ``data_set``, of all. ``now`` has a time zone. ``max_age_hours`` is the oldest that the last release, or the
+    last night that kept it, may be.
     """
     ledger = Ledger(private_dir)
     own = OwnReleases(releases_dir, ledger)

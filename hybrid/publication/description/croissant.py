@@ -61,18 +61,7 @@ _USE_PRIVATE = "Results about large groups, checked on the source by its owner w
 
 
 def croissant(about: Description) -> dict[str, Any]:
-    """Describe a release as a Croissant dataset.
-
-    Parameters
-    ----------
-    about : Description
-        What the publisher has not stated (licence, address, publisher) is left out, never made up.
-
-    Returns
-    -------
-    dict
-        JSON-LD of JSON types.
-    """
+    """Describe a release as a Croissant dataset; what the publisher has not stated is left out, never made up."""
     said = about.said
     content: dict[str, Any] = {
         "@context": CONTEXT | ({"@language": said.language} if said.language else {}),

@@ -24,13 +24,7 @@ TYPES = {
 
 
 def datapackage(about: Description) -> dict[str, Any]:
-    """Describe a release as a data package, one resource per table.
-
-    Returns
-    -------
-    dict
-        JSON types. What the publisher has not stated is left out.
-    """
+    """Describe a release as a data package, one resource per table; what the publisher has not stated is left out."""
     said = about.said
     content: dict[str, Any] = {
         "name": re.sub(r"[^a-z0-9._-]+", "-", about.data_set.lower()),

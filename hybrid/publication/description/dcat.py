@@ -34,13 +34,7 @@ FOLDER = "./"
 
 
 def dcat(about: Description) -> dict[str, Any]:
-    """Describe a release as a dataset of a catalogue.
-
-    Returns
-    -------
-    dict
-        JSON-LD of JSON types. What the publisher has not stated is left out.
-    """
+    """Describe a release as a dataset of a catalogue (JSON-LD); what the publisher has not stated is left out."""
     said, found = about.said, [_distribution(about, table) for table in about.tables]
     content: dict[str, Any] = {
         "@context": CONTEXT | ({} if about.base is None else {"@base": about.base}),

@@ -362,22 +362,10 @@ def describe(
     unmet: tuple[Check, ...] = (),
     acceptances: tuple[Acceptance, ...] = (),
 ) -> Description:
-    """Describe a release.
+    """Describe the release of a run.
 
-    Parameters
-    ----------
-    run : FinishedRun
-        What is published.
-    folder : Path
-        The files of the release, certificate and descriptions excepted.
-    release, created : str
-        Name of the release; when it was made (UTC, ISO 8601).
-    page : FirstPage
-        What was done, in plain words.
-    unmet : tuple of Check
-        Rules that are not met or could not be judged.
-    acceptances : tuple of Acceptance
-        Who accepted that.
+    ``folder`` has its files, certificate and descriptions excepted; ``created`` is UTC in ISO 8601; ``unmet`` are the
+    rules that are not met or could not be judged, and ``acceptances`` who accepted that.
     """
     config = run.manifest["config"]
     said = PublishOptions.model_validate(config.get("publish") or {})

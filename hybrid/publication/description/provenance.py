@@ -27,23 +27,9 @@ WORDS = {
 
 
 def provenance(about: Description, run: FinishedRun, source_tag: str, approvers: Sequence[str]) -> dict[str, Any]:
-    """Lineage of a release: entities, activities and agents.
+    """Lineage of a release as JSON-LD: entities, activities and agents.
 
-    Parameters
-    ----------
-    about : Description
-        The release.
-    run : FinishedRun
-        Its steps and policy.
-    source_tag : str
-        Keyed tag of the source, as in the certificate.
-    approvers : sequence of str
-        Who accepted a review, as in the certificate.
-
-    Returns
-    -------
-    dict
-        JSON-LD of JSON types.
+    ``source_tag`` (keyed tag of the source) and ``approvers`` are those of the certificate.
     """
     steps = _steps(run.manifest["config"])
     source = _node("#source", "Entity", "source", {} if run.is_dp else {"dct:identifier": source_tag})

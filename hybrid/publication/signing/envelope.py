@@ -140,14 +140,8 @@ def signature_problems(
 ) -> Iterator[Problem]:
     """Yield what is wrong with the signature of a release.
 
-    Parameters
-    ----------
-    certificate : mapping
-        Content of ``certificate.json``.
-    signed : SignedCertificate or None
-        The envelope; None where there is none.
-    keys : sequence of SSlibKey
-        Public keys of the publisher; any of them may have signed. None: authorship is not checked.
+    ``signed`` is None where there is no envelope. Any of the publisher's ``keys`` may have signed; without keys,
+    authorship is not checked.
     """
     claimed = certificate.get("signing")
     if signed is None:
@@ -172,16 +166,7 @@ def statement_problems(
 ) -> Iterator[Problem]:
     """Yield contradictions of statement, certificate and folder.
 
-    Parameters
-    ----------
-    folder : Path
-        The release's folder.
-    certificate : mapping
-        Content of ``certificate.json``.
-    signed : SignedCertificate
-        The envelope.
-    files : mapping of str to str
-        SHA-256 of the files as they are, by relative path.
+    ``files`` has the SHA-256 of the files as they are, by relative path.
     """
     statement = signed.certificate
     origin = f"release {statement['release']} of {statement['created'][:10]}"

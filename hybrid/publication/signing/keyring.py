@@ -125,14 +125,7 @@ _PKCS8 = "openssl genpkey -algorithm ed25519 makes such a key"
 
 
 def import_key(source: str, folder: Path) -> SSlibKey:
-    """Public half of the key at a source.
-
-    Parameters
-    ----------
-    source : str
-        As the module describes.
-    folder : Path
-        Folder of the key ring, for relative paths.
+    """Public half of the key at a source as the module describes; ``folder`` is that of the key ring.
 
     Raises
     ------
@@ -146,16 +139,7 @@ def import_key(source: str, folder: Path) -> SSlibKey:
 
 
 def open_signer(source: str, folder: Path, public: SSlibKey) -> Signer:
-    """Signer for the key at a source.
-
-    Parameters
-    ----------
-    source : str
-        As the module describes.
-    folder : Path
-        Folder of the key ring, for relative paths.
-    public : SSlibKey
-        Public half that the key must have.
+    """Signer for the key at a source, which must have the given public half; relative paths are in ``folder``.
 
     Raises
     ------

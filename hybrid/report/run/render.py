@@ -45,17 +45,8 @@ def environment() -> Environment:
 def render_report(inputs: ReportInputs, sections: Sequence[Section] | None = None) -> str:
     """Render the report of one run as one self-contained HTML document.
 
-    Parameters
-    ----------
-    inputs : ReportInputs
-        Aggregates; what is absent is said to be absent.
-    sections : sequence of Section, optional
-        In their order; by default those of a single table.
-
-    Returns
-    -------
-    str
-        HTML with inline styles and figures: no script, no link but to the other pages of the report.
+    It has inline styles and figures: no script, no link but to the other pages of the report. What is absent from
+    ``inputs`` is said to be absent. Without ``sections``, those of a single table.
     """
     templates = environment()
     inputs = replace(inputs, evaluation=displayed_evaluation(inputs.evaluation))

@@ -46,11 +46,6 @@ JOINT: tuple[Section, ...] = (verdict.SECTION, tables.SECTION, changes.SECTION, 
 def collect_sections(run: ReportedRun, smallest: int) -> dict[str, Any]:
     """Aggregates that sections take from the run themselves, by anchor.
 
-    Parameters
-    ----------
-    run : ReportedRun
-        The run.
-    smallest : int
-        Fewest records that a number of the report may count.
+    ``smallest``: fewest records that a number of the report may count.
     """
     return {section.anchor: section.collect(run, smallest) for section in SECTIONS if section.collect is not None}
