@@ -127,7 +127,11 @@ def stage_means(results: Results) -> list[StageMeans]:
     """Means of the headline metrics at every stage."""
     found = []
     for column in headlines(results):
-        matrices = {stage: results.matrix(column.at(stage)) for stage in STAGES if column.at(stage) in results.columns}
+        matrices = {
+            stage: results.matrix(column.at_stage(stage))
+            for stage in STAGES
+            if column.at_stage(stage) in results.columns
+        }
         known = {stage: values for stage, values in matrices.items() if np.isfinite(values).any()}
         means = {stage: _averages([values], results.overlap, column.range)[0] for stage, values in known.items()}
         pairs = [("anonymized", "original"), ("synthetic", "anonymized"), ("synthetic", "baseline")]
@@ -154,10 +158,10 @@ def _averages(matrices: Sequence[Array], overlap: float, within: Range) -> list[
 
 
 def _beside(results: Results, columns: Sequence[ResultColumn], chosen: Array | pd.Series) -> list[PairedDifference]:
-    both = [column for column in columns if column.at("baseline") in results.columns]
+    both = [column for column in columns if column.at_stage("baseline") in results.columns]
     found = []
     for column in both:
-        ours, alone = results.matrix(column.name), results.matrix(column.at("baseline"))
+        ours, alone = results.matrix(column.name), results.matrix(column.at_stage("baseline"))
         rows, seeds = complete(np.where(np.asarray(chosen)[:, None], ours - alone, np.nan))
         n = int(rows.sum())
         if n:

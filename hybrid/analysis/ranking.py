@@ -111,13 +111,13 @@ class Criterion:
         found: Mask = among & (self.means[best] - self.means <= allowed)
         return found
 
-    def at(self, configuration: int, family: int, overlap: float) -> Estimate:
+    def mean_of(self, configuration: int, family: int, overlap: float) -> Estimate:
         """Mean of a configuration over the seeds; the wide interval holds for ``family`` of them together."""
         own = self.values[configuration : configuration + 1]
         return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=self.column.range)[0]
 
     def behind(self, configuration: int, family: int, overlap: float) -> list[Estimate]:
-        """Lag of every configuration behind one, with wide intervals as in :meth:`at`."""
+        """Lag of every configuration behind one, with wide intervals as in :meth:`mean_of`."""
         differences = self.good[configuration] - self.good
         one = np.eye(len(differences))
         return estimates(one, differences, family, overlap=overlap, within=spans(self.column.range))
@@ -314,7 +314,7 @@ def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[B
         at = int(np.argmax(whole.mean(axis=1)))
         own = np.flatnonzero(rows)[at]
         chosen = values[own : own + 1, seeds]
-        baseline = results.matrix(column.at("baseline"))[own : own + 1, seeds]
+        baseline = results.matrix(column.at_stage("baseline"))[own : own + 1, seeds]
         known = bool(np.isfinite(baseline).all())
         found.append(
             BestByMetric(
@@ -342,7 +342,7 @@ def ranking(found: Contest | None) -> list[RankedConfiguration]:
         RankedConfiguration(
             found.names[at],
             verdict_of(found, at),
-            {each.question: each.at(at, family, found.overlap) for each in found.criteria},
+            {each.question: each.mean_of(at, family, found.overlap) for each in found.criteria},
             next((name for name, kept in steps.items() if not kept[at]), last) if at != order[0] else "",
             tuple(question for question, behind in apart.items() if behind[at].found),
         )

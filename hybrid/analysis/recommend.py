@@ -194,9 +194,9 @@ def recommend(found: Contest | None) -> Recommendation | None:
     def candidate(at: int) -> CandidateConfiguration:
         return CandidateConfiguration(
             found.names[at],
-            attack.at(at, family, found.overlap),
-            use.at(at, family, found.overlap),
-            None if close is None else close.at(at, family, found.overlap),
+            attack.mean_of(at, family, found.overlap),
+            use.mean_of(at, family, found.overlap),
+            None if close is None else close.mean_of(at, family, found.overlap),
         )
 
     front = pareto_front(attack.means[admitted], use.means[admitted])

@@ -50,7 +50,7 @@ class ResultColumn:
     def sign(self) -> int:
         return 1 if self.direction == "higher" else -1
 
-    def at(self, stage: str) -> str:
+    def at_stage(self, stage: str) -> str:
         return f"{stage}{self.name[len(self.stage) :]}"
 
 

@@ -85,7 +85,7 @@ def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[st
         return [
             "None: the gate blocks every configuration.",
             gate,
-            f"The safest is {_told(found.safest, found, texts)}. Start from there: a larger k, a smaller beta, another "
+            f"The safest is {_numbers_of(found.safest, found, texts)}. Start from there: a larger k, a smaller beta, another "
             "transition or a generator that smooths more.",
         ]
     return [
@@ -111,7 +111,7 @@ def question_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Q
     return {each.question: text_of(each.column, texts).title for each in criteria}
 
 
-def _told(candidate: CandidateConfiguration, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
+def _numbers_of(candidate: CandidateConfiguration, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
     numbers = [(found.utility, candidate.utility), (found.privacy, candidate.privacy)]
     if found.closeness is not None and candidate.closeness is not None:
         numbers.append((found.closeness, candidate.closeness))
@@ -166,7 +166,7 @@ def _choice(
     answers: Answers, found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]
 ) -> list[str]:
     if found.admitted == 1:
-        return [f"It is the only one of these: {_told(chosen, found, texts)}."]
+        return [f"It is the only one of these: {_numbers_of(chosen, found, texts)}."]
     rule = f"that is at most {number(answers.results.margin)} behind, or at most one standard error"
     utility, privacy = name_of(found.utility, texts), name_of(found.privacy, texts)
     steps = [
@@ -174,11 +174,11 @@ def _choice(
         f"{found.as_safe:,} of those are as safe as the safest of them by {privacy} (by the same rule).",
     ]
     if found.closeness is None:
-        steps.append(f"The safest of the {found.as_useful:,} is {_told(chosen, found, texts)}.")
+        steps.append(f"The safest of the {found.as_useful:,} is {_numbers_of(chosen, found, texts)}.")
     else:
-        steps.append(f"The closest of those to the data is {_told(chosen, found, texts)}.")
+        steps.append(f"The closest of those to the data is {_numbers_of(chosen, found, texts)}.")
     if found.most_useful.configuration != chosen.configuration:
-        steps.append(f"The most useful one is {_told(found.most_useful, found, texts)}.")
+        steps.append(f"The most useful one is {_numbers_of(found.most_useful, found, texts)}.")
     return steps
 
 
@@ -197,9 +197,9 @@ def _alternatives(found: Recommendation, texts: Mapping[str, MetricText]) -> lis
     assert found.chosen is not None
     sentences = []
     if found.safest.configuration != found.chosen.configuration:
-        sentences.append(f"If privacy alone counts, the safest of these is {_told(found.safest, found, texts)}.")
+        sentences.append(f"If privacy alone counts, the safest of these is {_numbers_of(found.safest, found, texts)}.")
     if found.refused is not None:
-        sentences.append(f"More useful, but judged worse by the gate: {_told(found.refused, found, texts)}.")
+        sentences.append(f"More useful, but judged worse by the gate: {_numbers_of(found.refused, found, texts)}.")
     return sentences
 
 
