@@ -278,7 +278,7 @@ class BestByMetric:
 
 @dataclass(frozen=True)
 class RankedConfiguration:
-    """Place of one configuration in the order of :mod:`hybrid.analysis.order`.
+    """Place of one configuration in the order of :func:`ranking`.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ class RareValues:
         """The rare values of a source's tables.
 
         Texts and values of identifiers, exact numbers and times, as far as they tell of somebody
-        (:func:`hybrid.publication.words.is_telling`). What enough people hold in any column, also as a part of a longer
+        (:func:`is_telling`). What enough people hold in any column, also as a part of a longer
         text, is not rare.
 
         Parameters

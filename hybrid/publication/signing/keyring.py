@@ -236,7 +236,7 @@ class SigningKey:
 
     public: SSlibKey
     source: str
-    """``file:``, ``env:`` or ``hsm:``, as :mod:`hybrid.publication.signing.sources` describes."""
+    """``file:``, ``env:`` or ``hsm:``, as the module describes."""
     made: str
     """When it became the current key: UTC, ISO 8601."""
     retired: str | None = None

@@ -85,8 +85,8 @@ def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[st
         return [
             "None: the gate blocks every configuration.",
             gate,
-            f"The safest is {_numbers_of(found.safest, found, texts)}. Start from there: a larger k, a smaller beta, another "
-            "transition or a generator that smooths more.",
+            f"The safest is {_numbers_of(found.safest, found, texts)}. Start from there: a larger k, a smaller beta, "
+            "another transition or a generator that smooths more.",
         ]
     return [
         f"Take {found.chosen.configuration}: {settings(answers, found.chosen.configuration)}.",
