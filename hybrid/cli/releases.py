@@ -70,8 +70,8 @@ def side_by_side(
     as_json: AsJson = False,
 ) -> None:
     """Show runs in columns: verdicts, settings that differ, metrics."""
+    from hybrid.publication.difference import side_by_side as compared
     from hybrid.publication.finished_run import read_run
-    from hybrid.publication.side_by_side import side_by_side as compared
 
     found = compared([read_run(run) for run in runs])
     if as_json:
@@ -95,7 +95,7 @@ def send_back(
 
     Nothing of this data, method and policy is published then, until whoever sent it back approves.
     """
-    from hybrid.publication.sent_back import send_back as give_back
+    from hybrid.publication.approvals import send_back as give_back
 
     given = give_back(run, releases, work, by, reason)
     console.line("ok", given.words, "change the method or the data, and run again")
@@ -134,8 +134,7 @@ def keys_show(
     as_json: AsJson = False,
 ) -> None:
     """Print the public key (PEM), to give to the readers of releases."""
-    from hybrid.publication.signing.keyring import signing_keys
-    from hybrid.publication.signing.public_key import public_pem
+    from hybrid.publication.signing.keyring import public_pem, signing_keys
 
     keys = signing_keys(work)
     if not keys:
@@ -276,10 +275,9 @@ def approve(
 
     It is published once enough people have approved. Exit code 3: not yet.
     """
-    from hybrid.publication.approvals import read_signed, write_statement
+    from hybrid.publication.approvals import read_signed, since_last_release, write_statement
     from hybrid.publication.finished_run import read_run
     from hybrid.publication.publish import publish
-    from hybrid.publication.sent_back import since_last_release
 
     if statement is not None:
         write_statement(statement, run, by, reason, datetime.now(UTC))
@@ -357,8 +355,8 @@ def retain(
     The ledger gives their order. Never the latest, never what was changed or is not ours.
     """
     from hybrid.publication.own_release import shown
-    from hybrid.publication.retention import Retention
-    from hybrid.publication.retention import retain as remove
+    from hybrid.publication.withdraw import Retention
+    from hybrid.publication.withdraw import retain as remove
 
     def agreed(found: Retention) -> bool:
         said = "would be removed" if dry_run else "are removed"
@@ -388,7 +386,7 @@ def verify(
     withdrawn.
     """
     from hybrid.publication.folder import read_mark
-    from hybrid.publication.signing.public_key import read_public_keys
+    from hybrid.publication.signing.keyring import read_public_keys
     from hybrid.publication.verify import verify as check
 
     keys = read_public_keys(key or [])
@@ -405,8 +403,7 @@ def verify(
 
 
 def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
-    from hybrid.publication.signing.check import signers
-    from hybrid.publication.signing.envelope import read_envelope
+    from hybrid.publication.signing.envelope import read_envelope, signers
 
     signed = read_envelope(release)
     if signed is None:

@@ -20,7 +20,7 @@ from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import LARGEST, read_json
 from hybrid.desk.desk import REPORT_POLICY, Desk, command, known_name
 from hybrid.evaluation.trust import COPIES, SCHEMA, WORDS
-from hybrid.report.charts.figures import Dot, scatter_chart
+from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.report.run.inputs import title_of
 
 RUNS = "comparison.csv"

@@ -14,16 +14,20 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.desk.desk import REPORT_POLICY, Desk, command, form_fields, known_name, names_in, run_folder, segment
 from hybrid.desk.runner import TRADE_OFF
 from hybrid.jobs.release import read_candidate
-from hybrid.publication.approvals import SignedStatement, accepted, statement_of
+from hybrid.publication.approvals import (
+    SignedStatement,
+    accepted,
+    blocking_runs,
+    send_back,
+    since_last_release,
+    statement_of,
+)
 from hybrid.publication.certificate import summary_of
-from hybrid.publication.contents import release_contents
-from hybrid.publication.difference import difference_to_last
+from hybrid.publication.difference import difference_to_last, side_by_side, verdict_of
 from hybrid.publication.finished_run import REPORT, FinishedRun, read_run, read_whole_run
 from hybrid.publication.key import release_key, release_tag
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.publish import publish
-from hybrid.publication.sent_back import send_back, since_last_release, standing
-from hybrid.publication.side_by_side import side_by_side, verdict_of
+from hybrid.publication.publish import publish, release_contents
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.verdict import Verdict, folded
 
@@ -116,7 +120,7 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
     """Content of the screen below a verdict: files to publish, approvals, reasons of sending back."""
     now, work = datetime.now(UTC), desk.places.work
     keys = signing_keys(work)
-    stands = standing(run, work, now)
+    stands = blocking_runs(run, work, now)
     asks = verdict.status == "review" or bool(stands)
     words = _arguments_by(desk, run, "NAME", "TEXT")
     return {
@@ -141,7 +145,7 @@ def _is_out(run: FinishedRun, work: Path) -> str:
 
 
 def _stands(desk: Desk, run: FinishedRun) -> bool:
-    return bool(standing(run, desk.places.work, datetime.now(UTC)))
+    return bool(blocking_runs(run, desk.places.work, datetime.now(UTC)))
 
 
 def _accept(

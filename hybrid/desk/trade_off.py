@@ -19,7 +19,7 @@ from hybrid.desk.runner import TRADE_OFF
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
 from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.config import RunConfig
-from hybrid.report.charts.figures import Line, line_chart
+from hybrid.report.charts.exploration import Line, line_chart
 
 FOLDER = "trade-offs"
 """Folder of points in the private zone, one file for each configuration that was searched."""

@@ -16,7 +16,7 @@ from hybrid.base.yaml_document import flow
 from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TUNE
-from hybrid.report.charts.figures import Dot, scatter_chart
+from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.tuning.apply import applied
 from hybrid.tuning.page import RESULT
 

@@ -27,8 +27,8 @@ from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
-from hybrid.publication.count_draws import count_draw
-from hybrid.publication.description.columns import stated_columns
+from hybrid.publication.description.description import stated_columns
+from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.finished_run import (
     ANONYMIZATION,
     EVALUATION,
@@ -37,16 +37,15 @@ from hybrid.publication.finished_run import (
     PUBLIC_REPORT,
     REPORT,
     read_run,
+    refuse_known_leak,
 )
 from hybrid.publication.first_page import promise
 from hybrid.publication.key import record_secret, release_key
-from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.lamps import lamps
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power, accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict, folded
 from hybrid.report import ReportInputs, render_report
@@ -112,7 +111,9 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
     keep_source_statistics(pipeline, private_dir)
 
 
-def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), private_dir: Path | None = None) -> None:
+def write_run(
+    pipeline: Pipeline, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None
+) -> None:
     """Compute every stage and write the run's folder.
 
     Tables, evaluation, report, policy, manifest.
@@ -123,7 +124,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole.
-    earlier : sequence of Entry
+    earlier : sequence of LedgerEntry
         Earlier releases of the data set, oldest first, which the report shows beside this run.
     private_dir : Path, optional
         The private zone whose ledger counts the draw, once all stages are computed, and whose key seals the run. Not

@@ -29,8 +29,7 @@ from hybrid.pipeline.pipeline import ONLY_COMPARED
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
 from hybrid.publication.asked import asked
-from hybrid.publication.draw import Draw
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.roles import DecidedRoles, with_roles
@@ -72,7 +71,7 @@ class LinkedRun:
         self.config = config
         self.progress = progress
         self.judge_power = judge_power
-        self.draw: Draw | None = None
+        self.draw: DrawNumber | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._given_seed, self._store = seed, store or Store(None)
         self._parts: Parts | None = None

@@ -117,9 +117,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
 
 
 def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str, target: str) -> sa.Table:
-    """The target without rows, made if it is not there.
-
-    With columns of these types.
+    """The target without rows, made with columns of these types if it is not there.
 
     Raises
     ------
@@ -156,10 +154,7 @@ def _refuse_view(connection: sa.Connection, target: str) -> sa.Inspector:
 
 
 def _lock(connection: sa.Connection, found: sa.Table) -> None:
-    """Keep other writers out until the end of the transaction.
-
-    Where one statement does that.
-    """
+    # Where one statement keeps other writers out until the end of the transaction.
     if connection.dialect.name == "postgresql":
         name = connection.dialect.identifier_preparer.format_table(found)
         connection.exec_driver_sql(f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE")
@@ -199,7 +194,6 @@ def _enter(connection: sa.Connection, url_env: str, target: str, release: str) -
 
 
 def _marks(connection: sa.Connection, target: str) -> sa.Table:
-    """Side table in the schema of the target, made if missing."""
     import sqlalchemy as sa
 
     names = ("table_schema", "table_name", "release_name", "delivered_at", "digest")
@@ -235,7 +229,6 @@ def _may_be_same(one: sa.URL, other: sa.URL) -> bool:
 
 
 def _place(url: sa.URL) -> tuple[Any, ...]:
-    """Place of a database, whatever the driver and the user."""
     dialect = url.get_dialect().name
     if dialect == "sqlite":
         file = (url.database or "").removeprefix("file:").partition("?")[0]
@@ -269,7 +262,6 @@ def _read_by(connection: sa.Connection, source: SqlOptions) -> Iterator[str]:
 
 
 def _views_in(inspector: sa.Inspector, schema: str | None) -> list[str]:
-    """Names of the views of a schema, kept results included."""
     try:
         kept = inspector.get_materialized_view_names(schema=schema)
     except NotImplementedError:
@@ -282,10 +274,7 @@ def _words(query: str) -> list[str]:
 
 
 def _sql_type(kind: Kind, arrow_type: pa.DataType) -> Any:
-    """SQL type of a kind.
-
-    Text where the source writes texts ("yes", "2026-01-31").
-    """
+    # Text where the source writes texts ("yes", "2026-01-31").
     import sqlalchemy as sa
 
     if is_text(arrow_type):

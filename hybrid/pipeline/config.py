@@ -34,7 +34,7 @@ from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.operations.deliver import DeliverOptions
-from hybrid.operations.drift.options import DriftOptions
+from hybrid.operations.drift import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
 from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.private_mode import with_private_defaults
@@ -44,7 +44,7 @@ from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import TransitionOptions, default_transition
 from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
-from hybrid.publication.description.options import PublishOptions
+from hybrid.publication.description.description import PublishOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions

@@ -32,7 +32,7 @@ from hybrid.pipeline.stages import PROTECT
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
-from hybrid.publication.draw import Draw
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.sample import Sampled
 from hybrid.store import Store
@@ -83,7 +83,7 @@ class PeopleTables:
         """Whether somebody chose the seed."""
         if origin is not None:
             self._given_seed = origin.seed
-        self.draw: Draw | None = None
+        self.draw: DrawNumber | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._filter_control: Table | None = None
         """Control records of the filter where there are none of this run's own."""

@@ -50,7 +50,7 @@ from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.power import Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
-from hybrid.report.charts.page import Figure
+from hybrid.report.charts.svg import Figure
 from hybrid.store import Store
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table

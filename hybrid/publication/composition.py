@@ -43,10 +43,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class Exposure:
-    """Records whose joint class over all releases has fewer than k persons.
-
-    Records, where each is another person.
-    """
+    """Records (where each is another person) whose joint class over all releases has fewer than k persons."""
 
     k: int
     releases: int
@@ -62,10 +59,7 @@ class Exposure:
 
     @property
     def exposed_share(self) -> float:
-        """Exposed share of the records.
-
-        0 if all joint classes have k records, 1 if none has.
-        """
+        """Exposed share of the records: 0 if all joint classes have k records, 1 if none has."""
         return self.exposed / self.records if self.records else 0.0
 
 
@@ -99,10 +93,7 @@ class JointClasses:
         return cls(0, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), np.uint64(0))
 
     def joined(self, new: Membership) -> JointClasses:
-        """Join one more release in O(n log n).
-
-        The cost does not depend on the number of releases.
-        """
+        """Join one more release, in O(n log n) whatever the number of releases."""
         records: Array = np.union1d(self.records, new.records)
         signatures = np.full(len(records), self.never_in)
         signatures[np.searchsorted(records, self.records)] = self.signatures

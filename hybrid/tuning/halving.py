@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hybrid.analysis.pareto import pareto_front
+from hybrid.analysis.ranking import pareto_front
 from hybrid.tuning.measured import Measured
 
 AS_USEFUL = 0.01

@@ -27,7 +27,7 @@ from hybrid.pipeline.kept_split import keep_split
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import leak_of
 from hybrid.publication.policy import Policy
-from hybrid.report.charts.page import Figure
+from hybrid.report.charts.svg import Figure
 from hybrid.store import StorePlace
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.estimate import estimate

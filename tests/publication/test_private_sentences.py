@@ -11,8 +11,8 @@ import pytest
 from hybrid.evaluation.measure import Evaluation
 from hybrid.privacy.accounting import Budget, BudgetPart
 from hybrid.publication.certificate import build_certificate
-from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.private_words import account, guarantee
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
@@ -47,7 +47,7 @@ def a_certificate(unit: dict[str, Any], roles: dict[str, Any], searched: bool, t
         release="2026-01-02-aa",
         created="2026-01-02T03:04:05+00:00",
         verdict=Verdict.of("test 1", ()),
-        draw=Draw(1, 1),
+        draw=DrawNumber(1, 1),
         acceptances=(),
         data_tag="tag",
         release_tag="tag",

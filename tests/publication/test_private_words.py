@@ -14,8 +14,7 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.privacy.accounting import Budget, BudgetPart, at_most, delta_of, rho_for
 from hybrid.publication.description.croissant import croissant
-from hybrid.publication.description.description import Description
-from hybrid.publication.description.options import PublishOptions
+from hybrid.publication.description.description import Description, PublishOptions
 from hybrid.publication.description.readme import readme
 from hybrid.publication.first_page import RunFacts, first_page, private_page
 from hybrid.publication.gate import judge

@@ -46,7 +46,7 @@ class ColumnView:
 
 
 @dataclass(frozen=True)
-class Associations:
+class PairAssociations:
     """Pairwise associations of columns: Cramér's V with Bergsma's bias correction, 0..1.
 
     ``real``, ``synthetic`` and ``control`` have shape (n_columns, n_columns), are symmetric and have ones on the
@@ -64,7 +64,7 @@ class TableComparison:
     """Every column, and every pair of columns, real beside synthetic."""
 
     columns: tuple[ColumnView, ...]
-    associations: Associations
+    associations: PairAssociations
     minimum_cell: int
 
 
@@ -99,7 +99,7 @@ def compare_tables(
     columns = tuple(_view(real.schema[name], cells[name], codes, tables, minimum_cell) for name in names)
     shown = tuple(name for name in names if cells[name] is not None)
     matrices = {which: _matrix([columns_of[name] for name in shown]) for which, columns_of in codes.items()}
-    pairs = Associations(shown, matrices["real"], matrices["synthetic"], matrices.get("control"))
+    pairs = PairAssociations(shown, matrices["real"], matrices["synthetic"], matrices.get("control"))
     return TableComparison(columns, pairs, minimum_cell)
 
 

@@ -61,7 +61,6 @@ class LinkedRow:
 
     @property
     def status(self) -> str:
-        """Status of its verdict; empty for a public table."""
         return "" if self.verdict is None else self.verdict.status
 
 

@@ -11,9 +11,8 @@ from hybrid.evaluation.measure import Measure
 from hybrid.publication.table_facts import few, rounded
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.metrics import number
-from hybrid.report.run.sections.section import FinishedRun, Section
-from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
+from hybrid.report.run.metrics import MOST_ROWS, TableRow, number, synthetic_measure
+from hybrid.report.run.sections.section import ReportedRun, Section
 from hybrid.table.cells import LEAST_CELL
 
 ANCHOR = "who-is-missing"
@@ -41,11 +40,8 @@ TEMPLATE = """\
 """
 
 
-def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
-    """Suppression by group.
-
-    None where all records were kept, or where it happened in a warehouse.
-    """
+def _collect(run: ReportedRun, smallest: int) -> dict[str, Any] | None:
+    # None where all records were kept, or where it happened in a warehouse.
     if run.anonymized is None or not len(run.anonymized.suppressed) or run.anonymized.result.drawn is not None:
         return None
     found = left_out_by_group(run.anonymized, group_columns(run.anonymized.originals.schema), max(smallest, LEAST))
@@ -88,7 +84,6 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
 
 
 def _served(inputs: ReportInputs, least: int) -> Iterator[tuple[str, list[str], list[TableRow]]]:
-    """Title, heads and rows of the tables by group."""
     for metric in inputs.evaluation.metrics:
         outcome = metric.outcome
         if metric.stage != "synthetic" or not isinstance(outcome, Measure):

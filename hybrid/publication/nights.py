@@ -1,24 +1,82 @@
-"""Runs of nights that the gate held back.
+"""Nightly runs in the private zone: lock and marker file of a night, and runs that the gate held back.
 
-One file per data set in the private zone. A night with the same source, method and policy finds it and continues with
-that very run, instead of drawing until one passes.
+One file per data set notes a held run. A night with the same source, method and policy finds it and continues with that
+very run, instead of drawing until one passes.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
 from hybrid.base.atomic import make_private, write_json
-from hybrid.base.errors import DataError, Problem, VerificationError
+from hybrid.base.errors import DataError, OutputError, Problem, VerificationError
 from hybrid.base.hashing import file_sha256
+from hybrid.base.locks import locked, locked_if_free
 from hybrid.base.manifest import MANIFEST
-from hybrid.publication.ledger import Entry
+from hybrid.publication.ledger import LedgerEntry
 
-_PREFIX, _SUFFIX = ".night-", ".held"
+_PREFIX, _MARK, _LOCK = ".night-", ".began", ".lock"
+
+
+@dataclass(frozen=True)
+class NightMark:
+    """Marker file in the private zone from the start of a night until its outcome is recorded."""
+
+    path: Path
+    cut_off: str | None
+    """Start of an earlier, interrupted night: UTC, ISO 8601 to the minute."""
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def one_night(private_dir: Path, data_set: str) -> Iterator[NightMark]:
+    """Lock a data set for the block; wait for a running night.
+
+    Raises
+    ------
+    OutputError
+        The private zone cannot be written to.
+    """
+    make_private(private_dir)
+    mark = private_dir / f"{_PREFIX}{data_set}{_MARK}"
+    with locked(mark.with_suffix(_LOCK)):
+        cut_off = _began(mark)
+        try:
+            mark.touch(mode=0o600)
+        except OSError as error:
+            raise OutputError(f"{mark}: writing failed ({error.strerror})", hint="check the disk") from None
+        yield NightMark(mark, cut_off)
+
+
+def cut_off_nights(private_dir: Path, data_set: str | None = None) -> dict[str, str]:
+    """Start times of interrupted nights by data set, or of the named one alone."""
+    found = {}
+    for mark in sorted(private_dir.glob(f"{_PREFIX}*{_MARK}")):
+        with locked_if_free(mark.with_suffix(_LOCK)) as free:
+            began = _began(mark) if free else None
+        name = mark.name.removeprefix(_PREFIX).removesuffix(_MARK)
+        if began is not None and data_set in (None, name):
+            found[name] = began
+    return found
+
+
+def _began(mark: Path) -> str | None:
+    try:
+        seconds = mark.stat().st_mtime
+    except FileNotFoundError:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="minutes")
+
+
+_SUFFIX = ".held"
 
 
 @dataclass(frozen=True)
@@ -44,10 +102,9 @@ class HeldRun:
 
     @property
     def folder(self) -> Path:
-        """Folder of the run."""
         return Path(self.run)
 
-    def is_open(self, entries: Iterable[Entry]) -> bool:
+    def is_open(self, entries: Iterable[LedgerEntry]) -> bool:
         """True until a further release of its method is in the ledger."""
         return releases_of(self.release_tag, entries) <= self.released
 
@@ -76,8 +133,7 @@ class HeldRun:
         write_json(_path(private_dir, self.data_set), asdict(self), private=True)
 
 
-def releases_of(tag: str, entries: Iterable[Entry]) -> int:
-    """Count the releases of a source and method."""
+def releases_of(tag: str, entries: Iterable[LedgerEntry]) -> int:
     return sum(entry.release_tag == tag for entry in entries)
 
 
@@ -108,7 +164,6 @@ def held_runs(private_dir: Path, data_set: str | None = None) -> list[HeldRun]:
 
 
 def forget_held_run(private_dir: Path, data_set: str) -> None:
-    """Remove the note: the run is released."""
     _path(private_dir, data_set).unlink(missing_ok=True)
 
 
