@@ -29,7 +29,7 @@ from hybrid.base.progress import silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.table import Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions
 

@@ -23,8 +23,7 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.pooled import pooled_metric
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import SplitOptions
-from hybrid.table.split import folds, split
+from hybrid.table.split import SplitOptions, folds, split
 
 METRICS = (
     *("identical_match_quasi", "hitting_rate", "dcr_share", "knn_share", "nndr_share", "nnaa", "authenticity"),

@@ -22,7 +22,7 @@ from hybrid.lab.leak import known_leak
 from hybrid.pipeline.risk import RiskOptions
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 ENCODED = [name for name, metric in REGISTRY.items() if "encoder" in metric.needs]

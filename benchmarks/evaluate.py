@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from hybrid.base.cpu import cores
+from hybrid.base.resources import cores
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
@@ -43,7 +43,7 @@ from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Schema, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 GROWTH = (10_000, 30_000, 100_000)

@@ -22,7 +22,7 @@ from hybrid.evaluation.context import Context
 from hybrid.lab.leak import known_leak
 from hybrid.pipeline.risk import RiskOptions
 from hybrid.table import Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 LEAKS = (0.0, 0.1, 0.5)

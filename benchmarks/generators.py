@@ -26,7 +26,7 @@ from quality import figures, tstr_auc
 
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions
 

@@ -17,10 +17,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.analysis.contrasts import estimates
-from hybrid.analysis.differences import Difference
-from hybrid.analysis.equivalence import paradox_verdict
+from hybrid.analysis.differences import PairedDifference, paradox_verdict
 from hybrid.analysis.ranking import best_per_metric
-from hybrid.analysis.results import MARGIN, Column, results
+from hybrid.analysis.results import MARGIN, ResultColumn, results
 
 SEEDS = (3, 5, 10)
 RECORDS, COLUMNS, CONTROL = 600, 6, 0.3
@@ -130,13 +129,15 @@ def paradox(repeats: int, rng: np.random.Generator) -> Iterator[list[str]]:
             yield [name, str(seeds), *(f"{share / repeats:.3f}" for share in shares)]
 
 
-def _differences(loss: float, gains: Sequence[float], seeds: int, rng: np.random.Generator) -> list[Difference]:
-    columns = [Column("synthetic.singling_out", "synthetic", "singling_out", "", "privacy", "lower")]
-    columns += [Column(f"synthetic.tstr.{at}", "synthetic", "tstr", str(at), "utility", "higher") for at in range(4)]
+def _differences(loss: float, gains: Sequence[float], seeds: int, rng: np.random.Generator) -> list[PairedDifference]:
+    columns = [ResultColumn("synthetic.singling_out", "synthetic", "singling_out", "", "privacy", "lower")]
+    columns += [
+        ResultColumn(f"synthetic.tstr.{at}", "synthetic", "tstr", str(at), "utility", "higher") for at in range(4)
+    ]
     truth = NOISE * np.array([loss, *gains])
     values = truth[:, None] + NOISE * rng.normal(size=(5, seeds))
     found = estimates(np.eye(5), values, 5)
-    return [Difference(column, one.value, 0.0, one, 1) for column, one in zip(columns, found, strict=True)]
+    return [PairedDifference(column, one.value, 0.0, one, 1) for column, one in zip(columns, found, strict=True)]
 
 
 def grid(head: Sequence[str], rows: Iterator[list[str]]) -> str:

@@ -23,7 +23,7 @@ from anonymize import peak_mb
 
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search import branch_and_bound
-from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
+from hybrid.anonymize.search.distinct_rows import DistinctRows, collect_distinct_rows
 from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses import build_loss
@@ -47,7 +47,7 @@ def simulate(n_rows: int, noise: float) -> DistinctRows:
         widths = [width for width in (2, 4, 8, 16, 32, 64) if width < size]
         levels = [[f"{value // width}/{width}" for value in range(size)] for width in widths]
         hierarchies.append(from_levels(f"q{at}", Kind.INTEGER, np.arange(size), [*levels, ["*"] * size]))
-    records = collect(leaves, hierarchies, {})
+    records = collect_distinct_rows(leaves, hierarchies, {})
     return replace(records, row_of=records.row_of[:0])
 
 

@@ -25,7 +25,7 @@ from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.anonymize.techniques.loss import column_loss, il1s
 from hybrid.anonymize.techniques.microaggregation import Microaggregation
-from hybrid.anonymize.techniques.protocol import Task
+from hybrid.anonymize.techniques.protocol import MaskingTask
 from hybrid.base.rng import rng_for
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -94,7 +94,7 @@ def compare_numbers(path: Path, ks: list[int]) -> None:
     schema = Schema(tuple(Column(name, Role.QUASI_IDENTIFIER, Kind.DECIMAL) for name in frame))
     table = Table(frame, schema, None)
     for k in ks:
-        values = Microaggregation().mask(Task(table, tuple(frame), k), rng_for(0, "benchmark", "draws")).values
+        values = Microaggregation().mask(MaskingTask(table, tuple(frame), k), rng_for(0, "benchmark", "draws")).values
         errors = np.mean([column_loss(table, values[name], name) for name in frame])
         print(f"k {k}: IL1s {il1s(table, values, list(frame)):.6f}, SSE/SST {100 * errors:.2f} %")
 

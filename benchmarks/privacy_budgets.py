@@ -21,7 +21,7 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 BUDGETS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)

@@ -18,7 +18,7 @@ import pandas as pd
 
 from hybrid.analysis import Answers, answer, results
 from hybrid.analysis.contrasts import Estimate, complete, estimates
-from hybrid.analysis.differences import Difference
+from hybrid.analysis.differences import PairedDifference
 from hybrid.analysis.effects import EffectModel
 from hybrid.comparison import load_plan
 from hybrid.comparison.expand import expand
@@ -200,7 +200,7 @@ def _of_singling_out(answers: Answers) -> list[str]:
     return _at_stages(answers, "singling_out")
 
 
-def _differences(found: Sequence[Difference], one: str, other: str) -> list[str]:
+def _differences(found: Sequence[PairedDifference], one: str, other: str) -> list[str]:
     rows = [
         [name_of(e.column, TEXTS), f"{e.one:.3f}", f"{e.other:.3f}", _change(e.estimate), e.judgement, str(e.pairs)]
         for e in found

@@ -25,7 +25,7 @@ from hybrid.evaluation.attacks.vulnerability import vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 PAPER = {"vulnerable": (0.810, 0.110), "random": (0.618, 0.120), "rare": (0.704, None), "unlikely": (0.787, None)}

@@ -27,8 +27,7 @@ import many_columns
 from hybrid.anonymize import AnonymizeOptions, TradeoffPoint, tradeoff
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.node_check import Checker
-from hybrid.anonymize.search.outcome import Infeasible, Solution
-from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.problem import Infeasible, Solution, prepare
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
 

@@ -29,10 +29,10 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions, SplitOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions
-from hybrid.table.split import split
+from hybrid.table.split import SplitOptions, split
 from hybrid.transition import REGISTRY, Restored
 from hybrid.transition.disclosure import give_away
 

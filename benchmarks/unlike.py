@@ -21,7 +21,7 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 METRICS = ["dcr_share", "knn_share", "nndr_share", "membership", "membership_density"]

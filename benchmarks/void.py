@@ -26,7 +26,7 @@ from hybrid.evaluation.engine.neighbours import within
 from hybrid.synthesize.fitted import fit
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.table import Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 ALL = EvaluateOptions(max_records=None)

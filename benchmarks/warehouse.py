@@ -36,7 +36,7 @@ import yaml
 from many_rows import QUASI_IDENTIFIERS, write_config, write_people
 
 from hybrid.anonymize.warehouse import expressions
-from hybrid.table.warehouse import opened
+from hybrid.table.warehouse import open_warehouse
 
 RESULTS = Path(__file__).parent / "results" / "warehouse.csv"
 URL = "PEOPLE_URL"
@@ -146,7 +146,7 @@ class Case:
             os.environ[URL] = f"spark:///{job.resolve()}"
         else:
             os.environ[URL] = os.environ["POSTGRES_URL"]
-            with opened(URL) as warehouse:
+            with open_warehouse(URL) as warehouse:
                 rows = ds.dataset(parts).scanner(batch_size=1 << 16)
                 warehouse.load("people", rows.to_reader())
         return {"sql": {"url_env": URL, "table": "people", "push_down": True, "labels": "labels"}}
@@ -166,7 +166,7 @@ class Case:
         """Process of the PostgreSQL server."""
         if self.engine != "postgres":
             return None
-        with opened(URL) as warehouse:
+        with open_warehouse(URL) as warehouse:
             folder = warehouse.execute("show data_directory")[0][0]
         return int((Path(folder) / "postmaster.pid").read_text().split()[0])
 
@@ -184,7 +184,7 @@ class Case:
 
 def group_by(names: list[str]) -> None:
     """The engine's own group-by, counted and not fetched."""
-    with opened(URL, 1.5 * 2**30) as warehouse:
+    with open_warehouse(URL, 1.5 * 2**30) as warehouse:
         warehouse.fetch("combinations", expressions.combinations(warehouse.table("people"), names).count().as_table())
 
 
@@ -221,7 +221,7 @@ def measure(case: Case, folder: Path, parts: list[Path], work: Path) -> dict[str
         return {name: row.get(name) for name in FIELDS}
     finally:
         if case.engine == "postgres":
-            with opened(URL) as warehouse:
+            with open_warehouse(URL) as warehouse:
                 for table in ("people", "labels"):
                     if warehouse.exists(table):
                         warehouse.drop(table)

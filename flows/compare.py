@@ -15,10 +15,7 @@ OUT = "runs/comparison"
 
 @stage_task("run")
 def run(plan: str, out: str, jobs: int, scale: str | None, scheduler: str | None) -> str:
-    """Run every trial of the plan; return the path of the report.
-
-    Trials are too many and too small to be tasks.
-    """
+    """Run every trial of the plan, too many and too small to be tasks; return the path of the report."""
     loaded = load_plan(Path(plan), scale)
     table = run_plan(loaded, Path(plan).parent, Path(out), jobs, scheduler=scheduler)
     report = Path(out) / REPORT

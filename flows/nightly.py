@@ -15,8 +15,7 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
 from prefect.states import Completed
 
-from flows.progress import ShownProgress
-from flows.shown import shown
+from flows.progress import ShownProgress, server_may_be_gone
 from flows.stages import (
     STATES,
     artifact_key,
@@ -54,7 +53,7 @@ def look(night: Night, accept_drift: bool) -> Decision:
     decision = night.decide(accept_drift)
     lines = [f"# {decision.action}", "", decision.reason, "", "| | compared with the latest release |", "|---|---|"]
     lines += [f"| {finding.status} | {finding.message} |" for finding in decision.findings]
-    with shown("decision"):
+    with server_may_be_gone("decision"):
         create_markdown_artifact("\n".join(lines), key=artifact_key(night.name, "decision"))
     return decision
 
@@ -64,13 +63,13 @@ def close(night: Night, decision: Decision) -> Notice:
     """Carry out the decision."""
     try:
         notice = night.close(decision)
-        with shown("outcome"):
+        with server_may_be_gone("outcome"):
             create_markdown_artifact(_outcome(night, notice), key=artifact_key(night.name, "outcome"))
         return notice
     finally:
         # The stages of a run that is resumed are not computed here, and must not be for the sake of a picture.
         if decision.walks and night.run_folder is not None and night.run_folder.is_dir():
-            with shown("figures"):
+            with server_may_be_gone("figures"):
                 show_run(night.pipeline, night.run_folder)
 
 
@@ -107,7 +106,6 @@ def nightly(
 
 
 def _outcome(night: Night, notice: Notice) -> str:
-    """Outcome as Markdown, with what the gate asks for."""
     lines = [f"# {STATES[notice.outcome]}", "", notice.message]
     if night.refusal is not None:
         lines += ["", *(f"- {problem}" for problem in night.refusal.problems)]
@@ -115,10 +113,7 @@ def _outcome(night: Night, notice: Notice) -> str:
 
 
 def _listener(notify: str | None) -> Listener:
-    """Emit an event, and send a notification through a configured block.
-
-    A failure to do so is logged.
-    """
+    """Emit an event, and send a notification through a configured block; a failure to do so is logged."""
 
     def hear(notice: Notice) -> None:
         resource = {"prefect.resource.id": f"hybrid.data-set.{notice.data_set}"}

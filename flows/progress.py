@@ -1,13 +1,28 @@
-"""Progress of a night as a Prefect artifact, with time left."""
+"""Display in Prefect, which never decides how a run ends; progress of a night with time left."""
 
+import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from uuid import UUID
 
+import httpx
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.exceptions import PrefectException
 
-from flows.shown import shown
 from hybrid.pipeline.stages import STAGES
+
+logger = logging.getLogger("hybrid.flows")
+
+
+@contextmanager
+def server_may_be_gone(what: str) -> Iterator[None]:
+    """Show something; where Prefect's server is gone, the log says so and the run continues."""
+    try:
+        yield
+    except (httpx.HTTPError, PrefectException) as error:
+        logger.warning("Prefect's server did not take the %s (%s)", what, type(error).__name__)
+
 
 STEPS = tuple(stage.name for stage in STAGES)
 """Stages of a single table's run, as its progress names them."""
@@ -35,10 +50,7 @@ class ShownProgress:
         self._last = 0.0
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG002
-        """Show where the work is.
-
-        At most every two seconds, except when a stage begins.
-        """
+        """Show where the work is, at most every two seconds, except when a stage begins."""
         stage = next((name for name in self.steps if _is_part(step, name)), None)
         begins = stage is not None
         if stage is not None:
@@ -61,11 +73,10 @@ class ShownProgress:
         self._write(100 * done / whole, f"{step}{left}")
 
     def _of(self, name: str) -> list[float]:
-        """Seconds of a stage, or of its parts."""
         return [seconds for stage, seconds in self.seconds.items() if _is_part(stage, name)]
 
     def _write(self, percent: float, description: str) -> None:
-        with shown("progress"):
+        with server_may_be_gone("progress"):
             if self.artifact is None:
                 self.artifact = create_progress_artifact(progress=percent, key=self.key, description=description)
             else:

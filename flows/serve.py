@@ -23,10 +23,7 @@ _PATIENCE_SECONDS = 120
 
 @contextmanager
 def server(home: Path, port: int) -> Iterator[None]:
-    """Provide a Prefect server on loopback.
-
-    That of ``PREFECT_API_URL``, a running one, or a new one.
-    """
+    """Provide a Prefect server on loopback: that of ``PREFECT_API_URL``, a running one, or a new one."""
     if os.environ.get("PREFECT_API_URL"):
         yield
         return

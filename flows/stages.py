@@ -20,8 +20,8 @@ from prefect.cache_policies import NO_CACHE
 
 from hybrid.base.errors import ConfigError, HybridError, place_of
 from hybrid.base.logs import write_json_lines
-from hybrid.base.memory import forbid_dumps
 from hybrid.base.progress import LogProgress, Progress
+from hybrid.base.resources import forbid_dumps
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.jobs.run import summary
 from hybrid.jobs.start import AnyConfig, AnyRun, start
@@ -85,10 +85,7 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
 
 
 def pipeline_of(config: AnyConfig, work: Path, progress: Progress | None = None) -> AnyRun:
-    """The pipeline of one flow, of a table or linked tables.
-
-    Sources are read once. By default progress goes to the log.
-    """
+    """The pipeline of one flow, of a table or linked tables; sources are read once."""
     return start(
         config,
         store=Store(work / "store"),
@@ -146,10 +143,7 @@ def set_secrets(credentials: Mapping[str, str]) -> None:
 
 
 def script(run: Callable[..., str], *arguments: object, **options: object) -> None:
-    """Run a flow from the command line.
-
-    Print what it gives, or its error in one message with the exit code for it.
-    """
+    """Run a flow from the command line and print what it gives, or its error in one message with its exit code."""
     try:
         print(run(*arguments, **options))  # noqa: T201
     except HybridError as error:

@@ -27,6 +27,7 @@ from hybrid.evaluation.registry import modules
 from hybrid.lab.plan import LabPlan
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.refusals import REFUSALS
+from hybrid.publication.asked import ways_to_ask
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.synthesize.registry import REGISTRY as GENERATORS
 from hybrid.synthesize.registry import Capabilities
@@ -140,10 +141,13 @@ def metrics() -> str:
     parts = [
         "# Metrics\n",
         "*no leak*: what a fresh sample of the same population scores. *copy*: what an exact copy of the training "
-        "records scores. A dash: it depends on the data. *needs its name*: computed only where `evaluate.metrics` or "
-        "`evaluate.also` names it. [How to read a number](../concepts/metrics.md) explains value, interval and "
+        "records scores. A dash: it depends on the data. *all, or its name*: a run under the default policy computes "
+        "it where `evaluate.also: all` asks for it, or its name there or in `evaluate.metrics`. *its name*: all does "
+        "not ask for it. A policy that judges a metric asks for it, too. "
+        "[How to read a number](../concepts/metrics.md) explains value, interval and "
         "reference.\n",
     ]
+    ways = ways_to_ask()
     for family in ("privacy", "utility", "fidelity"):
         parts.append(f"## {family.capitalize()}\n")
         for module in modules():
@@ -154,7 +158,7 @@ def metrics() -> str:
             parts.append("|---|---|---|---|---|---|---|")
             for metric in chosen:
                 needs = [*metric.needs, *([f"per {metric.per}"] if metric.per else [])]
-                needs += [] if metric.by_default else ["its name"]
+                needs += filter(None, [ways[metric.name]])
                 cells = [
                     f"`{metric.name}`",
                     metric.direction,

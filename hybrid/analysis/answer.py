@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hybrid.analysis.differences import Difference, Paradox, StageMeans, against_baseline, paradox, stage_means
+from hybrid.analysis.differences import PairedDifference, Paradox, StageMeans, against_baseline, paradox, stage_means
 from hybrid.analysis.effects import MetricEffects, effects
-from hybrid.analysis.order import Contest, contest
-from hybrid.analysis.ranking import BestOf, Ranked, best_per_metric, ranking
+from hybrid.analysis.ranking import BestByMetric, Contest, RankedConfiguration, best_per_metric, contest, ranking
 from hybrid.analysis.recommend import Recommendation, recommend
 from hybrid.analysis.results import Results
 
@@ -30,13 +29,13 @@ class Answers:
         The headline metrics at the four stages.
     paradox : Paradox
         Conditional against uniform.
-    against_baseline : list of Difference
+    against_baseline : list of PairedDifference
         All pipelines against their generators alone.
     contest : Contest or None
         The configurations that ended well with every seed, and the metrics that order them; None if there is none.
-    ranking : list of Ranked
+    ranking : list of RankedConfiguration
         Its configurations in order, the recommended one first.
-    per_metric : list of BestOf
+    per_metric : list of BestByMetric
         The best by each metric.
     recommendation : Recommendation or None
         What to take; None if too little was measured.
@@ -47,10 +46,10 @@ class Answers:
     facets: list[MetricEffects]
     stages: list[StageMeans]
     paradox: Paradox
-    against_baseline: list[Difference]
+    against_baseline: list[PairedDifference]
     contest: Contest | None
-    ranking: list[Ranked]
-    per_metric: list[BestOf]
+    ranking: list[RankedConfiguration]
+    per_metric: list[BestByMetric]
     recommendation: Recommendation | None
 
 

@@ -109,9 +109,7 @@ def mean_spread(seeds: int, overlap: float) -> float:
 
 
 def half_interval(seeds: int, level: float, overlap: float) -> float:
-    """Half an interval of a mean over seeds.
-
-    In standard deviations between the seeds, by Student's t.
+    """Half an interval of a mean over seeds, in standard deviations between the seeds (Student's t).
 
     Parameters
     ----------

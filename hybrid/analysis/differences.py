@@ -1,4 +1,4 @@
-"""Paired differences of strategies, stages, and a pipeline and its baseline."""
+"""Paired differences of strategies, stages, and a pipeline and its baseline; the verdict on the transition paradox."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.analysis.contrasts import Estimate, complete, estimates
-from hybrid.analysis.results import STAGES, STRONGEST, Column, Results
+from hybrid.analysis.results import STAGES, STRONGEST, ResultColumn, Results
 from hybrid.base.arrays import Array
 from hybrid.evaluation.display import Range, spans
 from hybrid.evaluation.measure import Family
@@ -19,12 +19,12 @@ Judgement = Literal["better", "worse", "perhaps better", "perhaps worse", "open"
 
 
 @dataclass(frozen=True)
-class Difference:
+class PairedDifference:
     """Paired difference of one metric.
 
     Parameters
     ----------
-    column : Column
+    column : ResultColumn
         The metric, at the stage of the one.
     one, other : float
         Means of both over the same pairs and seeds.
@@ -34,7 +34,7 @@ class Difference:
         Pairs of configurations in each seed.
     """
 
-    column: Column
+    column: ResultColumn
     one: float
     other: float
     estimate: Estimate
@@ -60,17 +60,17 @@ class Paradox:
 
     Parameters
     ----------
-    differences : list of Difference
+    differences : list of PairedDifference
         Conditional minus uniform at the stage synthetic; empty if the plan has no such pair.
     by : dict
         The same within one level of another facet, by (facet, level).
-    alone : list of Difference
+    alone : list of PairedDifference
         Pipelines with the conditional transition minus their generator alone.
     """
 
-    differences: list[Difference]
-    by: dict[tuple[str, str], list[Difference]]
-    alone: list[Difference]
+    differences: list[PairedDifference]
+    by: dict[tuple[str, str], list[PairedDifference]]
+    alone: list[PairedDifference]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class StageMeans:
 
     Parameters
     ----------
-    column : Column
+    column : ResultColumn
         The metric, at the stage synthetic.
     means : dict
         Per stage with a value its mean over all configurations.
@@ -87,12 +87,12 @@ class StageMeans:
         Differences by name: ``anonymized - original``, ``synthetic - anonymized``, ``synthetic - baseline``.
     """
 
-    column: Column
+    column: ResultColumn
     means: dict[str, Estimate]
     steps: dict[str, Estimate]
 
 
-def headlines(results: Results, stage: str = "synthetic") -> list[Column]:
+def headlines(results: Results, stage: str = "synthetic") -> list[ResultColumn]:
     """Columns of the headline metrics at a stage: privacy, utility, fidelity."""
     wanted = [STRONGEST, *(name for name, metric in results.metrics.items() if metric.headline)]
     columns = [column for column in results.columns.values() if column.stage == stage and column.metric in wanted]
@@ -101,10 +101,7 @@ def headlines(results: Results, stage: str = "synthetic") -> list[Column]:
 
 
 def paradox(results: Results, one: str = "conditional", other: str = "uniform") -> Paradox:
-    """Compare two transition strategies.
-
-    Pairs are equal in everything else and in the seed.
-    """
+    """Compare two transition strategies in pairs that are equal in everything else and in the seed."""
     facets, columns = results.facet_table(), headlines(results)
     if "transition" not in facets:
         return Paradox([], {}, [])
@@ -121,7 +118,7 @@ def paradox(results: Results, one: str = "conditional", other: str = "uniform") 
     return Paradox(found, {at: rows for at, rows in by.items() if rows}, _beside(results, columns, method == one))
 
 
-def against_baseline(results: Results) -> list[Difference]:
+def against_baseline(results: Results) -> list[PairedDifference]:
     """Differences of pipelines from their baselines (thesis, eq. 5.3, as a difference)."""
     return _beside(results, headlines(results), np.ones(len(results.configurations), dtype=bool))
 
@@ -130,7 +127,11 @@ def stage_means(results: Results) -> list[StageMeans]:
     """Means of the headline metrics at every stage."""
     found = []
     for column in headlines(results):
-        matrices = {stage: results.matrix(column.at(stage)) for stage in STAGES if column.at(stage) in results.columns}
+        matrices = {
+            stage: results.matrix(column.at_stage(stage))
+            for stage in STAGES
+            if column.at_stage(stage) in results.columns
+        }
         known = {stage: values for stage, values in matrices.items() if np.isfinite(values).any()}
         means = {stage: _averages([values], results.overlap, column.range)[0] for stage, values in known.items()}
         pairs = [("anonymized", "original"), ("synthetic", "anonymized"), ("synthetic", "baseline")]
@@ -142,7 +143,6 @@ def stage_means(results: Results) -> list[StageMeans]:
 
 
 def _averages(matrices: Sequence[Array], overlap: float, within: Range) -> list[Estimate]:
-    """Means over complete configurations, with simultaneous intervals."""
     found = []
     for values in matrices:
         rows, seeds = complete(values)
@@ -157,12 +157,11 @@ def _averages(matrices: Sequence[Array], overlap: float, within: Range) -> list[
     return found
 
 
-def _beside(results: Results, columns: Sequence[Column], chosen: Array | pd.Series) -> list[Difference]:
-    """Difference of synthetic and baseline over the chosen configurations."""
-    both = [column for column in columns if column.at("baseline") in results.columns]
+def _beside(results: Results, columns: Sequence[ResultColumn], chosen: Array | pd.Series) -> list[PairedDifference]:
+    both = [column for column in columns if column.at_stage("baseline") in results.columns]
     found = []
     for column in both:
-        ours, alone = results.matrix(column.name), results.matrix(column.at("baseline"))
+        ours, alone = results.matrix(column.name), results.matrix(column.at_stage("baseline"))
         rows, seeds = complete(np.where(np.asarray(chosen)[:, None], ours - alone, np.nan))
         n = int(rows.sum())
         if n:
@@ -170,18 +169,18 @@ def _beside(results: Results, columns: Sequence[Column], chosen: Array | pd.Seri
             weights = np.full((1, n), 1 / n)
             within = spans(column.range)
             estimate = estimates(weights, ours[at] - alone[at], len(both), overlap=results.overlap, within=within)[0]
-            found.append(Difference(column, float(ours[at].mean()), float(alone[at].mean()), estimate, n))
+            found.append(PairedDifference(column, float(ours[at].mean()), float(alone[at].mean()), estimate, n))
     return found
 
 
 def _matched(
     results: Results,
-    columns: Sequence[Column],
+    columns: Sequence[ResultColumn],
     blocks: pd.Series,
     one: pd.Series,
     other: pd.Series,
     chosen: Array | pd.Series,
-) -> list[Difference]:
+) -> list[PairedDifference]:
     """Difference of two groups, averaged over the blocks that hold both."""
     found = []
     for column in columns:
@@ -199,7 +198,7 @@ def _matched(
         within = spans(column.range)
         estimate = estimates(contrast, whole, len(columns), overlap=results.overlap, within=within)[0]
         means = [float((side @ whole).mean()) for side in weights]
-        found.append(Difference(column, means[0], means[1], estimate, len(shared)))
+        found.append(PairedDifference(column, means[0], means[1], estimate, len(shared)))
     return found
 
 
@@ -207,3 +206,69 @@ def _block_means(blocks: pd.Series, rows: Array) -> Mapping[str, Array]:
     """Weights that average the chosen configurations of each block."""
     members = {block: np.asarray(blocks == block) & rows for block in dict.fromkeys(blocks[rows])}
     return {block: member / member.sum() for block, member in members.items()}
+
+
+Answer = Literal["paradox", "trade", "no paradox", "open"]
+
+
+@dataclass(frozen=True)
+class ParadoxVerdict:
+    """Verdict on the paradox, and the metrics it rests on.
+
+    Parameters
+    ----------
+    answer : {"paradox", "trade", "no paradox", "open"}
+        paradox: a loss of privacy was found, and every metric of utility and fidelity excludes a gain beyond the
+        margin. trade: a loss and a gain were found. no paradox: a gain was found and no loss, or every privacy metric
+        excludes a loss beyond the margin. open: neither found nor excluded.
+    margin : float
+        Largest difference that counts as none, in each metric's unit.
+    losses, gains : list of PairedDifference
+        Privacy metrics by which conditional is found worse; others by which it is found better.
+    unsure_losses, unsure_gains : list of PairedDifference
+        Metrics that do not exclude a loss, or a gain, beyond the margin.
+    """
+
+    answer: Answer
+    margin: float
+    losses: list[PairedDifference]
+    gains: list[PairedDifference]
+    unsure_losses: list[PairedDifference]
+    unsure_gains: list[PairedDifference]
+
+
+def paradox_verdict(differences: Sequence[PairedDifference], margin: float) -> ParadoxVerdict:
+    """Judge conditional against uniform.
+
+    A gain is excluded by the upper half of the two one-sided tests (Schuirmann 1987): the one-sided 95 % bound of the
+    difference lies below the margin. All metrics must exclude it, each at its own level (intersection-union test,
+    Berger 1982), so that a true gain of the margin or more in any one of them is missed with a probability of 5 % at
+    most. A loss of utility does not speak against the paradox, so the lower half is not asked for.
+
+    Parameters
+    ----------
+    differences : sequence of PairedDifference
+        Conditional minus uniform, a metric each; the wide intervals hold for all of them together.
+    margin : float
+        Above 0, in each metric's unit.
+    """
+    private = [each for each in differences if each.column.family == "privacy"]
+    useful = [each for each in differences if each.column.family != "privacy"]
+    losses = [each for each in private if each.judgement == "worse"]
+    gains = [each for each in useful if each.judgement == "better"]
+    unsure_losses = [each for each in private if not _below(each, -each.column.sign, margin)]
+    unsure_gains = [each for each in useful if not _below(each, each.column.sign, margin)]
+    answer: Answer = "open"
+    if losses and gains:
+        answer = "trade"
+    elif losses and useful and not unsure_gains:
+        answer = "paradox"
+    elif not losses and (gains or (private and not unsure_losses)):
+        answer = "no paradox"
+    return ParadoxVerdict(answer, margin, losses, gains, unsure_losses, unsure_gains)
+
+
+def _below(difference: PairedDifference, sign: int, margin: float) -> bool:
+    """Check that sign times the difference is below the margin."""
+    bound = difference.estimate.most if sign > 0 else difference.estimate.least
+    return bound is not None and sign * bound < margin

@@ -37,7 +37,7 @@ class LevelEffect:
 
 
 @dataclass(frozen=True)
-class Cell:
+class InteractionCell:
     """Interaction of a pair of levels."""
 
     levels: tuple[str, str]
@@ -64,7 +64,7 @@ class MetricEffects:
     configurations: int
     seeds: int
     main: dict[str, list[LevelEffect]]
-    interactions: dict[tuple[str, str], list[Cell]]
+    interactions: dict[tuple[str, str], list[InteractionCell]]
 
 
 class EffectModel:
@@ -89,7 +89,6 @@ class EffectModel:
         self._pairs: dict[tuple[str, str], tuple[list[tuple[str, str]], Array]] = {}
 
     def names(self, factor: str) -> list[str]:
-        """The levels of a factor in the order of the plan."""
         return self._coded[factor][1]
 
     def main(self, factor: str) -> tuple[Array, Array, Array]:
@@ -170,7 +169,7 @@ def metric_effects(
     pairs = {pair: model.interaction(*pair) for pair in combinations(factors, 2)}
     family = sum(_free(len(names)) for names, _ in pairs.values())
     cells = {
-        pair: list(map(Cell, names, estimates(weights, whole, family, overlap=overlap)))
+        pair: list(map(InteractionCell, names, estimates(weights, whole, family, overlap=overlap)))
         for pair, (names, weights) in pairs.items()
     }
     return MetricEffects(column, int(rows.sum()), int(seeds.sum()), main, cells)

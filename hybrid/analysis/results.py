@@ -35,7 +35,7 @@ STRONGEST = "strongest_attack"
 
 
 @dataclass(frozen=True)
-class Column:
+class ResultColumn:
     """One measured column of the results, ``<stage>.<metric>[.<column it is about>]``."""
 
     name: str
@@ -48,11 +48,9 @@ class Column:
 
     @property
     def sign(self) -> int:
-        """1 if higher is better, -1 if lower is."""
         return 1 if self.direction == "higher" else -1
 
-    def at(self, stage: str) -> str:
-        """The column of the same metric at another stage."""
+    def at_stage(self, stage: str) -> str:
         return f"{stage}{self.name[len(self.stage) :]}"
 
 
@@ -96,40 +94,37 @@ class Results:
         return float((control / table).max()) if len(table) and table.notna().all() else 0.0
 
     @cached_property
-    def columns(self) -> dict[str, Column]:
+    def columns(self) -> dict[str, ResultColumn]:
         """Measured columns by name, the strongest attack first."""
         names = [name for name in self.table.columns if name.partition(".")[0] in STAGES]
         beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
-        found: dict[str, Column] = {}
+        found: dict[str, ResultColumn] = {}
         for name in names:
             stage, _, rest = name.partition(".")
             metric, _, about = rest.partition(".")
             if name in beside:
                 continue
             if metric == STRONGEST:
-                found[name] = Column(name, stage, metric, about, "privacy", "lower", (None, 1.0))
+                found[name] = ResultColumn(name, stage, metric, about, "privacy", "lower", (None, 1.0))
             elif metric in self.metrics:
                 known = self.metrics[metric]
-                found[name] = Column(name, stage, metric, about, known.family, known.direction, (known.low, known.high))
+                found[name] = ResultColumn(
+                    name, stage, metric, about, known.family, known.direction, (known.low, known.high)
+                )
         return dict(sorted(found.items(), key=lambda item: item[1].metric != STRONGEST))
 
     @cached_property
     def ok(self) -> pd.DataFrame:
-        """Rows of runs that ended well."""
         return self.table[self.table["status"] == "ok"]
 
     @cached_property
     def configurations(self) -> pd.DataFrame:
-        """Factor levels as text, by configuration in the order of the plan.
-
-        Shape (n_configurations, n_factors).
-        """
+        """Factor levels as text, by configuration in the order of the plan; shape (n_configurations, n_factors)."""
         first = self.table.drop_duplicates("configuration").set_index("configuration")
         return first[list(self.factors)].map(level_text)
 
     @cached_property
     def seeds(self) -> list[int]:
-        """In the order of the plan."""
         return list(dict.fromkeys(self.table["seed"]))
 
     def matrix(self, column: str, what: str = "") -> Array:
@@ -145,7 +140,6 @@ class Results:
 
     @cached_property
     def _places(self) -> tuple[Array, Array]:
-        """Position of each successful run in a matrix."""
         rows = self.configurations.index.get_indexer(pd.Index(self.ok["configuration"]))
         return rows, pd.Index(self.seeds).get_indexer(pd.Index(self.ok["seed"]))
 
@@ -162,10 +156,7 @@ def results(
     metrics: Mapping[str, Metric] = REGISTRY,
     margin: float = MARGIN,
 ) -> Results:
-    """Results with the strongest attack of every run, a column per stage.
-
-    Parameters as :class:`Results`.
-    """
+    """Results with the strongest attack of every run, a column per stage; parameters as :class:`Results`."""
     leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
     known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
     return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics, margin)
@@ -177,10 +168,7 @@ def printed_column(form: str, name: str) -> str:
 
 
 def level_text(value: object) -> str:
-    """A level as it is shown.
-
-    5.0 (a column with gaps, read from CSV) is 5.
-    """
+    """A level as it is shown: 5.0 (a column with gaps, read from CSV) is 5."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return "none"
     return f"{value:g}" if isinstance(value, float) else str(value)

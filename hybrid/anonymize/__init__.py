@@ -1,8 +1,7 @@
 """Generalize quasi-identifiers until every class of equal records meets the privacy models."""
 
 from hybrid.anonymize.anonymize_table import anonymize
-from hybrid.anonymize.models.k import k_reached
-from hybrid.anonymize.models.measure import check, l_reached
+from hybrid.anonymize.models.measure import check, k_reached, l_reached
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff

@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from hybrid.anonymize import households, population_risk
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
+from hybrid.anonymize.risk import household_summary, population_risk_summary
 from hybrid.anonymize.search import anjana, global_recoding, local_recoding
-from hybrid.anonymize.search.coarser_labels import coarsen
-from hybrid.anonymize.search.infeasible import refuse_impossible
 from hybrid.anonymize.search.known_rows import hide_pairs
-from hybrid.anonymize.search.losses import Score
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import SearchProblem, prepare
-from hybrid.anonymize.techniques.loss import rounded
+from hybrid.anonymize.search.local_recoding import coarsen
+from hybrid.anonymize.search.losses import LossScore
+from hybrid.anonymize.search.problem import Recoding, SearchProblem, prepare, refuse_impossible
+from hybrid.anonymize.techniques.loss import published_loss
 from hybrid.anonymize.verify_table import lost_persons, verify
 from hybrid.base.arrays import Counts
 from hybrid.base.keys import group_rows, pack_small
@@ -77,8 +75,8 @@ def anonymize(
     result = replace(anonymized.result, verified=verified)
     if train.persons is not None:
         result = replace(result, min_class_persons=verified["k"], suppressed_persons=lost_persons(anonymized))
-    result = replace(result, population_risk=population_risk.summarized(anonymized))
-    return replace(anonymized, result=replace(result, household=households.summarized(anonymized)))
+    result = replace(result, population_risk=population_risk_summary(anonymized))
+    return replace(anonymized, result=replace(result, household=household_summary(anonymized)))
 
 
 def recode(task: SearchProblem, progress: Progress) -> Recoding:
@@ -96,7 +94,6 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
 
 
 def _assemble(task: SearchProblem, recoding: Recoding, seconds: float) -> AnonymizedTable:
-    """Spread the decision over all records."""
     train, row_of = task.train, task.records.row_of
     kept = ~recoding.suppressed[row_of]
     nodes = recoding.nodes[row_of[kept]]
@@ -150,15 +147,12 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
     )
 
 
-def _loss(task: SearchProblem, score: Score) -> dict[str, Any]:
-    """Options of the loss, its value and that of each quasi-identifier.
-
-    What is measured on more than the labels has few digits (:func:`hybrid.anonymize.techniques.loss.rounded`).
-    """
+def _loss(task: SearchProblem, score: LossScore) -> dict[str, Any]:
+    """Loss as published: what is measured on more than the labels has few digits (:func:`published_loss`)."""
     options, known = task.options.loss, task.associations
     said = options.model_dump(exclude_none=True, exclude={"use"})
     per_attribute = dict(zip(task.records.names, score.per_attribute, strict=False))
     if known is not None:
         said["use"] = list(known.declared)
-        per_attribute = {name: rounded(value) for name, value in per_attribute.items()}
+        per_attribute = {name: published_loss(value) for name, value in per_attribute.items()}
     return {**said, "value": task.published(score.value), "per_attribute": per_attribute}

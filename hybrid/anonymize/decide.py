@@ -13,25 +13,23 @@ import pandas as pd
 
 from hybrid.anonymize.anonymize_table import recode
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.distinct_rows import collect, value_numbers
-from hybrid.anonymize.search.outcome import Recoding
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, collect_distinct_rows, value_numbers
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.problem import SearchProblem, build_rules, encode, refuse_contradictions
-from hybrid.anonymize.search.row_counts import Combinations
-from hybrid.anonymize.streaming.verify_file import Origin
+from hybrid.anonymize.search.problem import Recoding, SearchProblem, build_rules, encode, refuse_contradictions
+from hybrid.anonymize.streaming.verify_file import SourcePersons
 from hybrid.base.arrays import Array, Codes, Leaves
 from hybrid.base.errors import DataError, HierarchyError, Problem
 from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import HierarchySource, load_hierarchy
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_batches import ValueNumbers
 from hybrid.table.read_options import ColumnOptions
 
 
 @dataclass(frozen=True)
-class Request:
+class AnonymizationRequest:
     """Request to anonymize records that stay where they are.
 
     Parameters
@@ -40,8 +38,6 @@ class Request:
         What messages call the table.
     columns : tuple of str
         All columns of the table, in order.
-    data : DataOptions
-        The columns' roles.
     hierarchies : mapping of str to Path or HierarchySpec
         The file, or the description, of each quasi-identifier's hierarchy.
     options : AnonymizeOptions
@@ -58,7 +54,6 @@ class Request:
     population: Table | None = None
 
     def role(self, name: str) -> Role:
-        """Role of a column."""
         return self.data.columns.get(name, ColumnOptions()).role
 
     @property
@@ -74,34 +69,30 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """Distinct rows with their records and persons.
-
-    Of the quasi-identifiers, then of the columns that the models look at.
+class CountedRows:
+    """Distinct rows of the quasi-identifiers and the columns that the models look at, with records and persons.
 
     Parameters
     ----------
     numbers : list of ValueNumbers
         Values of each of these columns.
-    found : Combinations
+    found : DistinctRowCounts
         The distinct rows as value numbers, with their records.
     members : Members or None
         Persons of each distinct row; None: each record is another person.
     """
 
     numbers: list[ValueNumbers]
-    found: Combinations
+    found: DistinctRowCounts
     members: Members | None
 
 
 @dataclass(frozen=True)
-class Decided:
+class Decision:
     """Decision of the search, with the inputs of later passes.
 
     Parameters
     ----------
-    schema : Schema
-        Columns of the result.
     task, recoding : SearchProblem, Recoding
         What was asked for and what was decided.
     leaf_of : list of numpy.ndarray, each of shape (n_values,), int
@@ -117,7 +108,7 @@ class Decided:
     value_of: list[Codes]
 
 
-def decide(asked: Request, counted: Counted, progress: Progress) -> Decided:
+def decide(asked: AnonymizationRequest, counted: CountedRows, progress: Progress) -> Decision:
     """Choose the node of every distinct row.
 
     Raises as :func:`hybrid.anonymize.anonymize`.
@@ -141,28 +132,24 @@ def decide(asked: Request, counted: Counted, progress: Progress) -> Decided:
     values = dict(zip(asked.attributes, rows[len(used) :], strict=True))
     sensitive = {name: _values(typed[name][1], column) for name, column in values.items()}
     people = None if asked.population is None else encode(asked.population, used)
-    records = collect(leaves, used, sensitive, people, counts, counted.members)
+    records = collect_distinct_rows(leaves, used, sensitive, people, counts, counted.members)
     elsewhere = Table(pd.DataFrame(index=pd.RangeIndex(records.n_records)), Schema(()))
     rules = build_rules(asked.options, hierarchies, records)
     prepared = SearchProblem(elsewhere, hierarchies, asked.options, leaves, records, rules, asked.population)
     value_of = [_lookup(column, value_numbers(sensitive[name])[0]) for name, column in values.items()]
-    return Decided(schema, prepared, recode(prepared, progress), leaf_of, value_of)
+    return Decision(schema, prepared, recode(prepared, progress), leaf_of, value_of)
 
 
-def origin_of(asked: Request, counted: Counted, decided: Decided) -> Origin | None:
-    """Persons of the source, for the verification.
-
-    None where each record is another person.
-    """
+def source_persons(asked: AnonymizationRequest, counted: CountedRows, decided: Decision) -> SourcePersons | None:
+    """Persons of the source, for the verification; None where each record is another person."""
     if counted.members is None:
         return None
     rows = counted.found.columns[len(asked.names) :]
     columns = zip(asked.attributes, decided.value_of, rows, strict=True)
-    return Origin(counted.members, {name: value_of[numbers] for name, value_of, numbers in columns})
+    return SourcePersons(counted.members, {name: value_of[numbers] for name, value_of, numbers in columns})
 
 
-def _typed(asked: Request, counted: Counted) -> dict[str, tuple[Column, pd.Series]]:
-    """Each column, and its values by their numbers."""
+def _typed(asked: AnonymizationRequest, counted: CountedRows) -> dict[str, tuple[Column, pd.Series]]:
     typed: dict[str, tuple[Column, pd.Series]] = {}
     problems: list[Problem] = []
     for numbers in counted.numbers:
@@ -175,7 +162,9 @@ def _typed(asked: Request, counted: Counted) -> dict[str, tuple[Column, pd.Serie
     return typed
 
 
-def _load(asked: Request, counted: Counted, typed: Mapping[str, tuple[Column, pd.Series]]) -> dict[str, Hierarchy]:
+def _load(
+    asked: AnonymizationRequest, counted: CountedRows, typed: Mapping[str, tuple[Column, pd.Series]]
+) -> dict[str, Hierarchy]:
     sensitive = [name for name in asked.attributes if asked.role(name) is Role.SENSITIVE]
     wanted = [name for name in (*asked.names, *sensitive) if name in asked.hierarchies]
     counts = {numbers.name: numbers.counts[numbers.counts > 0] for numbers in counted.numbers}
@@ -192,7 +181,6 @@ def _load(asked: Request, counted: Counted, typed: Mapping[str, tuple[Column, pd
 
 
 def _values(by_number: pd.Series, numbers: Codes) -> pd.Series:
-    """The value of each number."""
     return by_number.take(np.searchsorted(by_number.index, numbers)).reset_index(drop=True)
 
 

@@ -10,11 +10,10 @@ from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model
 from hybrid.anonymize.models import AnyModel
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
-from hybrid.anonymize.techniques.assignment import generalizes, refuse_misfits
 from hybrid.anonymize.techniques.generalization import Generalization
-from hybrid.anonymize.techniques.registry import Steps
-from hybrid.base.memory import available_bytes
+from hybrid.anonymize.techniques.registry import Steps, generalizes, refuse_misfits
 from hybrid.base.options import Options
+from hybrid.base.resources import available_bytes
 
 _FREE_SHARE = 0.75
 """Share of the free memory that is used where no limit is set."""
@@ -119,7 +118,6 @@ class AnonymizeOptions(Options):
         return self
 
     def _refuse_coarser_labels(self) -> None:
-        """Refuse options that coarser labels of the left over cannot keep."""
         if self.recoding == "local" or self.engine != "exact" or not self.generalizes:
             raise ValueError("suppressed: coarsen needs technique: generalization, recoding: global and engine: exact")
         if self.levels:
@@ -136,10 +134,7 @@ class AnonymizeOptions(Options):
 
     @property
     def memory_bytes(self) -> float:
-        """Memory limit of streaming, or of the search on a warehouse's table.
-
-        The one that was set, or three quarters of the free memory.
-        """
+        """Memory for streaming, or a warehouse's search: the limit set, or three quarters of the free memory."""
         return _FREE_SHARE * available_bytes() if self.memory_limit is None else self.memory_limit * 2**30
 
     @property
@@ -154,12 +149,8 @@ class AnonymizeOptions(Options):
 
     @property
     def population_k(self) -> int:
-        """People of the population that every class matches, at least.
-
-        0 if no model asks for any.
-        """
+        """People of the population that every class matches, at least; 0 if no model asks for any."""
         return max((model.k for model in self.models if isinstance(model, PopulationModel)), default=0)
 
     def allowed(self, n_records: int) -> int:
-        """Number of ``n_records`` that may be suppressed."""
         return math.floor(self.suppression_limit * n_records + 1e-9)

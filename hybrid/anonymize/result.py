@@ -1,14 +1,19 @@
-"""Results of anonymization: labels, classes, and how they were reached."""
+"""Results of anonymization: labels, classes, how they were reached, and whom suppression left out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+import numpy as np
+
 from hybrid.base.arrays import Codes, Leaves, Mask, Rows
 from hybrid.hierarchy import Hierarchy, LabelTable
-from hybrid.table import Table
+from hybrid.table import Role, Schema, Table
+from hybrid.table.cells import people_groups
+from hybrid.table.persons import n_persons
+from hybrid.table.schema import concat_rows
 
 K_ANONYMITY = "k-anonymity"
 """Promise of a step whose groups are equal in all quasi-identifiers."""
@@ -54,12 +59,12 @@ class AnonymizationResult:
     """Measures of sdcMicro and ARX (:func:`hybrid.anonymize.techniques.loss.masking_measures`); None without steps."""
     population_risk: dict[str, float] | None = None
     """risk_mean, risk_max, and the expected number of re-identifications (sum of the risks), estimated from sampling
-    weights (:func:`hybrid.anonymize.population_risk.individual_risk`); None without a column of the role weight, and
+    weights (:func:`hybrid.anonymize.risk.individual_risk`); None without a column of the role weight, and
     where values were masked: those of a group are nobody's, and nobody of the population can be counted by them."""
     coarsened: int | None = None
     """Records with coarser labels in classes of their own; None where such records are left out."""
     household: dict[str, float] | None = None
-    """households, risk_mean and risk_max (:func:`hybrid.anonymize.households.household_risk`), and the minimum and the
+    """households, risk_mean and risk_max (:func:`hybrid.anonymize.risk.household_risk`), and the minimum and the
     median over the households of the persons in their members' smallest class; None without ``data.household``."""
 
     drawn: int | None = None
@@ -69,10 +74,7 @@ class AnonymizationResult:
     """Persons who were drawn, with all their records that have labels; None as above, and without persons."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types.
-
-        Of persons only where records share them, of households only where they are known.
-        """
+        """JSON types: of persons only where records share them, of households only where they are known."""
         content = asdict(self)
         if self.persons is None:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
@@ -90,10 +92,7 @@ class AnonymizationResult:
 
     @property
     def drawn_share(self) -> float:
-        """Share of the labelled records that were drawn; 1 for all.
-
-        Of the persons, where records share them.
-        """
+        """Share of the labelled records (persons, where records share them) that were drawn; 1 for all."""
         if self.drawn is None:
             return 1.0
         if self.drawn_persons is None or self.persons is None:
@@ -121,9 +120,7 @@ class AnonymizationResult:
 
 @dataclass(frozen=True)
 class AnonymizedTable:
-    """A k-anonymous table with its original values. Private.
-
-    The original values are for the later stages that need them.
+    """A k-anonymous table with its original values, which later stages need. Private.
 
     Parameters
     ----------
@@ -156,10 +153,7 @@ class AnonymizedTable:
 
     @property
     def quasi_identifiers(self) -> list[str]:
-        """Names of the quasi-identifiers.
-
-        In the order of the columns of ``labels.nodes`` and ``leaves``.
-        """
+        """Names of the quasi-identifiers, in the order of the columns of ``labels.nodes`` and ``leaves``."""
         return self.labels.quasi_identifiers
 
     @property
@@ -180,8 +174,83 @@ class AnonymizedTable:
 
     @property
     def donors(self) -> AnonymizedTable:
-        """Records that a transition learns from.
-
-        All but those with coarser labels of their own.
-        """
+        """Records that a transition learns from: all but those with coarser labels of their own."""
         return self if self.coarsened is None else self.take(~self.coarsened)
+
+
+EVERYBODY = "everybody"
+ALONE = "alone with their quasi-identifiers"
+LEAST = 20
+"""Fewest people of a group that is named; rarer values are one group."""
+
+
+@dataclass(frozen=True)
+class LeftOutGroup:
+    """Number of people in a group, and how many of them have no record of the group in the anonymized table."""
+
+    column: str
+    """Empty for everybody, and for people whose quasi-identifiers nobody shares."""
+    group: str
+    people: int
+    left_out: int
+
+
+def json_with_left_out(anonymized: AnonymizedTable) -> dict[str, Any]:
+    """Content of a run's ``anonymization.json``, with exact counts by group.
+
+    ``left_out`` lists :class:`LeftOutGroup` where any record was suppressed. It is for the house alone: beside those of
+    one more release, exact counts tell of single people. A release is written from
+    :class:`~hybrid.anonymize.AnonymizationResult`, which has no such counts, and its report has rounded ones.
+    """
+    content = anonymized.result.to_json()
+    if not len(anonymized.suppressed):
+        return content
+    found = left_out_by_group(anonymized, group_columns(anonymized.originals.schema), LEAST)
+    return content | {"left_out": [asdict(one) for one in found]}
+
+
+def group_columns(schema: Schema) -> list[str]:
+    """Columns that groups are made by: quasi-identifiers, sensitive columns, targets."""
+    return [column.name for column in schema if column.target or column.role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)]
+
+
+def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: int) -> list[LeftOutGroup]:
+    """Count the people whom suppression left out.
+
+    Parameters
+    ----------
+    least : int
+        Fewest people of a group.
+
+    Returns
+    -------
+    list of LeftOut
+        Everybody first, then people whose quasi-identifiers no other person has, then groups by columns.
+    """
+    kept = anonymized.originals
+    whole = _whole(kept, anonymized.suppressed)
+    found = [LeftOutGroup("", EVERYBODY, n_persons(whole), n_persons(whole) - n_persons(kept))]
+    alone = _alone(whole, anonymized.quasi_identifiers)
+    people = n_persons(whole.take(alone))
+    if people >= least:
+        there = n_persons(whole.take(alone & (np.arange(len(whole)) < len(kept))))
+        found.append(LeftOutGroup("", ALONE, people, people - there))
+    for groups in people_groups(whole, names, least):
+        counts = zip(groups.labels, groups.people(whole).tolist(), groups.people(kept).tolist(), strict=True)
+        found += [LeftOutGroup(groups.column.name, label, people, people - there) for label, people, there in counts]
+    return found
+
+
+def _whole(kept: Table, suppressed: Table) -> Table:
+    persons = None
+    if kept.persons is not None and suppressed.persons is not None:
+        persons = np.concatenate([kept.persons, suppressed.persons])
+    return Table(concat_rows(kept.frame, suppressed.frame), kept.schema, persons)
+
+
+def _alone(table: Table, names: list[str]) -> Mask:
+    classes = table.frame.groupby(names, dropna=False, observed=True, sort=False).ngroup().to_numpy()
+    persons = np.arange(len(table)) if table.persons is None else table.persons
+    pairs = np.unique(np.stack([classes, persons]), axis=1)
+    alone: Mask = np.bincount(pairs[0])[classes] == 1
+    return alone

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize import households, population_risk
 from hybrid.anonymize.anonymize_table import anonymize
-from hybrid.anonymize.models.k import k_reached, persons_per_class
-from hybrid.anonymize.models.measure import CheckInputs, check
+from hybrid.anonymize.models.measure import CheckInputs, check, k_reached, persons_per_class
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import K_ANONYMITY, NO_PROMISE, AnonymizationResult, AnonymizedTable
-from hybrid.anonymize.techniques.assignment import Assigned, assigned, generalizes, gives_k
-from hybrid.anonymize.techniques.loss import column_loss, masking_measures, rounded
-from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, Task, ValueTechnique
+from hybrid.anonymize.risk import household_summary, population_risk_summary
+from hybrid.anonymize.techniques.loss import column_loss, masking_measures, published_loss
+from hybrid.anonymize.techniques.protocol import LabelTechnique, Masked, MaskingTask, ValueTechnique
+from hybrid.anonymize.techniques.registry import Assigned, assigned, generalizes, gives_k
 from hybrid.anonymize.verify_table import lost_persons
 from hybrid.base.arrays import Leaves, Nodes
 from hybrid.base.errors import DataError, VerificationError
@@ -68,22 +67,22 @@ def anonymize_in_steps(
     steps = assigned(options, train.schema)
     if not len(train):
         raise DataError("there are no records to anonymize", hint="check the input file and the split")
-    walk = _Walk(train, hierarchies, options, steps)
-    labelled = walk.labelled(progress)
+    run = _StepRun(train, hierarchies, options, steps)
+    labelled = run.labelled(progress)
     kept = train if labelled is None else labelled.originals
     masked: list[Masked] = []
     for (technique, columns), stream in zip(steps, rng.spawn(len(steps)), strict=True):
         if isinstance(technique, ValueTechnique):
-            task = Task(kept, columns, options.k, options.models if walk.gives_k else (), hierarchies)
+            task = MaskingTask(kept, columns, options.k, options.models if run.gives_k else (), hierarchies)
             found = technique.mask(task, stream)
             _verify_values(technique, task, found)
             masked.append(found)
         else:
             masked.append(Masked({}))
-    return walk.assembled(kept, labelled, masked, time.perf_counter() - started)
+    return run.assembled(kept, labelled, masked, time.perf_counter() - started)
 
 
-def _verify_values(technique: ValueTechnique, task: Task, found: Masked) -> None:
+def _verify_values(technique: ValueTechnique, task: MaskingTask, found: Masked) -> None:
     """Refuse masked values of other rows or columns, or with broken properties."""
     failures = [] if set(found.values) == set(task.columns) else ["other columns were masked"]
     for name, values in found.values.items():
@@ -98,9 +97,7 @@ def _verify_values(technique: ValueTechnique, task: Task, found: Masked) -> None
 
 
 @dataclass(frozen=True)
-class _Walk:
-    """Table, options and steps of one anonymization."""
-
+class _StepRun:
     train: Table
     hierarchies: Mapping[str, Hierarchy]
     options: AnonymizeOptions
@@ -122,7 +119,6 @@ class _Walk:
     def assembled(
         self, kept: Table, labelled: AnonymizedTable | None, masked: Sequence[Masked], seconds: float
     ) -> AnonymizedTable:
-        """Labels and masked values of all steps in one table."""
         schema, values = self.train.schema, {name: one for part in masked for name, one in part.values.items()}
         originals = replace(kept, schema=schema)
         used: dict[str, Hierarchy] = {}
@@ -164,9 +160,13 @@ class _Walk:
         """Aggregates without class sizes, which the verification fills in."""
         options, train = self.options, self.train
         losses = {} if labelled is None else dict(labelled.result.loss["per_attribute"])
-        losses |= {name: rounded(column_loss(kept, one, name)) for name, one in values.items()}
+        losses |= {name: published_loss(column_loss(kept, one, name)) for name, one in values.items()}
         searched = None if labelled is None or values else labelled.result
-        loss = {"name": "masking", "value": rounded(float(np.mean(list(losses.values())))), "per_attribute": losses}
+        loss = {
+            "name": "masking",
+            "value": published_loss(float(np.mean(list(losses.values())))),
+            "per_attribute": losses,
+        }
         return AnonymizationResult(
             engine=options.engine if labelled is not None else "none",
             k=options.k if self.gives_k else 1,
@@ -185,7 +185,6 @@ class _Walk:
         )
 
     def _step(self, at: int, masked: Masked) -> dict[str, Any]:
-        """One step as it is kept and published."""
         technique, columns = self.steps[at]
         covers = technique.k_anonymous and set(self.train.schema.quasi_identifiers) <= set(columns)
         return {
@@ -241,8 +240,8 @@ class _Walk:
             known_rows=None if persons is None else options.known_rows,
             verified=checked,
             information_loss=masking_measures(found.originals, values, found.class_ids, len(found.suppressed)),
-            population_risk=population_risk.summarized(found) if self.gives_k and not values else None,
-            household=households.summarized(found) if self.gives_k else None,
+            population_risk=population_risk_summary(found) if self.gives_k and not values else None,
+            household=household_summary(found) if self.gives_k else None,
         )
         return replace(found, result=result)
 

@@ -34,10 +34,7 @@ def is_chosen(account: str) -> bool:
 
 
 def _kernel_uid() -> int:
-    """Real user id, as the kernel states it.
-
-    A library that pretends another one does not count.
-    """
+    """Real user id, as the kernel states it: a library that pretends another one does not count."""
     try:
         lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
         return next(int(line.split()[1]) for line in lines if line.startswith("Uid:"))

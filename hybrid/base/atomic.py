@@ -46,9 +46,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @contextmanager
 def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
-    """Yield an empty file that replaces ``path`` on success.
-
-    It replaces ``path`` when the block ends without an error.
+    """Yield an empty file that replaces ``path`` when the block ends without an error.
 
     Parameters
     ----------
@@ -78,9 +76,7 @@ def atomic_file(path: Path, *, private: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path, *, private: bool = False, durable: bool = True) -> Iterator[Path]:
-    """Yield an empty folder that replaces ``path`` on success.
-
-    It replaces ``path`` when the block ends without an error.
+    """Yield an empty folder that replaces ``path`` when the block ends without an error.
 
     Parameters
     ----------
@@ -117,18 +113,13 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
 
 
 def write_json(path: Path, content: Any, *, private: bool = False) -> None:
-    """Write JSON atomically.
-
-    Errors as :func:`atomic_file`, and numbers that are not finite are refused.
-    """
+    """Write JSON atomically; numbers that are not finite are refused; errors as :func:`atomic_file`."""
     write_text(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n", private=private)
 
 
 @contextmanager
 def workplace(parent: Path) -> Iterator[Path]:
-    """Yield a hidden private folder, locked during the block.
-
-    It is removed at the end of the block.
+    """Yield a hidden private folder, locked during the block and removed at its end.
 
     What killed writers left beside it is removed first.
 
@@ -175,20 +166,14 @@ def place(new: Path, target: Path, hidden: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder of ours.
-
-    It vanishes in one step, then its files are deleted.
-    """
+    """Remove a folder of ours: it vanishes in one step, then its files are deleted."""
     with workplace(folder.parent) as hidden:
         folder.rename(hidden / _NEW)
         sync(folder.parent)
 
 
 def point(link: Path, name: str) -> None:
-    """Let a symbolic link name a folder beside it.
-
-    Exchanged in one step, never absent or broken.
-    """
+    """Let a symbolic link name a folder beside it, exchanged in one step, never absent or broken."""
     with workplace(link.parent) as hidden:
         temporary = hidden / link.name
         temporary.symlink_to(name, target_is_directory=True)
@@ -213,14 +198,12 @@ def sweep(parent: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Create a private folder and its missing parents, with mode 0700."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     for path in reversed(missing):
         path.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync(path: Path) -> None:
-    """Flush a file's content or a folder's entries to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -232,7 +215,6 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until everything in a folder is on the disk."""
     for path in folder.rglob("*"):
         if not path.is_symlink():
             sync(path)
@@ -244,10 +226,7 @@ def _new_name(parent: Path) -> Path:
 
 
 def _made(hidden: Path, locks: ExitStack) -> bool:
-    """Create and lock a workplace.
-
-    False where a sweeper came between the two and removed it.
-    """
+    """Create and lock a workplace; False where a sweeper came between the two and removed it."""
     hidden.mkdir(mode=0o700)
     try:
         made = hidden.stat()
@@ -285,10 +264,7 @@ def _sweep_one(left: Path) -> None:
 
 
 def _clear(hidden: Path) -> None:
-    """Remove a workplace, its lock last.
-
-    Killed meanwhile, the rest is recognised by :func:`sweep`.
-    """
+    """Remove a workplace, its lock last: killed meanwhile, the rest is recognised by :func:`sweep`."""
     with suppress(OSError):
         for path in hidden.iterdir():
             if path.is_dir() and not path.is_symlink():
@@ -301,7 +277,6 @@ def _clear(hidden: Path) -> None:
 
 @contextmanager
 def _described(path: Path) -> Iterator[None]:
-    """Turn errors of the system into :class:`OutputError`."""
     try:
         yield
     except OSError as error:
@@ -326,10 +301,7 @@ def _changed(folder: Path) -> float:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders in one step.
-
-    False where the system or the file system cannot.
-    """
+    """Exchange two folders in one step; False where the system or the file system cannot."""
     renameat2 = getattr(ctypes.CDLL(None), "renameat2", None)
     if renameat2 is None:
         return False
@@ -338,10 +310,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 @cache
 def _boot() -> str:
-    """Name of the running kernel since it booted.
-
-    Containers of one host share it.
-    """
+    """Name of the running kernel since it booted, which containers of one host share."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     except OSError:

@@ -35,7 +35,7 @@ _LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 
 @dataclass(frozen=True)
-class Source:
+class ConfigSource:
     """Origin of options: name of a file, and line of each key.
 
     Parameters
@@ -53,10 +53,7 @@ class Source:
     changed: tuple[tuple[str, ...], ...] = ()
 
     def at(self, path: Sequence[object]) -> str:
-        """Name and line of a key.
-
-        Of the nearest section around it that has one, else the name alone.
-        """
+        """Name and line of a key, or of the nearest section around it that has a line, else the name alone."""
         keys = tuple(map(str, path))
         if any(keys[: len(other)] == other for other in self.changed):
             return self.name
@@ -68,23 +65,22 @@ class Source:
         found = _LEADING_KEY.match(message)
         return self.at(found.group().split(".")) if found else self.name
 
-    def with_changes(self, keys: Iterable[str]) -> Source:
+    def with_changes(self, keys: Iterable[str]) -> ConfigSource:
         """Source with overridden dotted keys, which have no line."""
         return replace(self, changed=(*self.changed, *(tuple(key.split(".")) for key in keys)))
 
 
-Origins: TypeAlias = dict[tuple[str, ...], tuple[Source, tuple[str, ...]]]
+Origins: TypeAlias = dict[tuple[str, ...], tuple[ConfigSource, tuple[str, ...]]]
 """For paths of merged options: the source of the value there, and its path in it."""
 
 
 @dataclass(frozen=True)
-class Merged(Source):
+class MergedSource(ConfigSource):
     """Origin of options that were merged from several files."""
 
     origins: Origins = field(default_factory=dict, repr=False)
 
     def at(self, path: Sequence[object]) -> str:
-        """File and line of a key, in the file that it comes from."""
         keys = tuple(map(str, path))
         for n in range(len(keys), 0, -1):
             if keys[:n] in self.origins:
@@ -96,16 +92,13 @@ class Merged(Source):
 class YamlMapping(dict[str, Any]):
     """The mapping that a file holds, with its source."""
 
-    def __init__(self, content: Mapping[str, Any], source: Source) -> None:
+    def __init__(self, content: Mapping[str, Any], source: ConfigSource) -> None:
         super().__init__(content)
         self.source = source
 
 
 class _Resolver(VersionedResolver):
-    """YAML 1.1 as most programs read it.
-
-    ``y`` and ``n`` are text, and so is a number such as ``1e5``.
-    """
+    """YAML 1.1 as most programs read it: ``y`` and ``n`` are text, and so is a number such as ``1e5``."""
 
     processing_version = (1, 1)
 
@@ -147,7 +140,7 @@ def read_yaml(path: Path) -> YamlMapping:
 
 def parse_yaml(
     text: str, name: str, *, as_text: bool = False, error: type[HybridError] = ConfigError
-) -> tuple[Any, Source]:
+) -> tuple[Any, ConfigSource]:
     """Parse the text of one YAML document.
 
     Parameters
@@ -179,7 +172,7 @@ def parse_yaml(
         node = constructor.composer.get_single_node()
         lines = _Lines(node)
         if not lines.too_large and not lines.twice:
-            return (None if node is None else constructor.construct_document(node)), Source(name, lines.of)
+            return (None if node is None else constructor.construct_document(node)), ConfigSource(name, lines.of)
     except MarkedYAMLError as problem:
         where = f"{name}, line {problem.problem_mark.line + 1}" if problem.problem_mark else name
         raise error(f"{where}: this is not valid YAML: {problem.problem}", hint="correct the line") from None
@@ -194,10 +187,7 @@ def parse_yaml(
 
 
 def node_of(text: str) -> Node | None:
-    """Nodes of a YAML text with their places.
-
-    None if it is empty; the text is one that :func:`parse_yaml` accepts.
-    """
+    """Nodes, with their places, of a text that :func:`parse_yaml` accepts; None if it is empty."""
     yaml = YAML(typ="safe", pure=True)
     yaml.Resolver = _Resolver
     constructor, _ = yaml.get_constructor_parser(io.StringIO(text))
@@ -205,10 +195,7 @@ def node_of(text: str) -> Node | None:
 
 
 class _Lines:
-    """Line of each key and list item of a document.
-
-    Keys that are given twice; whether it is too deep or too large.
-    """
+    """Line of each key and list item of a document, keys given twice, and whether it is too deep or too large."""
 
     def __init__(self, root: Node | None) -> None:
         self.of: dict[tuple[str, ...], int] = {}
@@ -231,7 +218,6 @@ class _Lines:
 
 
 def _children(node: Node) -> Iterator[tuple[str, int, Node]]:
-    """Key or position, line and node of what a node holds."""
     if isinstance(node, MappingNode):
         for key, value in node.value:
             yield str(key.value), key.start_mark.line + 1, value
@@ -241,7 +227,6 @@ def _children(node: Node) -> Iterator[tuple[str, int, Node]]:
 
 
 def _twice(node: MappingNode) -> Iterator[tuple[str, int, int]]:
-    """Duplicate keys of a mapping, with the lines of both occurrences."""
     first: dict[tuple[str, str], int] = {}
     for key, _ in node.value:
         if not isinstance(key, ScalarNode):
@@ -265,7 +250,7 @@ def _too_deep(name: str) -> Problem:
     )
 
 
-def validated(model: type[Model], content: Mapping[str, Any], source: Source | str = "") -> Model:
+def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSource | str = "") -> Model:
     """Check the content of a file against an option model.
 
     Parameters
@@ -285,18 +270,15 @@ def validated(model: type[Model], content: Mapping[str, Any], source: Source | s
     if isinstance(content, YamlMapping):
         source = content.source
     elif isinstance(source, str):
-        source = Source(source)
+        source = ConfigSource(source)
     try:
         return model.model_validate(content)
     except ValidationError as error:
         raise ConfigError(_problem(model, source, detail, content) for detail in error.errors()) from None
 
 
-def _problem(root: type[BaseModel], source: Source, detail: Any, content: Mapping[str, Any]) -> Problem:
-    """One pydantic error as a sentence.
-
-    Where, what, and what would be right.
-    """
+def _problem(root: type[BaseModel], source: ConfigSource, detail: Any, content: Mapping[str, Any]) -> Problem:
+    """One pydantic error as a sentence: where, what, and what would be right."""
     location = detail["loc"]
     path = [part for part in location if _is_key(part, location, content)]
     if detail["type"] in ("missing", "extra_forbidden") and (not path or path[-1] is not location[-1]):
@@ -317,10 +299,7 @@ def _problem(root: type[BaseModel], source: Source, detail: Any, content: Mappin
 
 
 def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) -> bool:
-    """True if a part of a pydantic location is a key.
-
-    The other parts are tags of unions.
-    """
+    """True if a part of a pydantic location is a key; the other parts are tags of unions."""
     at: Any = content
     for step in location:
         if step is part:
@@ -331,7 +310,6 @@ def _is_key(part: Any, location: tuple[Any, ...], content: Mapping[str, Any]) ->
 
 
 def _siblings(root: type[BaseModel], path: list[Any]) -> list[str]:
-    """Names of the options at a place of the file."""
     model: type[BaseModel] | None = root
     for part in path:
         if model is not None and part in model.model_fields:
@@ -340,10 +318,7 @@ def _siblings(root: type[BaseModel], path: list[Any]) -> list[str]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """First option model in a type.
-
-    For example in ``Model | None`` or ``tuple[Model, ...]``.
-    """
+    """First option model in a type, such as an optional one or a tuple of them."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)

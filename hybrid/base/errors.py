@@ -1,4 +1,4 @@
-"""Error classes for users, one per kind of fault.
+"""Errors for users, one class per kind of fault, and findings of checks.
 
 The text of every error carries file names, column names, counts and rules, and **never a cell value**: it
 travels into logs and into Prefect's database. Values that help to fix it (the uncovered category, the
@@ -10,7 +10,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,7 @@ class UnreachableError(DataError):
 
 
 class DriftError(DataError):
-    """Drift of the input table beyond the limits.
-
-    It is compared with the one last released.
-    """
+    """The input table differs from the one last released beyond the limits."""
 
     title = "drift"
     page = "guides/nights.md"
@@ -160,3 +157,28 @@ def place_of(error: BaseException) -> str:
         return "a library"
     parts = frames[-1].filename.replace("\\", "/").rpartition("/hybrid/")[2]
     return f"hybrid/{parts}:{frames[-1].lineno}"
+
+
+Level = Literal["ok", "note", "error"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of ``hybrid check``.
+
+    Parameters
+    ----------
+    level : "ok", "note" or "error"
+        With an error nothing can run; a note is for the user to decide.
+    message, hint, values : str
+        As in :class:`hybrid.base.errors.Problem`: no cell values but in ``values``.
+    """
+
+    level: Level
+    message: str
+    hint: str = ""
+    values: str = ""
+
+    @classmethod
+    def error(cls, problem: Problem) -> Finding:
+        return cls("error", problem.message, problem.hint, problem.values)

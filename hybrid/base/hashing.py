@@ -96,9 +96,9 @@ def file_sha256(path: Path) -> str:
 
 
 def file_stamp(path: Path) -> tuple[str, int, int] | None:
-    """Name, time of the last change and size of a file.
+    """Name, time of the last change (ns) and size (bytes) of a file; None where there is no file.
 
-    In nanoseconds and bytes. It tells without reading that a file was written again. None where there is no file.
+    It tells without reading that a file was written again.
     """
     if not path.is_file():
         return None
@@ -111,10 +111,7 @@ class _Sink(Protocol):
 
 
 def _feed(sink: _Sink, value: Any) -> None:
-    """Feed one value to the hash.
-
-    Type tag, length and content, so that no two values collide.
-    """
+    """Feed type tag, length and content of one value to the hash, so that no two values collide."""
     match value:
         case None:
             _bytes(sink, "none", b"")
@@ -168,7 +165,6 @@ def _feed_composite(sink: _Sink, value: Any) -> None:
 
 
 def _counting(value: Any) -> Iterator[tuple[str, Any]]:
-    """Name and content of the fields of a dataclass that count."""
     for item in fields(value):
         content = getattr(value, item.name)
         if content is not None or not item.metadata.get("absent_unless_set"):
@@ -199,10 +195,7 @@ def _array(sink: _Sink, array: Array) -> None:
 
 
 def _objects(sink: _Sink, values: Array) -> None:
-    """Feed an object array.
-
-    Texts (or None) as one text with lengths, others one by one.
-    """
+    """Feed an object array: texts (or None) as one text with lengths, others one by one."""
     try:
         texts = pa.array(values, type=pa.large_string(), from_pandas=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError):

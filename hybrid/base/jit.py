@@ -14,10 +14,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def compiled(function: F) -> F:
-    """Compile without the interpreter lock.
-
-    Keep the machine code on disk where the folder allows it.
-    """
+    """Compile without the interpreter lock, with machine code kept on disk where the folder allows it."""
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         return numba.njit(cache=True, **options)(function)  # type: ignore[no-any-return]

@@ -25,10 +25,7 @@ _TABLE = 1 << 24
 
 
 def fits(sizes: Iterable[int]) -> bool:
-    """True if one key holds columns of these cardinalities without ranking prefixes.
-
-    The key stays below :data:`LIMIT`.
-    """
+    """True if one key below :data:`LIMIT` holds columns of these cardinalities without ranking prefixes."""
     return math.prod(sizes) <= LIMIT
 
 
@@ -53,10 +50,7 @@ def pack(columns: Iterable[tuple[Codes, int]], n_rows: int) -> tuple[Codes, int]
 
 
 def pack_small(columns: Iterable[tuple[Codes, int]], n_rows: int) -> tuple[Codes, int]:
-    """One key per row, as :func:`pack`, with a small bound.
-
-    The bound is at most max(:data:`DENSE`, n_rows).
-    """
+    """One key per row, as :func:`pack`, with a bound of at most max(:data:`DENSE`, n_rows)."""
     keys, bound = pack(columns, n_rows)
     return ranks(keys) if bound > max(DENSE, n_rows) else (keys, bound)
 
@@ -64,10 +58,7 @@ def pack_small(columns: Iterable[tuple[Codes, int]], n_rows: int) -> tuple[Codes
 def _packed(
     columns: Iterable[tuple[Codes, int]], n_rows: int, shorten: Callable[[int, Codes], tuple[Codes, int]]
 ) -> tuple[Codes, int]:
-    """Append the columns one by one.
-
-    ``shorten(column, keys)`` replaces keys that would grow beyond the limit.
-    """
+    """Append the columns one by one; ``shorten(column, keys)`` replaces keys that would grow beyond the limit."""
     keys: Codes = np.zeros(n_rows, dtype=np.int64)
     bound, begun = 1, False
     for at, (codes, size) in enumerate(columns):
@@ -162,10 +153,7 @@ class RowKeys:
         return np.maximum(self._pack(columns, self._look_up)[0], -1)
 
     def decode(self, keys: Codes) -> list[Codes]:
-        """Columns of the rows with these keys.
-
-        Each of shape (len(keys),), int32.
-        """
+        """Columns of the rows with these keys, each of shape (len(keys),), int32."""
         columns: list[Codes] = []
         for at in reversed(range(len(self._sizes))):
             columns.append((keys % self._sizes[at]).astype(np.int32))
@@ -188,10 +176,7 @@ class RowKeys:
 
 
 def position_in(known: Codes, keys: Codes) -> Codes:
-    """Position of each key in a non-empty ascending array, else -1.
-
-    Shape (len(keys),).
-    """
+    """Position of each key in a non-empty ascending array, else -1; shape (len(keys),)."""
     place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
     return np.where(known[place] == keys, place, -1)
 
@@ -220,10 +205,7 @@ class RowIndex:
         return len(self._known)
 
     def find(self, columns: Sequence[Codes]) -> Codes:
-        """Position of each row among the known ones, -1 for others.
-
-        Shape (n_rows,), int.
-        """
+        """Position of each row among the known ones, -1 for others; shape (n_rows,), int."""
         keys = self._packing.encode(columns)
         if self._table is not None:
             return np.where(keys >= 0, self._table[keys], -1)

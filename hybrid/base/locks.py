@@ -20,9 +20,7 @@ _PRIVATE = 0o600
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold the exclusive lock on a file during the block.
-
-    Waits for its holder.
+    """Hold the exclusive lock on a file during the block; wait for its holder.
 
     Parameters
     ----------
@@ -47,10 +45,7 @@ def locked(path: Path) -> Iterator[None]:
 
 @contextmanager
 def locked_if_free(path: Path) -> Iterator[bool]:
-    """Hold the lock as :func:`locked` does if it is free.
-
-    Otherwise yield False at once and hold nothing.
-    """
+    """Hold the lock as :func:`locked` does if it is free; otherwise yield False at once and hold nothing."""
     lock = _lock(path)
     held = _acquired(lock, path, wait=False)
     try:

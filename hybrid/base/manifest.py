@@ -21,7 +21,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from hybrid.base.hashing import file_sha256, library_versions
-from hybrid.base.memory import children_peak_bytes, peak_bytes, restart_peak
+from hybrid.base.resources import children_peak_bytes, peak_bytes, restart_peak
 
 MANIFEST = "manifest.json"
 PACKAGE = "hybrid-release"
@@ -54,10 +54,7 @@ class Recorder:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Record the seconds and peak memory of a block.
-
-        Also when it fails.
-        """
+        """Record the seconds and peak memory of a block, also when it fails."""
         self._raise_peaks(peak_bytes())
         restart_peak()
         self._open.append(0)
@@ -135,15 +132,11 @@ def build_manifest(
 
 
 def marked(content: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Content of a manifest with the mark of this program."""
     return {"written_by": PACKAGE, "kind": kind, **content}
 
 
 def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[str, Any]]:
-    """SHA-256 and size of every regular file below a folder.
-
-    By relative path. Hidden files and links excepted.
-    """
+    """SHA-256 and size of every regular file below a folder, by relative path; not of hidden files and links."""
     files = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
@@ -158,10 +151,7 @@ def hash_files(folder: Path, leave_out: Sequence[str] = ()) -> dict[str, dict[st
 
 
 def git_commit(folder: Path) -> dict[str, Any] | None:
-    """Commit of a source folder and whether files differ from it.
-
-    None without git.
-    """
+    """Commit of a source folder and whether files differ from it; None without git."""
     if not (folder / ".git").exists():
         return None
     commit = _git(folder, "rev-parse", "HEAD")

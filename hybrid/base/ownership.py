@@ -25,9 +25,7 @@ RELEASES_LOCK = ".publish.lock"
 
 
 def check_replaceable(folder: Path) -> None:
-    """Refuse an output folder that cannot be replaced safely.
-
-    It cannot be written, or contains files that this program did not write.
+    """Refuse an output folder that cannot be written, or holds files that this program did not write.
 
     Parameters
     ----------
@@ -51,9 +49,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def check_growing(folder: Path) -> None:
-    """Refuse a folder that cannot be written, for added results.
-
-    It may contain any files.
+    """Refuse a folder that cannot be written, for added results; it may contain any files.
 
     Raises
     ------
@@ -94,9 +90,7 @@ def why_kept(folder: Path) -> str:
 
 
 def claim(folder: Path, name: str, kind: str) -> None:
-    """Mark a new or empty folder as ours before filling it.
-
-    It is filled step by step.
+    """Mark a new or empty folder as ours before it is filled step by step.
 
     Parameters
     ----------
@@ -126,18 +120,12 @@ def claim(folder: Path, name: str, kind: str) -> None:
 
 
 def seal(folder: Path, name: str, kind: str) -> None:
-    """Write the manifest of a folder whose other files are complete.
-
-    The last file to be written.
-    """
+    """Write the manifest, as the last file, of a folder whose other files are complete."""
     write_json(folder / MANIFEST, marked({"name": name, "files": hash_files(folder, leave_out=(MANIFEST,))}, kind))
 
 
 def _files_of(folder: Path) -> dict[str, str] | None:
-    """SHA-256 of the files that a marked manifest lists.
-
-    None where there is no such manifest.
-    """
+    """SHA-256 of the files that a marked manifest lists; None where there is no such manifest."""
     manifest = _manifest_of(folder)
     try:
         return None if manifest is None else {name: about["sha256"] for name, about in manifest["files"].items()}
@@ -146,10 +134,6 @@ def _files_of(folder: Path) -> dict[str, str] | None:
 
 
 def _manifest_of(folder: Path) -> dict[str, Any] | None:
-    """The manifest with our mark in a folder.
-
-    None where there is none.
-    """
     path = folder / MANIFEST
     try:
         content = read_json(path)

@@ -30,9 +30,7 @@ def silent(step: str, done: int, total: int | None = None, **values: float) -> N
 
 
 class LogProgress:
-    """Progress as log lines.
-
-    At the start of a step, then at intervals with the remaining time.
+    """Progress as log lines: at the start of a step, then at intervals with the remaining time.
 
     Parameters
     ----------
@@ -48,7 +46,6 @@ class LogProgress:
         self._last = 0.0
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
-        """Write a line, at most once per interval."""
         now, whole = time.monotonic(), step.partition(": ")[0]
         if whole not in self._begun:
             self._begun[whole] = (now, done)

@@ -60,7 +60,6 @@ def sweep() -> list[Path]:
 
 
 def _folder() -> Path:
-    """The folder of this process."""
     found = _held.get(os.getpid())
     if found is not None and found[0].is_dir():
         return found[0]
@@ -76,6 +75,5 @@ def _folder() -> Path:
 
 
 def _end(process: int) -> None:
-    """Remove the folder of this process."""
     if process == os.getpid() and process in _held:
         shutil.rmtree(_held.pop(process)[0], ignore_errors=True)

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import yaml
 from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
 
-from hybrid.base.config_files import Source, node_of, parse_yaml
+from hybrid.base.config_files import ConfigSource, node_of, parse_yaml
 from hybrid.base.errors import ConfigError
 
 Path: TypeAlias = tuple[str, ...]
@@ -39,7 +39,7 @@ class YamlDocument:
     name: str = "config"
 
     @cached_property
-    def _parsed(self) -> tuple[Any, Source]:
+    def _parsed(self) -> tuple[Any, ConfigSource]:
         return parse_yaml(self.text, self.name)
 
     @property
@@ -66,9 +66,7 @@ class YamlDocument:
         return at
 
     def with_value(self, path: Path, value: Any) -> YamlDocument:
-        """Document with another value at a path.
-
-        Sections on the way to it are made.
+        """Document with another value at a path; sections on the way to it are made.
 
         Parameters
         ----------
@@ -119,7 +117,6 @@ class YamlDocument:
         return "\n".join(difflib.unified_diff(*lines, "before", "after", lineterm="", n=1))
 
     def _checked(self, text: str, wanted: Mapping[str, Any], path: Path) -> YamlDocument:
-        """The changed text, if it says what was wanted and nothing else."""
         changed = YamlDocument(text, self.name)
         try:
             same = changed.content == wanted
@@ -180,7 +177,6 @@ def _without(text: str, path: Path) -> str:
 
 
 def _nearest(text: str, path: Path) -> tuple[Node | None, Node, Sequence[str]]:
-    """Deepest node towards a path, its key, and the missing keys."""
     key, node = None, node_of(text)
     assert node is not None
     for at, name in enumerate(path):
@@ -192,10 +188,7 @@ def _nearest(text: str, path: Path) -> tuple[Node | None, Node, Sequence[str]]:
 
 
 def _extent(text: str, key: Node | None, node: Node) -> tuple[int, int]:
-    """Extent of a value in the text.
-
-    Comments after a block are not part of it. An empty value is right behind its key.
-    """
+    """Extent of a value in the text, without comments after it; an empty value is right behind its key."""
     start, end = int(node.start_mark.index), int(node.end_mark.index)
     if isinstance(node, MappingNode | SequenceNode) and not node.flow_style and node.value:
         last = node.value[-1]

@@ -13,26 +13,19 @@ import typer
 
 from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
-from hybrid.base.memory import forbid_dumps
-from hybrid.cli.console import err, print_error, show_warnings
-from hybrid.cli.group import Group
-from hybrid.cli.terminal import styled
+from hybrid.base.resources import forbid_dumps
+from hybrid.cli.arguments import CommandGroup
+from hybrid.cli.console import err, print_error, show_warnings, styled
 
 MODULES = (
     "data",
-    "tune",
     "tour",
     "run",
     "releases",
-    "review",
-    "keys",
-    "policies",
     "nights",
     "compare",
     "lab",
     "look",
-    "desk",
-    "generators",
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 
@@ -54,7 +47,7 @@ app = typer.Typer(
     "4 a night waits for an approval.",
 )
 for _module in MODULES:
-    _group: Group = import_module(f"hybrid.cli.{_module}").GROUP
+    _group: CommandGroup = import_module(f"hybrid.cli.{_module}").GROUP
     _group.register(app)
 
 
@@ -70,7 +63,6 @@ def _options(
         help="json: errors, warnings and steps as lines for programs.",
     ),
 ) -> None:
-    """Set the options of every command."""
     if log_format == "json":
         write_json_lines()
     else:

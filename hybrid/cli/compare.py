@@ -10,8 +10,7 @@ import typer
 from rich.table import Table as Grid
 
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import RetryFailed, Scheduler, Work, refuse_engine
+from hybrid.cli.arguments import CommandGroup, RetryFailed, Scheduler, Work, refuse_engine
 
 if TYPE_CHECKING:
     from hybrid.comparison.forecast import Forecast
@@ -71,7 +70,6 @@ def compare(
 
 
 def print_forecast(expected: Forecast, jobs: int) -> None:
-    """Print the runs and stages of a plan, and the expected time."""
     seeds, further = divmod(expected.trials, max(expected.configurations, 1))
     times = "," if further else f" x {seeds} seeds ="
     console.line("ok", f"{expected.configurations:,} configurations{times} {expected.trials:,} runs")
@@ -136,7 +134,6 @@ def print_reach(expected: Forecast) -> None:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, whichever reads best."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -177,4 +174,4 @@ def store_key() -> None:
 
 for _name, _action in (("list", store_list), ("clean", store_clean), ("key", store_key)):
     store_app.command(name=_name)(_action)
-GROUP = Group("Compare", (compare,), {"store": store_app})
+GROUP = CommandGroup("Compare", (compare,), {"store": store_app})

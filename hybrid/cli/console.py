@@ -1,14 +1,20 @@
-"""Terminal output: errors, progress, verdicts."""
+"""Terminal output: errors, progress, verdicts; every text is printed literally.
+
+The one place where output is escaped. Names of columns, files, people and releases come from others: no markup in them
+is interpreted, and no control character reaches the terminal. Colours are given beside a text, never within it.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
 import sys
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,16 +24,52 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bars
+from rich.text import Text
 
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
 from hybrid.base.progress import LogProgress, Progress
-from hybrid.cli.terminal import Terminal, plain, styled
+
+if TYPE_CHECKING:
+    from hybrid.publication.verdict import Verdict
+
+
+_KEPT = frozenset("\n\t")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Categories of characters that a terminal obeys, or that are invisible or turn the direction of writing."""
+
+
+def plain(text: str) -> str:
+    r"""Write hidden and control characters as their codes, such as ``\x1b`` and ``\u202e``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        character if character in _KEPT or unicodedata.category(character) not in _HIDDEN else _code(character)
+        for character in text
+    )
+
+
+def styled(*parts: str | tuple[str, str]) -> Text:
+    """Text of parts, each alone or with its style."""
+    return Text.assemble(*((plain(part), "") if isinstance(part, str) else (plain(part[0]), part[1]) for part in parts))
+
+
+class Terminal(Console):
+    """Console without markup and emoji codes."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, soft_wrap=True, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(plain(text), **options | {"markup": False, "emoji": False})
+
+
+def _code(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
 
 logger = logging.getLogger(__name__)
 out = Terminal()
-if TYPE_CHECKING:
-    from hybrid.publication.verdict import Verdict
 
 err = Terminal(stderr=True)
 
@@ -60,19 +102,13 @@ def show_warnings() -> None:
 
 
 def shows_values() -> bool:
-    """True if cell values may be printed: only on a terminal.
-
-    ``HYBRID_SHOW_VALUES=1`` or ``0`` overrides it.
-    """
+    """True if cell values may be printed: only on a terminal, unless ``HYBRID_SHOW_VALUES`` says 1 or 0."""
     forced = os.environ.get("HYBRID_SHOW_VALUES")
     return sys.stderr.isatty() if forced is None else forced == "1"
 
 
 def print_error(error: HybridError) -> None:
-    """Print every problem with its hint, and the page that explains them.
-
-    On a terminal with the values. Or JSON lines.
-    """
+    """Print every problem with its hint and page, on a terminal with the values; or JSON lines."""
     if writes_json_lines():
         for problem in error.problems:
             logger.error("%s", problem)
@@ -92,13 +128,12 @@ def print_error(error: HybridError) -> None:
 
 
 def line(status: str, text: str, hint: str = "") -> None:
-    """Print one aligned finding: status, sentence, hint."""
     tail = f"   hint: {hint}" if hint else ""
     out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
 
 
 def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ()) -> None:
-    """Print the verdict, the draw's number, the open checks and the lamps.
+    """Print the verdict, the draw's number, the open checks and the answers to the questions of readers.
 
     The other checks are counted. ``promise`` has the terms of differential privacy.
     """
@@ -125,10 +160,7 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ())
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Progress bars on a terminal.
-
-    Elsewhere lines, one every half minute in long steps; or JSON lines.
-    """
+    """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines."""
     if writes_json_lines():
         yield LogProgress(logger.info)
         return

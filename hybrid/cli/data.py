@@ -1,26 +1,86 @@
-"""Commands about data and configuration: demo, init, check, hierarchy."""
+"""Commands about data and configuration: demo, init, check, trade-off, tune, hierarchy."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Settings, StorePath, Work, overrides
-from hybrid.cli.tune import tune_file
+from hybrid.cli.arguments import CommandGroup, ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from hybrid.base.findings import Finding
+    from hybrid.base.errors import Finding
     from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_column import DraftColumn
     from hybrid.store import Store
     from hybrid.table import Column, Table
+
+
+Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Trials at a time on this machine.")]
+Write = Annotated[
+    bool | None, typer.Option("--write/--no-write", help="Write the choice into CONFIG. Default: ask on a terminal.")
+]
+
+
+def tune(
+    config: ConfigPath,
+    write: Write = None,
+    seed: Seed = None,
+    out: Out = None,
+    jobs: Jobs = 1,
+    work: Work = Path("work"),
+) -> None:
+    """Choose settings by use and by attack, on the training people alone.
+
+    The most useful setting that is expected to pass the policy goes into CONFIG, with the reason as a comment.
+    """
+    tune_file(config, write, seed=seed, out=out, jobs=jobs, work=work)
+    console.out.print(f"\nnext: hybrid check {config}\n      hybrid run {config}")
+
+
+def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> None:
+    from rich.table import Table as Grid
+
+    from hybrid.base.atomic import write_text
+    from hybrid.jobs.start import configuration
+    from hybrid.pipeline.draft import Draft
+    from hybrid.tuning import tune as tuned
+    from hybrid.tuning.page import HEAD, PAGE, key, legend, row, sentences
+
+    loaded = configuration(config)
+    folder = out or work / "tune" / loaded.name
+    with console.progress() as progress:
+        found = tuned(loaded, out=folder, seed=seed, work=work, jobs=jobs, progress=progress)
+    grid = Grid(*HEAD)
+    for one in found.rounds[-1]:
+        grid.add_row(*row(one))
+    console.out.print(grid)
+    for said in [*legend(found), key(found)]:
+        console.out.print(said)
+    for sentence in sentences(found):
+        console.line("note", sentence)
+    console.out.print(f"\n{found.cpu_seconds:,.0f} CPU seconds\npicture  {folder / PAGE}")
+    draft = Draft.read(config)
+    found.apply(draft)
+    if not draft.difference:
+        console.line("ok", f"{config}: nothing to change")
+        return
+    console.out.print(draft.difference)
+    if write is None:
+        asks = sys.stdin.isatty() and sys.stderr.isatty()
+        write = asks and typer.confirm("write this?", default=True, err=True)
+    if write:
+        write_text(config, draft.text)
+        console.line("ok", f"{config}: written")
+    else:
+        console.line("note", f"{config}: left as it is", "hybrid tune --write writes it; nothing is tried again")
+
 
 ColumnName = Annotated[str, typer.Argument(metavar="COLUMN", help="A column with a hierarchy.")]
 _LOOK = (
@@ -98,7 +158,6 @@ def hierarchy_set(
 
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
-    """Find the hierarchy file of a column, its schema and its values."""
     from hybrid.linked.draft import read_draft
 
     draft = read_draft(config)
@@ -108,7 +167,6 @@ def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
 
 
 def _column(draft: Draft | LinkedDraft, name: str) -> tuple[DraftColumn, Table]:
-    """Find a column with a hierarchy, and its table."""
     from hybrid.base.errors import ConfigError
     from hybrid.linked.draft import all_columns, table_of
 
@@ -274,7 +332,6 @@ def trade_off(
 
 
 def _opened(place: str | None) -> Store | None:
-    """The store at a place; None where none is named."""
     from hybrid.store import StorePlace
 
     return None if place is None else StorePlace(place).open()
@@ -282,4 +339,4 @@ def _opened(place: str | None) -> Store | None:
 
 for _action in (hierarchy_show, hierarchy_check, hierarchy_set, hierarchy_extend):
     hierarchy_app.command(name=_action.__name__.removeprefix("hierarchy_"))(_action)
-GROUP = Group("Data", (demo, init, check, trade_off), {"hierarchy": hierarchy_app})
+GROUP = CommandGroup("Data", (demo, init, check, trade_off, tune), {"hierarchy": hierarchy_app})

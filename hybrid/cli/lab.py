@@ -10,9 +10,8 @@ import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
+from hybrid.cli.arguments import CommandGroup, Names, RetryFailed, Scheduler, refuse_engine
 from hybrid.cli.compare import duration, print_forecast
-from hybrid.cli.group import Group
-from hybrid.cli.options import Names, RetryFailed, Scheduler, refuse_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,7 +155,6 @@ def _print_trials(found: Laboratory) -> None:
 
 
 def _print_believing(found: Laboratory) -> None:
-    """Print which metrics to believe, best first, and which not."""
     from hybrid.lab.advice import believing
     from hybrid.lab.risk import KNOWN
 
@@ -189,4 +187,4 @@ def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
         yield plan, Path(temporary)
 
 
-GROUP = Group("Compare", (lab,))
+GROUP = CommandGroup("Compare", (lab,))

@@ -1,12 +1,24 @@
-"""Commands that describe, and that prepare this installation: explain, metrics, warm."""
+"""Commands that describe, decide and prepare this installation: explain, metrics, warm, desk, edit, generators."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import AsJson, ConfigPath, Settings, overrides
+from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Releases, Runs, Settings, Work, overrides
+
+if TYPE_CHECKING:
+    from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.draft import Draft
+    from hybrid.pipeline.hierarchy_draft import HierarchyFile
+    from hybrid.synthesize.isolation.environments import Environment
 
 
 def explain(config: ConfigPath, set_: Settings = None) -> None:
@@ -32,12 +44,14 @@ def metrics(as_json: AsJson = False) -> None:
     What each measures, which direction is good, what it needs.
     """
     from hybrid.evaluation import REGISTRY
+    from hybrid.publication.asked import ways_to_ask
 
     if as_json:
         console.out.print_json(json.dumps([metric.to_json() for metric in REGISTRY.values()]))
         return
-    for metric in REGISTRY.values():
-        needed = [*metric.needs, *([] if metric.by_default else ["its name in evaluate.also"])]
+    ways = ways_to_ask()
+    for name, metric in REGISTRY.items():
+        needed = [*metric.needs, *(f"{way} in evaluate.also" for way in (ways[name],) if way)]
         needs = f"  (needs {', '.join(needed)})" if needed else ""
         console.out.print(
             f"{metric.family:<9}{metric.name:<26}{metric.direction:<7} is better   {metric.sentence}{needs}"
@@ -59,4 +73,154 @@ def warm() -> None:
         console.line("note", "no folder for machine code may be written: every process compiles anew")
 
 
-GROUP = Group("Look", (explain, metrics, warm))
+def desk(
+    place: Annotated[
+        Path | None, typer.Argument(metavar="CONFIG|FOLDER", help="A configuration, or a folder with config.yaml.")
+    ] = None,
+    runs: Runs = Path("runs"),
+    releases: Releases = Path("releases"),
+    work: Work = Path("work"),
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of 127.0.0.1; 0: a free one.")] = 0,
+) -> None:
+    """Open a page on this machine to decide roles, verdicts and releases.
+
+    For one person and this machine alone. Every action is in work/desk.jsonl and shows its command line.
+    """
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("hybrid desk needs a web server", hint="pip install 'hybrid-release[desk]'")
+    from hybrid.desk.desk import Desk
+    from hybrid.desk.serve import serve
+    from hybrid.jobs.places import Places
+    from hybrid.linked.config import load_any
+
+    config = place / "config.yaml" if place is not None and place.is_dir() else place
+    if config is not None:
+        load_any(config)
+    places = Places(work, runs, releases)
+    places.check_writable()
+
+    def ready(address: str) -> None:
+        console.out.print(f"open once, in a browser on this machine:\n\n  {address}\n\nCtrl-C ends the desk.")
+
+    serve(Desk(config, places), port, ready)
+
+
+def edit(
+    config: ConfigPath,
+    changes: Annotated[list[str], typer.Argument(metavar="KEY=VALUE", help="Such as anonymize.k=10. Repeatable.")],
+) -> None:
+    """Set keys of a configuration file; comments and everything else stay.
+
+    A column that becomes a quasi-identifier gets a hierarchy to start from. Nothing is written if the result is wrong.
+    """
+    from hybrid.linked.draft import read_draft
+
+    draft = read_draft(config)
+    hierarchies = [one for key, value in overrides(changes).items() if (one := _set(draft, key, value)) is not None]
+    if not draft.difference:
+        raise ConfigError(f"{config}: nothing would change", hint="hybrid check CONFIG --show prints the values")
+    _ = draft.config
+    for hierarchy in hierarchies:
+        hierarchy.write()
+    draft.write(config, force=True)
+    console.out.print(draft.difference)
+    for hierarchy in hierarchies:
+        console.line("ok", f"{hierarchy.relative}: a hierarchy to start from; hybrid hierarchy show prints it")
+
+
+def _set(draft: Draft | LinkedDraft, key: str, value: object) -> HierarchyFile | None:
+    """Set a key; gives the hierarchy that a new quasi-identifier lacks."""
+    from hybrid.linked.draft import all_columns, table_of
+    from hybrid.pipeline.hierarchy_draft import starter_file
+    from hybrid.table import Role
+
+    of = {".".join((*column.path, "role")): column for column in draft.columns.values() if column.hierarchy is None}
+    hierarchy = None
+    if key in of and value == Role.QUASI_IDENTIFIER:
+        hierarchy = starter_file(of[key], all_columns(draft.config, table_of(of[key])))
+        of[key].hierarchy = hierarchy.relative
+    draft[key] = value
+    return hierarchy
+
+
+EnvironmentName = Annotated[str, typer.Argument(metavar="NAME", help="An environment, or a generator that has one.")]
+generators_app = typer.Typer(
+    help="Generators: what each is, whether it can be used here, its options; their environments."
+)
+
+
+def generators(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the generators.
+
+    What each is, whether it can be used here, its options; their managed environments.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from hybrid.synthesize import availability
+    from hybrid.synthesize.isolation.environments import NAMES, inspect
+
+    found, built = availability(), [inspect(name) for name in NAMES]
+    if as_json:
+        entries = [asdict(entry) for entry in found]
+        console.out.print_json(json.dumps({"generators": entries, "environments": [asdict(one) for one in built]}))
+        return
+    for entry in found:
+        console.line("ok" if entry.available else "note", f"{entry.name}: {entry.title}  (licence: {entry.licence})")
+        if entry.install:
+            console.out.print(f"        to use it: {entry.install}")
+        console.out.print(f"        {entry.capabilities.words}")
+        console.out.print(f"        presets: {', '.join(entry.presets)}")
+        for option in entry.options:
+            console.out.print(f"        {option.name} = {option.default}   {option.description}")
+    console.out.print("\nmanaged environments (hybrid generators install NAME, remove NAME)")
+    for one in built:
+        _show_environment(one)
+
+
+def install(name: EnvironmentName) -> None:
+    """Build the managed environment of a generator from its pinned requirements.
+
+    Needs a package index.
+    """
+    from hybrid.synthesize.isolation import environments
+    from hybrid.synthesize.registry import environment_of
+
+    with console.progress() as progress:
+        _show_environment(environments.install(environment_of(name), progress))
+
+
+def remove(name: EnvironmentName) -> None:
+    """Remove a managed environment."""
+    from hybrid.synthesize.isolation import environments
+    from hybrid.synthesize.registry import environment_of
+
+    environment = environment_of(name)
+    if environments.remove(environment):
+        console.line("ok", f"{environment}: removed")
+    else:
+        console.line("note", f"{environment}: there was none")
+
+
+def _show_environment(environment: Environment) -> None:
+    from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
+
+    status = "ok" if environment.state == "ready" else "note"
+    versions = environment.versions
+    generators = [*REGISTRY.values(), *ENGINES.values()]
+    needed = sorted({name for generator in generators for name in distributions(generator)})
+    shown = ["Python", *(name for name in (*needed, "numpy", "pandas") if name in versions)] if versions else []
+    size = f", {environment.n_bytes / 1e9:.1f} GB, built in {environment.seconds:.0f} s" if versions else ""
+    text = "  ".join(f"{name} {versions[name]}" for name in shown)
+    hints = {
+        "incomplete": f"an installation was interrupted: hybrid generators install {environment.name}",
+        "outdated": f"built from other requirements: hybrid generators install {environment.name}",
+    }
+    console.line(
+        status, f"{environment.name}: {environment.state}{size}  {text}".rstrip(), hints.get(environment.state, "")
+    )
+
+
+generators_app.callback(invoke_without_command=True)(generators)
+for _command in (install, remove):
+    generators_app.command()(_command)
+GROUP = CommandGroup("Look", (explain, metrics, warm, desk, edit), {"generators": generators_app})

@@ -14,8 +14,7 @@ import typer
 
 from hybrid.base.errors import ConfigError, MissingExtraError
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Releases, Runs, Work
+from hybrid.cli.arguments import CommandGroup, ConfigPath, Releases, Runs, Work
 
 
 def nightly(
@@ -118,4 +117,4 @@ def _check_schedule(cron: str, timezone: str) -> None:
     console.line("ok", f"the first night begins {first:%Y-%m-%d %H:%M} ({timezone})")
 
 
-GROUP = Group("Nights", (nightly, deliver, serve))
+GROUP = CommandGroup("Nights", (nightly, deliver, serve))

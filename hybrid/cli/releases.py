@@ -1,4 +1,4 @@
-"""Commands about releases: release, approve, verify, status, retain, policies."""
+"""Commands about releases and the decision on a run, about signing keys and policies."""
 
 from __future__ import annotations
 
@@ -16,14 +16,178 @@ from rich.table import Table as Grid
 
 from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import AsJson, Releases, Runs, Seed, Settings, Work, overrides
+from hybrid.cli.arguments import AsJson, CommandGroup, Releases, Runs, Seed, Settings, Work, overrides
 
 if TYPE_CHECKING:
     from securesystemslib.signer import SSlibKey
 
     from hybrid.jobs.finished_runs import Finished
     from hybrid.publication.privacy_account import SpentBudget
+    from hybrid.publication.signing.keyring import SigningKey
+
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a finished run.")]
+
+
+def difference(
+    run: RunFolder, releases: Releases = Path("releases"), work: Work = Path("work"), as_json: AsJson = False
+) -> None:
+    """Show what changed since the last release of the data set.
+
+    Policy, settings, columns, counts, and metrics that moved beyond their intervals.
+    """
+    from hybrid.publication.difference import difference_to_last
+    from hybrid.publication.finished_run import read_whole_run
+
+    found = difference_to_last(read_whole_run(run), releases, work)
+    if as_json:
+        console.out.print_json(json.dumps(None if found is None else found.to_json()))
+        return
+    if found is None:
+        console.line("note", "there is no earlier release of this data set to compare with")
+        return
+    source = "the same records" if found.same_source else "other records"
+    console.line("ok", f"compared with {found.release} of {found.created[:10]}, made from {source}")
+    grid = Grid("changed", "", "before", "now")
+    for title in ("policy", "settings", "roles", "counts"):
+        for one in getattr(found, title):
+            grid.add_row(title, one.what, one.before, one.now)
+    for word, names in (("column added", found.added), ("column removed", found.removed)):
+        for name in names:
+            grid.add_row(word, name)
+    for moved in found.moved:
+        word = {True: "better", False: "worse", None: "moved"}[moved.better]
+        grid.add_row(f"metric {word}", f"{moved.metric} {moved.about}".strip(), moved.before, moved.now)
+    if grid.row_count:
+        console.out.print(grid)
+    else:
+        console.line("ok", "nothing changed in policy, settings, columns and counts, and no metric moved")
+    console.line("note", f"{found.compared} metrics have an interval in both")
+
+
+def side_by_side(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of 2 to 8 finished runs.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show runs in columns: verdicts, settings that differ, metrics."""
+    from hybrid.publication.difference import side_by_side as compared
+    from hybrid.publication.finished_run import read_run
+
+    found = compared([read_run(run) for run in runs])
+    if as_json:
+        console.out.print_json(json.dumps(found.to_json()))
+        return
+    grid = Grid("", *found.runs)
+    grid.add_row("verdict", *found.verdicts)
+    for row in (*found.risks, *found.settings, *found.metrics):
+        grid.add_row(f"{row.what} (apart)" if row.apart else row.what, *row.values)
+    console.out.print(grid)
+
+
+def send_back(
+    run: RunFolder,
+    by: Annotated[str, typer.Option("--by", help="Who sends it back.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; the next person reads it, readers do not.")],
+    releases: Releases = Path("releases"),
+    work: Work = Path("work"),
+) -> None:
+    """Send a run back instead of approving it.
+
+    Nothing of this data, method and policy is published then, until whoever sent it back approves.
+    """
+    from hybrid.publication.approvals import send_back as give_back
+
+    given = give_back(run, releases, work, by, reason)
+    console.line("ok", given.words, "change the method or the data, and run again")
+
+
+KeySource = Annotated[
+    str | None,
+    typer.Option("--from", metavar="PLACE", help="An existing key: file:PATH, env:NAME or hsm:ID?label=TOKEN."),
+]
+keys_app = typer.Typer(no_args_is_help=True, help="Keys that sign releases: make, show the public half, rotate.")
+
+
+def keys_make(source: KeySource = None, work: Work = Path("work")) -> None:
+    """Make the signing key of this installation, or name an existing one.
+
+    Without --from: an Ed25519 key in the private zone. The first release makes one, too.
+    """
+    from hybrid.publication.signing.keyring import make_key
+
+    _announce_key(make_key(work, source))
+
+
+def keys_rotate(source: KeySource = None, work: Work = Path("work")) -> None:
+    """Sign later releases by a new key.
+
+    The earlier public keys stay known; an earlier private key that this program made is removed.
+    """
+    from hybrid.publication.signing.keyring import rotate_key
+
+    _announce_key(rotate_key(work, source))
+
+
+def keys_show(
+    every: Annotated[bool, typer.Option("--all", help="Earlier keys, too.")] = False,
+    work: Work = Path("work"),
+    as_json: AsJson = False,
+) -> None:
+    """Print the public key (PEM), to give to the readers of releases."""
+    from hybrid.publication.signing.keyring import public_pem, signing_keys
+
+    keys = signing_keys(work)
+    if not keys:
+        raise ConfigError(f"{work}: there is no signing key yet", hint="hybrid keys make")
+    chosen = keys if every else keys[-1:]
+    if as_json:
+        console.out.print_json(json.dumps([_about_key(key) | {"public": public_pem(key.public)} for key in chosen]))
+    else:
+        typer.echo("".join(public_pem(key.public) for key in chosen), nl=False)
+
+
+def _announce_key(key: SigningKey) -> None:
+    console.line("ok", f"releases are signed by key {key.keyid} ({key.public.scheme}, {key.source})")
+    console.line("note", "give its public half to the readers of your releases: hybrid keys show > publisher.pem")
+
+
+def _about_key(key: SigningKey) -> dict[str, str | None]:
+    scheme = str(key.public.scheme)
+    return {"keyid": key.keyid, "scheme": scheme, "source": key.source, "made": key.made, "retired": key.retired}
+
+
+policies_app = typer.Typer(help="Packaged policies: name, version, owner, what each is for.")
+
+
+def policies(context: typer.Context) -> None:
+    """List the packaged policies: name, version, owner, what each is for."""
+    if context.invoked_subcommand is not None:
+        return
+    from hybrid.publication.policy import load_policy, packaged_policies
+
+    for name, path in packaged_policies().items():
+        policy = load_policy(path)
+        console.line("ok", f"{name}  version {policy.version}, owner: {policy.owner}")
+        console.out.print(f"        {policy.description}")
+    console.out.print(
+        "\nuse one by its name (policy: hospital), or write a file of your own that extends it (extends: hospital)"
+    )
+
+
+def policies_show(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="One of the listed policies, or the path of a policy file.")
+    ],
+) -> None:
+    """Print a policy with all of its rules, those of the policies that it extends included."""
+    import yaml
+
+    from hybrid.publication.policy import load_policy, packaged_policy, read_policy
+
+    path = packaged_policy(name) or Path(name)
+    load_policy(path)
+    text = yaml.safe_dump(dict(read_policy(path)), sort_keys=False, allow_unicode=True, width=120)
+    typer.echo(text, nl=False)
 
 
 def release(
@@ -82,7 +246,6 @@ def release(
 
 
 def _say_whether_drawn(finished: Finished | None, found: Sequence[Finished]) -> None:
-    """Say which finished run is published, or left."""
     if finished is not None:
         said = f"{finished.words} is of this very configuration, and nothing was drawn again"
         console.line("note", said, "--anew draws once more")
@@ -112,10 +275,9 @@ def approve(
 
     It is published once enough people have approved. Exit code 3: not yet.
     """
-    from hybrid.publication.approvals import read_signed, write_statement
+    from hybrid.publication.approvals import read_signed, since_last_release, write_statement
     from hybrid.publication.finished_run import read_run
     from hybrid.publication.publish import publish
-    from hybrid.publication.sent_back import since_last_release
 
     if statement is not None:
         write_statement(statement, run, by, reason, datetime.now(UTC))
@@ -193,8 +355,8 @@ def retain(
     The ledger gives their order. Never the latest, never what was changed or is not ours.
     """
     from hybrid.publication.own_release import shown
-    from hybrid.publication.retention import Retention
-    from hybrid.publication.retention import retain as remove
+    from hybrid.publication.withdraw import Retention
+    from hybrid.publication.withdraw import retain as remove
 
     def agreed(found: Retention) -> bool:
         said = "would be removed" if dry_run else "are removed"
@@ -224,7 +386,7 @@ def verify(
     withdrawn.
     """
     from hybrid.publication.folder import read_mark
-    from hybrid.publication.signing.public_key import read_public_keys
+    from hybrid.publication.signing.keyring import read_public_keys
     from hybrid.publication.verify import verify as check
 
     keys = read_public_keys(key or [])
@@ -241,9 +403,7 @@ def verify(
 
 
 def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
-    """Print who signed a release, and whether that was checked."""
-    from hybrid.publication.signing.check import signers
-    from hybrid.publication.signing.envelope import read_envelope
+    from hybrid.publication.signing.envelope import read_envelope, signers
 
     signed = read_envelope(release)
     if signed is None:
@@ -287,4 +447,12 @@ def withdraw(
         )
 
 
-GROUP = Group("Releases", (release, approve, verify, status, withdraw, retain))
+for _action in (keys_make, keys_show, keys_rotate):
+    keys_app.command(name=_action.__name__.removeprefix("keys_"))(_action)
+policies_app.callback(invoke_without_command=True)(policies)
+policies_app.command(name="show")(policies_show)
+GROUP = CommandGroup(
+    "Releases",
+    (release, approve, verify, status, withdraw, retain, difference, side_by_side, send_back),
+    {"keys": keys_app, "policies": policies_app},
+)

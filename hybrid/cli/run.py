@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.group import Group
-from hybrid.cli.options import ConfigPath, Names, Out, Seed, Settings, StorePath, Work, overrides
+from hybrid.cli.arguments import CommandGroup, ConfigPath, Names, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
     from hybrid.linked.run import LinkedRun
@@ -67,7 +66,6 @@ def sample(
 
 
 def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
-    """Print where the tables and the report of a run are."""
     from hybrid.linked.facts import stated
     from hybrid.linked.run import LinkedRun
 
@@ -223,4 +221,4 @@ def audit_dp(
         raise typer.Exit(1)
 
 
-GROUP = Group("Run", (run, sample, anonymize, audit, audit_dp))
+GROUP = CommandGroup("Run", (run, sample, anonymize, audit, audit_dp))

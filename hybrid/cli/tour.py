@@ -14,7 +14,7 @@ import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.cli.group import Group
+from hybrid.cli.arguments import CommandGroup
 
 _PERSON = "visitor of the tour"
 _REASON = "the table is simulated: no real person is in it"
@@ -23,7 +23,7 @@ _WAITING = 4
 
 
 @dataclass(frozen=True)
-class Step:
+class TourStep:
     """Step of the tour: purpose, command, and what to look at."""
 
     title: str
@@ -36,23 +36,23 @@ class Step:
     """Exit code of the step before, without which this one is left out; None: it always comes."""
 
 
-def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
+def tour_steps(rows: int, day: datetime.date) -> tuple[TourStep, ...]:
     """Steps of the tour, each a command that works in its folder."""
     config, run = "mine/config.yaml", "runs/tour"
     return (
-        Step(
+        TourStep(
             "A table",
             "The tour needs a table about people. This one is simulated: hospital admissions, one per patient.",
             ("demo", "demo", "--rows", str(rows), "--single"),
             "demo/admissions.csv is the table. Your own would be a CSV or Parquet file.",
         ),
-        Step(
+        TourStep(
             "Guess",
             "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
             ("init", "demo/admissions.csv", "--out", config),
             f"Open {config}: the role of each column decides how it is protected. hybrid desk shows them on a page.",
         ),
-        Step(
+        TourStep(
             "Decide",
             "A person decides every role and signs. Rare diagnoses need a decision, too: they are drawn from others.",
             (
@@ -61,19 +61,19 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
             ),
             "Each line with + is what the file says now. For a real release no seed is set.",
         ),
-        Step(
+        TourStep(
             "Check",
             "Everything that can be checked without a run, all problems at once.",
             ("check", config),
             "The line k=5 says what less suppression costs in detail. It comes from the real search.",
         ),
-        Step(
+        TourStep(
             "Run",
             "Anonymize, restore, synthesize, evaluate, judge. This takes some minutes.",
             ("run", config, "--out", run),
             f"The verdict is the policy's answer. Open {run}/report.html: its first page says what was found, and why.",
         ),
-        Step(
+        TourStep(
             "Release",
             "The gate judges the finished run again and publishes it, if the policy lets it out.",
             ("release", run),
@@ -81,14 +81,14 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
             "the lines with try say what to change.",
             (0, 3),
         ),
-        Step(
+        TourStep(
             "Look back",
             "The ledger of all releases, and what waits for a decision.",
             ("status",),
             f"hybrid desk {config} shows all of this on a page, and takes the decision there.",
             (0, 1, _WAITING),
         ),
-        Step(
+        TourStep(
             "Decide on the review",
             "The lines with waiting above say what was found and what is allowed. Of a real table you would mend it, "
             "or send the run back (hybrid send-back); who accepts it answers for it. This table is simulated: no "
@@ -97,7 +97,7 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[Step, ...]:
             "releases/latest is the release: the table, its report, and a certificate with your reason.",
             after_answer=_WAITING,
         ),
-        Step(
+        TourStep(
             "Verify",
             "What readers of a release do, offline: is every file as it was published?",
             ("verify", "releases/latest"),
@@ -124,7 +124,7 @@ def tour(
     for number, step in enumerate(steps, start=1):
         if step.after_answer not in (None, code):
             continue
-        console.out.print(f"\n{number} of {len(steps)}: {step.title}\n{step.before}\n\n$ {shown(step)}")
+        console.out.print(f"\n{number} of {len(steps)}: {step.title}\n{step.before}\n\n$ {shell_line(step)}")
         if not yes and not typer.confirm("run it?", default=True):
             console.out.print(f"the tour ends here; what it made is in {folder}")
             return
@@ -137,9 +137,8 @@ def tour(
     )
 
 
-def shown(step: Step) -> str:
-    """Command of a step, to be copied into a shell."""
+def shell_line(step: TourStep) -> str:
     return shlex.join(["hybrid", *step.command])
 
 
-GROUP = Group("Data", (tour,))
+GROUP = CommandGroup("Data", (tour,))

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from hybrid.analysis.precision import expected_half
+from hybrid.analysis.recommend import expected_half
 from hybrid.base.errors import HybridError
 from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.expand import LeftOut

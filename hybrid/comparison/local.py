@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from threading import Thread
 
-from hybrid.base.memory import available_bytes, forbid_dumps
+from hybrid.base.resources import available_bytes, forbid_dumps
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import Ended, Workplace, failed, run_trial
 

@@ -15,8 +15,8 @@ from hybrid.pipeline.evaluation_price import retraining_seconds
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
-from hybrid.synthesize.cost import Cost
 from hybrid.synthesize.estimate import estimate
+from hybrid.synthesize.protocol import Cost
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,10 @@
 """Constraints between columns: declared, checked, held while rows are drawn."""
 
-from hybrid.constraints.condition import DrawCondition
 from hybrid.constraints.constraint import Constraint, Rule
-from hybrid.constraints.form import Form, fixed_columns
 from hybrid.constraints.gaps import Gap
-from hybrid.constraints.hold import Redrawn, draw_held, first_draw, restore_held
-from hybrid.constraints.hot_deck import HotDeck
-from hybrid.constraints.kinds.derived import Computed
+from hybrid.constraints.hold import DrawCondition, Redrawn, draw_held, first_draw, restore_held
+from hybrid.constraints.hot_deck import Form, HotDeck, fixed_columns
+from hybrid.constraints.kinds.computed import Computed
 from hybrid.constraints.registry import KINDS, AnyConstraint
 from hybrid.constraints.rules import Rules
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints.constraint import Constraint
-from hybrid.constraints.kinds.derived import Derived
-from hybrid.constraints.kinds.le import Le
-from hybrid.constraints.kinds.range import Range, comparable
+from hybrid.constraints.kinds.checked import Range, comparable
+from hybrid.constraints.kinds.computed import Derived
+from hybrid.constraints.kinds.order import Le
 from hybrid.table import Role, Schema
 
 
@@ -80,7 +80,6 @@ def contradictions(constraints: Sequence[Constraint]) -> Iterator[Problem]:
 
 
 def _leads(pairs: dict[tuple[str, str], None], start: str, end: str) -> bool:
-    """True if a chain of pairs leads from one column to another."""
     reached, waiting = {start}, [start]
     while waiting:
         at = waiting.pop()
@@ -91,10 +90,7 @@ def _leads(pairs: dict[tuple[str, str], None], start: str, end: str) -> bool:
 
 
 def _ranges(ranges: Sequence[Range], pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
-    """Ranges without a common value.
-
-    Of one column, or of two columns whose order they rule out.
-    """
+    """Ranges without a common value, of one column, or of two columns whose order they rule out."""
     limits = [(name, low, high) for one in ranges for name, (low, high) in one.range.items()]
     both = [(first, second) for first in limits for second in limits if first is not second]
     for (first, low, _), (second, _, high) in both:

@@ -58,15 +58,12 @@ class Constraint(Options, ABC):
     @property
     @abstractmethod
     def sentence(self) -> str:
-        """Sentence of the rule, without its full stop.
-
-        It has no cell value.
-        """
+        """Sentence of the rule, without its full stop and without a cell value."""
 
     def breach(self, least: int) -> Problem:  # noqa: ARG002 - few kinds are about how many people have a value
-        """Finding about rows that the fitted rule does not allow.
+        """Finding about rows that the fitted rule does not allow, without cell values.
 
-        The message follows a number of rows, the hint says what becomes of them. Without cell values.
+        The message follows a number of rows, the hint says what becomes of them.
 
         Parameters
         ----------
@@ -77,10 +74,7 @@ class Constraint(Options, ABC):
         return Problem(f"rows of the source break: {self.sentence}", hint)
 
     def problems(self, schema: Schema) -> Iterator[Problem]:  # noqa: ARG002 - most kinds fit any column
-        """Problems with the kinds of its columns.
-
-        All columns exist in ``schema``.
-        """
+        """Problems with the kinds of its columns, all of which exist in ``schema``."""
         yield from ()
 
     def renamed(self, names: Mapping[str, str]) -> Self:
@@ -95,9 +89,7 @@ class Constraint(Options, ABC):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - few kinds
-        """Constraints of the kind that rows of a table suggest.
-
-        Most kinds suggest none.
+        """Constraints of the kind that rows of a table suggest; of most kinds none.
 
         Parameters
         ----------
@@ -109,10 +101,7 @@ class Constraint(Options, ABC):
         yield from ()
 
     def holds(self, table: Table) -> bool:
-        """True if so few rows of a table break the constraint that it is suggested.
-
-        None, unless a kind allows for errors of the source.
-        """
+        """True if so few rows of a table break it that it is suggested: none, unless a kind allows for errors."""
         return not bool(self.broken(table).any())
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - most kinds learn nothing
@@ -129,9 +118,7 @@ class Constraint(Options, ABC):
 
     @classmethod
     def together(cls, constraints: Sequence[Self], table: Table, least: int) -> Iterator[Rule]:  # noqa: ARG003
-        """Rules that each hold several constraints of the kind that share columns, by one form.
-
-        Most kinds have none.
+        """Rules that each hold several constraints of the kind that share columns, by one form; most kinds have none.
 
         Parameters
         ----------
@@ -167,7 +154,6 @@ class Rule:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that it is about."""
         return self.constraint.columns
 
     @property
@@ -219,7 +205,7 @@ class Rule:
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002
         """Repair records whose protection broke the rule.
 
-        Kinds that cannot leave them as they are; a generator then does not learn from them.
+        Kinds that cannot do so leave them as they are; a generator then does not learn from them.
 
         Parameters
         ----------
@@ -233,15 +219,11 @@ class Rule:
         return table
 
     def settle(self, table: Table) -> Table:
-        """The table with columns that follow from others computed.
-
-        Most rules have none.
-        """
+        """The table with columns that follow from others computed; most rules have none."""
         return table
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """An option with other names of columns."""
     if isinstance(value, str):
         return names.get(value) or re.sub("`([^`]+)`", lambda found: f"`{names.get(found[1], found[1])}`", value)
     if isinstance(value, Mapping):
@@ -250,10 +232,7 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
 
 
 def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
-    """Rows that kept a rule before and break it now.
-
-    Shape (n_rows,), bool.
-    """
+    """Rows that kept a rule before and break it now; shape (n_rows,), bool."""
     return np.asarray(rule.broken(table) & ~rule.broken(before))
 
 
@@ -263,19 +242,16 @@ def numbers(values: pd.Series) -> Numbers:
 
 
 def in_order(table: Table, column: Column) -> Numbers:
-    """Numbers in the order of a column's values, shape (n_rows,).
+    """Numbers in the order of a column's values, shape (n_rows,); NaN is missing.
 
-    Of dates and times the seconds since 1970; NaN where a value is missing.
+    Of dates and times they are the seconds since 1970.
     """
     values = table.frame[column.name]
     return numbers((values - np.datetime64(0, "us")).dt.total_seconds() if column.kind.is_temporal else values)
 
 
 def whole_numbers(found: Numbers) -> pd.Series:
-    """Whole numbers as a column has them.
-
-    Missing where 64 bits cannot hold one.
-    """
+    """Whole numbers as a column has them, missing where 64 bits cannot hold one."""
     held = np.abs(found) < 2.0**63
     return pd.Series(pd.arrays.IntegerArray(np.where(held, found, 0).astype(np.int64), ~held))
 
@@ -287,7 +263,6 @@ def with_column(table: Table, column: Column, values: pd.Series) -> Table:
 
 
 def no_row(table: Table) -> Mask:
-    """A mask of no row, shape (n_rows,), bool."""
     return np.zeros(len(table), dtype=bool)
 
 
@@ -298,5 +273,4 @@ def listed(names: Iterable[str]) -> str:
 
 
 def different_kinds(columns: Iterable[Column]) -> str:
-    """Columns with their kinds, for messages."""
     return ", ".join(f"{column.name!r} is {column.kind}" for column in columns)

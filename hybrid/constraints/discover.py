@@ -1,21 +1,356 @@
-"""Discovery of constraints that hold in the rows of a table."""
+"""Constraints that hold in the rows of a table, suggested for a person to review."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, permutations
 
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array, Mask, Numbers
 from hybrid.base.rng import rng_for
-from hybrid.constraints.constraint import LEAST_ROWS, NUMBERS, Constraint
-from hybrid.constraints.derivations import derivations
+from hybrid.constraints.constraint import LEAST_HELD, LEAST_ROWS, NUMBERS, Constraint, numbers
+from hybrid.constraints.expression import parse, quoted
+from hybrid.constraints.kinds.checked import Range
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.constraints.kinds.derived import Derived
-from hybrid.constraints.kinds.equal import Equal
-from hybrid.constraints.kinds.le import Le
-from hybrid.constraints.kinds.range import Range
-from hybrid.constraints.kinds.tied import Tied
+from hybrid.constraints.kinds.computed import RELATIVE, Derived, Equal
+from hybrid.constraints.kinds.order import Le, Tied
 from hybrid.constraints.registry import KINDS
-from hybrid.table import Table
+from hybrid.table import Kind, Table
+
+LEAST_PEOPLE = 10
+"""Rows, each of another person, in which the column, and every part of a sum, differs from the usual."""
+MOST_DATES = 20
+"""Dates among which differences are looked for."""
+MOST_NUMBERS = 80
+"""Columns of numbers among which sums and products are looked for."""
+_PROBED = 200
+"""Rows on which most formulas fail; up to a twentieth of them may break one that is looked at closer."""
+_SCREENED = 10
+"""Rows on which most sums fail; one of them may break a sum that is looked at closer."""
+_DIGITS = 5
+"""Significant digits of a factor at most: a conversion, and no fit."""
+_AGES = (0, 130)
+
+Found = tuple[str, str]
+"""A column and its formula."""
+
+
+def derivations(table: Table) -> Iterator[Derived]:
+    """Columns that nearly all rows suggest to be computed from others.
+
+    One row of each person counts.
+
+    Parameters
+    ----------
+    table : Table
+        Rows without identifiers.
+
+    Yields
+    ------
+    Derived
+        At most one for a column, and none that leads back to itself. :data:`LEAST_HELD` of the rows agree with it, and
+        as many of the column's values have what they are computed from.
+    """
+    rows = table if table.persons is None else table.take(np.unique(table.persons, return_index=True)[1])
+    if len(rows) < LEAST_ROWS:
+        return
+    made: dict[str, tuple[str, ...]] = {}
+    search = _Search(rows)
+    for name, text in search.found():
+        sources = parse(text).columns
+        if name in made or _leads_back(made, name, sources) or not search.holds(name, text):
+            continue
+        made[name] = sources
+        yield Derived(derived={name: text})
+
+
+def _leads_back(made: Mapping[str, Sequence[str]], name: str, sources: Collection[str]) -> bool:
+    """True if a column is computed, over others, from the named one."""
+    return name in sources or any(_leads_back(made, name, made.get(source, ())) for source in sources)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Search for formulas in the rows of a table."""
+
+    table: Table
+
+    @cached_property
+    def names(self) -> list[str]:
+        return [one.name for one in self.table.schema if one.kind in NUMBERS and "`" not in one.name]
+
+    @cached_property
+    def dates(self) -> list[str]:
+        found = [one.name for one in self.table.schema if one.kind.is_temporal and "`" not in one.name]
+        return found[:MOST_DATES]
+
+    @cached_property
+    def values(self) -> Numbers:
+        """The numbers, shape (n_rows, n_names); NaN where one is missing."""
+        columns = [numbers(self.table.frame[name]) for name in self.names]
+        return np.column_stack(columns) if columns else np.empty((len(self.table), 0))
+
+    @cached_property
+    def digits(self) -> Array:
+        """Digits after the point of each column of numbers; 15 where they vary."""
+        formats = [self.table.schema[name] for name in self.names]
+        return np.array([0 if one.kind is Kind.INTEGER else one.format.decimals or 15 for one in formats], dtype=int)
+
+    @cached_property
+    def usual_digits(self) -> Array:
+        """Digits that nine tenths of the numbers of each column need at most."""
+        known = np.maximum((~np.isnan(self.values)).sum(axis=0), 1)
+        enough = [(np.round(self.values, digits) == self.values).sum(axis=0) >= 0.9 * known for digits in range(8)]
+        return np.asarray(np.argmax([*enough, np.ones_like(enough[0])], axis=0))
+
+    @cached_property
+    def usual(self) -> Mask:
+        """True where a number is missing, or the most frequent of its column."""
+        found = np.isnan(self.values)
+        for at, column in enumerate(self.values.T):
+            known = column[~np.isnan(column)]
+            if len(known):
+                distinct, counts = np.unique(known, return_counts=True)
+                found[:, at] |= column == distinct[counts.argmax()]
+        return found
+
+    @cached_property
+    def varied(self) -> list[int]:
+        """Columns of numbers that enough people have another value of than most."""
+        return [int(at) for at in np.flatnonzero((~self.usual).sum(axis=0) >= LEAST_PEOPLE)][:MOST_NUMBERS]
+
+    @cached_property
+    def probed(self) -> Array:
+        """Rows that formulas are tried on, evenly spread."""
+        return np.unique(np.linspace(0, len(self.table) - 1, _PROBED).astype(np.int64))
+
+    def found(self) -> Iterator[Found]:
+        """Formulas that some rows suggest, the most telling first."""
+        yield from self._days_of_times()
+        if self.varied:
+            yield from self._parts_of_dates()
+            yield from self._between_dates()
+            yield from self._since_a_day()
+            yield from self._proportional()
+            yield from self._of_parts()
+
+    def holds(self, name: str, text: str) -> bool:
+        """True if enough rows agree with a formula, of those with an unusual value as of all.
+
+        Few values may lack what they are computed from.
+        """
+        derived = Derived(derived={name: text})
+        column, values = self.table.schema[name], self.table.frame[name]
+        computed = derived.computed(self.table, column)
+        there, known = values.notna().to_numpy(), (values.notna() & computed.notna()).to_numpy()
+        agreeing = known & ~derived.broken(self.table)
+        if column.kind is Kind.INTEGER:  # rounding is part of no formula that is looked for
+            exact = numbers(derived.expression.value(self.table))
+            agreeing &= np.abs(exact - np.rint(exact)) < 1e-6
+        unusual = values.isin(values.mode()[1:]) | (values != values.mode().iloc[0]) if there.any() else values.isna()
+        rare = known & unusual.fillna(False).to_numpy(dtype=bool)
+        return bool(
+            known.sum() >= max(LEAST_ROWS, LEAST_HELD * there.sum())
+            and agreeing.sum() >= LEAST_HELD * known.sum()
+            and (agreeing & rare).sum() >= max(LEAST_PEOPLE, 0.9 * rare.sum())
+        )
+
+    def _days_of_times(self) -> Iterator[Found]:
+        kinds = {name: self.table.schema[name].kind for name in self.dates}
+        for day, time in permutations(self.dates, 2):
+            if kinds[day] is Kind.DATE and kinds[time] is Kind.DATETIME:
+                yield day, quoted(time)
+
+    def _parts_of_dates(self) -> Iterator[Found]:
+        for name in self.dates:
+            dates, date = self.table.frame[name].iloc[self.probed].dt, quoted(name)
+            parts = {"year": dates.year, "month": dates.month, "day": dates.day, "hour": dates.hour}
+            parts |= {"weekday": dates.weekday + 1}
+            for part, values in parts.items():
+                yield from self._agreeing(numbers(values), f"{part}({date})")
+            yield from self._agreeing(numbers(dates.weekday), f"weekday({date}) - 1")
+
+    def _between_dates(self) -> Iterator[Found]:
+        some = {name: self.table.frame[name].iloc[self.probed] for name in self.dates}
+        epoch = pd.Timestamp(0).as_unit("us")  # In nanoseconds dates beyond 2262 would overflow.
+        days = {name: numbers(dates.dt.floor("D").sub(epoch).dt.days) for name, dates in some.items()}
+        months = {name: numbers(12 * dates.dt.year + dates.dt.month) for name, dates in some.items()}
+        day = {name: numbers(dates.dt.day) for name, dates in some.items()}
+        for first, second in permutations(self.dates, 2):
+            both = f"{quoted(first)}, {quoted(second)}"
+            apart = days[second] - days[first]
+            whole = months[second] - months[first] - (day[second] < day[first])
+            yield from self._agreeing(apart, f"days({both})")
+            yield from self._agreeing(apart + 1, f"days({both}) + 1")
+            yield from self._agreeing(whole, f"months({both})")
+            yield from self._agreeing(np.floor(whole / 12), f"years({both})")
+            if Kind.DATETIME not in {self.table.schema[name].kind for name in (first, second)}:
+                continue
+            exact = numbers((some[second] - some[first]).dt.total_seconds())
+            less = f"{quoted(second)} - {quoted(first)}"
+            yield from self._agreeing(np.floor(exact / 86_400), f"floor({less})")
+            yield from self._agreeing(exact / 86_400, less)
+            for of_day in (24, 1_440):  # hours, minutes
+                yield from self._agreeing(exact * of_day / 86_400, f"({less}) * {of_day}")
+                yield from self._agreeing(np.floor(exact * of_day / 86_400), f"floor(({less}) * {of_day})")
+
+    def _since_a_day(self) -> Iterator[Found]:
+        """Ages on a fixed day, and days since or until one."""
+        for name in self.dates:
+            dates = self.table.frame[name].to_numpy(dtype="datetime64[D]")
+            for at in self.varied:
+                ages = self.values[:, at]
+                known = ~np.isnat(dates) & ~np.isnan(ages)
+                if self.digits[at] or known.sum() < LEAST_ROWS or (np.abs(ages[known]) > 1e5).any():
+                    continue
+                own, whole = dates[known], ages[known].astype(np.int64)
+                for sign, text in ((1, "days('{}', {})"), (-1, "days({1}, '{0}')")):
+                    since, counts = np.unique(own - sign * whole, return_counts=True)
+                    if counts.max() >= LEAST_HELD * len(own):
+                        yield self.names[at], text.format(since[counts.argmax()], quoted(name))
+                if _AGES[0] <= whole.min() and whole.max() <= _AGES[1] and np.ptp(whole) > 1:
+                    on = _day_of_ages(own, whole)
+                    if on is not None:
+                        yield self.names[at], f"years({quoted(name)}, '{on}')"
+
+    def _proportional(self) -> Iterator[Found]:
+        """Numbers that are others in another unit, rounded, or counted from another start."""
+        probed = self.values[self.probed]
+        for at in self.varied:
+            x = probed[:, at]
+            for other in self.varied:
+                both = ~np.isnan(x) & ~np.isnan(probed[:, other])
+                coarser = self.digits[other] < self.digits[at]
+                same = self.digits[other] == self.digits[at]
+                if other == at or not both.any() or not (coarser or (same and at < other) or self.digits[at] == 0):
+                    continue
+                first, last = np.flatnonzero(both)[[x[both].argmin(), x[both].argmax()]]
+                if x[first] == x[last] or len(np.unique(probed[both, other])) < 3:
+                    continue
+                slope = (probed[last, other] - probed[first, other]) / (x[last] - x[first])
+                yield from self._line(at, other, slope, first)
+            if self.digits[at]:
+                yield from self._agreeing(np.floor(x), f"floor({quoted(self.names[at])})")
+
+    def _line(self, at: int, other: int, slope: float, row: int) -> Iterator[Found]:
+        x, y = self.values[self.probed[row], at], self.values[self.probed[row], other]
+        for factor in dict.fromkeys(float(f"{slope:.{digits}g}") for digits in (2, 3, _DIGITS)):
+            shift = round(y - factor * x, int(min(self.digits[other], 6)))
+            if not factor or not np.isfinite(factor):
+                continue
+            found = factor * self.values[self.probed][:, at] + shift
+            if self._agrees(found, other):
+                times = "" if factor == 1 else f"{factor:.{_DIGITS}g} * "
+                plus = "" if not shift else f" {'+' if shift > 0 else '-'} {abs(shift):.15g}"
+                yield self.names[other], f"{times}{quoted(self.names[at])}{plus}"
+                return
+
+    def _of_parts(self) -> Iterator[Found]:
+        """Sums and products of other columns, with their differences and quotients."""
+        parts = [at for at in self.varied if (np.nan_to_num(self.values[:, at]) != 0).sum() >= LEAST_PEOPLE]
+        pairs = np.array(list(combinations(range(len(parts)), 2)), dtype=np.int64).reshape(-1, 2)
+        for total in self.varied:
+            if len(np.unique(self.values[self.probed, total])) < 3:
+                continue
+            rows = self._telling_rows(total)
+            if len(rows) < _SCREENED:
+                continue
+            values, wanted = self.values[np.ix_(rows, np.array(parts))], self.values[rows, total]
+            two = values[:, pairs[:, 0]] + values[:, pairs[:, 1]]
+            found = [self._sum(total, parts, pair) for pair in pairs[self._screen(two, wanted, total)]]
+            for third in range(len(parts)) if all(lost for lost, _ in found) else ():
+                later = pairs[:, 0] > third
+                three = self._screen(two[:, later] + values[:, [third]], wanted, total)
+                found += [self._sum(total, parts, (third, *pair)) for pair in pairs[later][three]]
+            found += self._runs(total, parts) if all(lost for lost, _ in found) else []
+            yield from (one for lost, one in sorted(found) if lost < np.inf)
+            with np.errstate(over="ignore"):
+                product = values[:, pairs[:, 0]] * values[:, pairs[:, 1]]
+            for pair in pairs[self._screen(product, wanted, total)]:
+                one, other = (parts[at] for at in pair)
+                if total not in (one, other) and all(
+                    (self.values[:, at] != 1).sum() >= LEAST_PEOPLE for at in (one, other)
+                ):
+                    yield self.names[total], f"{quoted(self.names[one])} * {quoted(self.names[other])}"
+
+    def _telling_rows(self, total: int) -> Array:
+        """Rows with unusual values of a column, few of which lack other values."""
+        rows = np.flatnonzero(~self.usual[:, total])
+        rows = rng_for(0, "discover sums").permutation(rows)[: 20 * _SCREENED]
+        order = np.argsort(np.isnan(self.values[rows]).sum(axis=1), kind="stable")
+        return rows[order][:_SCREENED]
+
+    def _screen(self, sums: Numbers, wanted: Numbers, total: int) -> Mask:
+        """Formulas that all screened rows but one agree with, shape (n_formulas,)."""
+        gap = np.abs(sums - wanted[:, None])
+        near = gap <= self._allowed(wanted, total, of_sum=True)[:, None]
+        return np.asarray(near.sum(axis=0) >= _SCREENED - 1)
+
+    def _sum(self, total: int, parts: Sequence[int], chosen: Collection[int]) -> tuple[float, Found]:
+        """A total as the sum of parts, or the part with most digits as what is left of the total.
+
+        It follows the number of rows that do not agree, infinite where a part counts for too few people.
+        """
+        own = sorted(parts[at] for at in chosen)
+        finest = max(own, key=lambda at: self.usual_digits[at])
+        left = [quoted(self.names[at]) for at in own if at != finest]
+        found = self.names[finest], " - ".join([quoted(self.names[total]), *left])
+        if self.usual_digits[finest] <= self.usual_digits[total]:
+            found = self.names[total], " + ".join(quoted(self.names[at]) for at in own)
+        if total in own:
+            return np.inf, found
+        gap = np.abs(self.values[:, own].sum(axis=1) - self.values[:, total])
+        agree = gap <= self._allowed(self.values[:, total], total, of_sum=True)
+        used = (self.values[agree][:, own] != 0).sum(axis=0)
+        return (float((gap[~agree] > 0).sum()) if (used >= LEAST_PEOPLE).all() else np.inf), found
+
+    def _runs(self, total: int, parts: Sequence[int]) -> list[tuple[float, Found]]:
+        """Sums of four neighbouring columns or more."""
+        rows, n = self._telling_rows(total), len(parts)
+        sums = np.cumsum(np.nan_to_num(self.values[np.ix_(rows, np.array(parts))]), axis=1)
+        sums = np.column_stack([np.zeros(len(rows)), sums])
+        runs = np.array([(i, j) for i in range(n) for j in range(i + 4, n + 1)], dtype=np.int64).reshape(-1, 2)
+        near = self._screen(sums[:, runs[:, 1]] - sums[:, runs[:, 0]], self.values[rows, total], total)
+        return [self._sum(total, parts, range(i, j)) for i, j in runs[near][:1]]
+
+    def _agreeing(self, computed: Numbers, text: str) -> Iterator[Found]:
+        yield from ((self.names[at], text) for at in self.varied if self._agrees(computed, at))
+
+    def _agrees(self, computed: Numbers, at: int) -> bool:
+        values = self.values[self.probed, at]
+        known = ~np.isnan(computed) & ~np.isnan(values)
+        near = np.abs(values - computed) <= self._allowed(values, at)
+        return bool(known.sum() >= 2 and near[known].mean() >= 0.95)
+
+    def _allowed(self, values: Numbers, at: int, *, of_sum: bool = False) -> Numbers:
+        """Distance within which a computed number is the same; of a sum, to the digits of the coarsest decimals."""
+        digits = min([each for each in (*self.digits, 15) if each]) if of_sum else self.digits[at]
+        half = 0.5 * 10.0**-digits if digits else 1e-6
+        return np.asarray(RELATIVE * np.maximum(np.abs(values), 1) + half * (1 + 1e-9))
+
+
+def _day_of_ages(born: Array, ages: Array) -> str | None:
+    """Day on which people had these ages, the first of a year or a month if one will do.
+
+    Birthdays on 29 February are on 1 March in other years. None where no day fits nearly all of them.
+    """
+    months = born.astype("datetime64[M]")
+    into = (born - months.astype("datetime64[D]")).astype(np.int64)
+    low, high = (np.sort((months + 12 * years).astype("datetime64[D]") + into) for years in (ages, ages + 1))
+    few = int((1 - LEAST_HELD) / 2 * len(ages))
+    first, after = (low[-1], high[0]) if low[-1] < high[0] else (low[-1 - few], high[few])
+    if first >= after:
+        return None
+    for unit in ("datetime64[Y]", "datetime64[M]"):
+        start = (after - 1).astype(unit).astype("datetime64[D]")
+        if start >= first:
+            return str(start)
+    return str(first)
+
 
 SAMPLED = 5_000
 """Rows that candidates are looked for in; those found are checked on all rows."""
@@ -106,19 +441,16 @@ def _never_negative(found: Iterable[Constraint], rows: Table) -> Iterator[Constr
 
 
 def _is_told(pair: Constraint, derived: Mapping[str, Set[str]]) -> bool:
-    """True if one of two columns is computed from the other."""
     return any(name in pair.columns and sources >= set(pair.columns) for name, sources in derived.items())
 
 
 def _between(order: tuple[str, str], orders: Iterable[tuple[str, str]]) -> bool:
-    """True if the order follows from two others."""
     low, high = order
     above = {second for first, second in orders if first == low}
     return any((middle, high) in orders for middle in above if middle != high)
 
 
 def _joined(pair: set[str], earlier: Sequence[set[str]]) -> bool:
-    """True if two earlier pairs connect the columns of a pair."""
     before = earlier[: earlier.index(pair)]
     first, second = pair
     near = set[str]().union(*(one - {first} for one in before if first in one))

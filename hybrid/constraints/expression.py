@@ -134,17 +134,11 @@ class Expression:
             yield Problem(f"the formula gives a {sort}, {instead}", hint)
 
     def truth(self, table: Table) -> pd.Series:
-        """Truth of each row, shape (n_rows,), nullable boolean.
-
-        Unknown where a value is missing.
-        """
+        """Truth of each row, shape (n_rows,), nullable boolean; unknown where a value is missing."""
         return self.value(table)
 
     def value(self, table: Table) -> pd.Series:
-        """Value of each row, shape (n_rows,), in the dtype of its sort.
-
-        Missing where it is unknown.
-        """
+        """Value of each row, shape (n_rows,), in the dtype of its sort; missing where it is unknown."""
         frame = pd.DataFrame(
             {name: _cast(table.frame[name], _SORTS[table.schema[name].kind]) for name in self.columns},
             index=pd.RangeIndex(len(table)),
@@ -189,10 +183,7 @@ def parse(text: str) -> Expression:
 
 
 def _tree(text: str) -> ast.expr:
-    """Parse a text.
-
-    Single signs of equality are doubled where it is no expression without that.
-    """
+    """Parse a text; single signs of equality are doubled where it is no expression without that."""
     for attempt in (text, _EQUAL.sub(lambda found: found.group(1) or "==", text)):
         try:
             return ast.parse(attempt, mode="eval").body
@@ -202,7 +193,6 @@ def _tree(text: str) -> ast.expr:
 
 
 def _refuse(node: ast.AST) -> None:
-    """Refuse whatever is not in the grammar."""
     allowed = (
         *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd, ast.BinOp, ast.Compare, ast.Name),
         *(ast.Load, ast.Constant, ast.Call, ast.In, ast.NotIn, ast.List, ast.Tuple, *_COMPARISONS, *_ARITHMETIC),
@@ -421,7 +411,6 @@ class _Evaluation:
 
 
 def _digits(arguments: list[ast.expr]) -> int:
-    """Digits after the point; none: 0."""
     match arguments:
         case []:
             return 0
@@ -431,10 +420,7 @@ def _digits(arguments: list[ast.expr]) -> int:
 
 
 def _moved(dates: pd.Series, days: pd.Series) -> pd.Series:
-    """Dates some days later.
-
-    Missing beyond the dates that there are.
-    """
+    """Dates some days later, missing beyond the dates that there are."""
     seconds = np.rint(days.to_numpy(dtype=np.float64, na_value=np.nan) * _SECONDS_OF_DAY)
     micros = dates.to_numpy(dtype="datetime64[us]").astype(np.int64).astype(np.float64) + 1e6 * seconds
     known = dates.notna().to_numpy() & (micros >= _FIRST) & (micros < _LAST)
@@ -456,5 +442,4 @@ def _as_time(value: Value, beside: Value) -> Value:
 
 
 def _cast(values: pd.Series, sort: Sort) -> pd.Series:
-    """A column in the dtype of its sort."""
     return values.astype(_DTYPES[sort])

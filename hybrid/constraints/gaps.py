@@ -12,7 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Numbers
 from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, whole_numbers, with_column
 from hybrid.table import DTYPES, Column, Kind, Table
-from hybrid.table.holders import bounds, row_holders
+from hybrid.table.holders import people_bounds, row_holders
 from hybrid.table.schema import ColumnFormat
 
 MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
@@ -43,17 +43,14 @@ class Gap(Rule):
 
     @property
     def anchor(self) -> str:
-        """The first column, which the second is counted from."""
         return self.constraint.columns[0]
 
     @property
     def other(self) -> str:
-        """The second column."""
         return self.constraint.columns[1]
 
     @property
     def replaces(self) -> tuple[str, ...]:
-        """The second column."""
         return (self.other,)
 
     def first(self, table: Table) -> pd.Series:
@@ -70,18 +67,13 @@ class Gap(Rule):
         return not table.schema[self.other].kind.is_temporal or self.closeness(table) <= 1
 
     def closeness(self, table: Table) -> float:
-        """As :func:`closeness`, of the two columns."""
         return _closeness(self.first(table), table.frame[self.other], table.schema[self.other])
 
     def coarseness(self, table: Table) -> float:
-        """The closeness, 0 or more: the closest gaps are learned."""
         return self.closeness(table)
 
     def encode(self, table: Table, original: Table) -> Table:
-        """Gaps in place of the second column.
-
-        Coded to the bounds; none where the first column is missing.
-        """
+        """Gaps in place of the second column, coded to the bounds; none where the first column is missing."""
         column = original.schema[self.other]
         found = np.clip(between(self.first(original), original.frame[self.other], column), self.low, self.high)
         kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
@@ -90,7 +82,6 @@ class Gap(Rule):
         return with_column(table, replace(column, kind=kind, format=shape), values)
 
     def decode(self, table: Table, like: Table) -> Table:
-        """Second values from the first and the gaps, within the learned range."""
         column, known = like.schema[self.other], like.frame[self.other].dropna()
         values = after(self.first(table), table.frame[self.other], column)
         if len(known):
@@ -124,14 +115,14 @@ def gap_bounds(found: Numbers, table: Table, least: int, lowest: float = -np.inf
     """Bounds of the gaps of training records, as :func:`fitted_gap`."""
     known = ~np.isnan(found) & (np.nan_to_num(found) >= lowest)
     values, codes = np.unique(np.where(known, found, 0.0), return_inverse=True)
-    ends = bounds(np.where(known, codes, -1), least, row_holders(table))
+    ends = people_bounds(np.where(known, codes, -1), least, row_holders(table))
     return None if ends is None else (float(values[ends[0]]), float(values[ends[1]]))
 
 
 def gaps(table: Table, anchor: str, other: str) -> Numbers:
-    """Differences in numbers, days or microseconds, shape (n_rows,).
+    """Differences in numbers, days or microseconds, shape (n_rows,); NaN where one is missing.
 
-    NaN where one is missing. To a date the days are counted from the date of a time.
+    To a date the days are counted from the date of a time.
     """
     return between(table.frame[anchor], table.frame[other], table.schema[other])
 
@@ -155,10 +146,7 @@ def after(first: pd.Series, found: pd.Series, column: Column) -> pd.Series:
 
 
 def lengths(counts: pd.Series, unit: int) -> pd.Series:
-    """Lengths of time from counts of a unit.
-
-    The unit is in microseconds. A missing count is a missing length.
-    """
+    """Lengths of time from counts of a unit in microseconds; a missing count is a missing length."""
     missing = counts.isna().to_numpy()
     whole = np.rint(counts.fillna(0).to_numpy(dtype=np.float64)).astype(np.int64) * unit
     found = whole.astype("timedelta64[us]")
@@ -171,7 +159,6 @@ def _start(first: pd.Series, kind: Kind) -> pd.Series:
 
 
 def _units(lengths: pd.Series, kind: Kind) -> Numbers:
-    """Lengths of time as whole days or microseconds."""
     return np.asarray(np.rint(lengths.dt.total_seconds().to_numpy(dtype=np.float64) * 1e6 / MICROSECONDS[kind]))
 
 
@@ -186,10 +173,10 @@ def _lacking(first: pd.Series, second: pd.Series) -> float:
 
 
 def closeness(table: Table, anchor: str, other: str) -> float:
-    """Spread of the gaps relative to that of the second column.
+    """Spread of the gaps relative to that of the second column, both between the 10 % and the 90 % quantile.
 
-    Both between the 10 % and the 90 % quantile, of the rows with both values. 0 where all gaps are equal; about 1 where
-    the first column says nothing; infinite where fewer than two rows have both, or the second does not spread.
+    Of the rows with both values. 0 where all gaps are equal; about 1 where the first column says nothing; infinite
+    where fewer than two rows have both, or the second does not spread.
     """
     return _closeness(table.frame[anchor], table.frame[other], table.schema[other])
 

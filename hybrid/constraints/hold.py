@@ -1,24 +1,84 @@
-"""Rows that break a rule are repaired, or drawn again until they keep all."""
+"""Rows are drawn, or labels restored, again until they keep all rules and meet a condition."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes, Mask, Rows
-from hybrid.base.errors import GeneratorError
+from hybrid.base.errors import GeneratorError, Problem
 from hybrid.base.rng import rng_for
-from hybrid.constraints.condition import DrawCondition
+from hybrid.constraints.expression import NotAnExpression, parse
 from hybrid.constraints.hot_deck import HotDeck, with_rows
+from hybrid.constraints.kinds.checked import Formula
 from hybrid.constraints.rules import Rules
-from hybrid.table import Table
-from hybrid.table.append import alike, appended
+from hybrid.table import Role, Schema, Table
 from hybrid.table.persons import n_persons, person_groups, with_any_of
+from hybrid.table.schema import concat_rows, in_one_dtype
+
+FORBIDDEN = {
+    Role.IDENTIFIER: ("identifiers are never learned, and surrogates take their place", "name other columns"),
+    Role.UNDECIDED: ("undecided columns enter no run", "give them a role first"),
+    Role.EXCLUDED: ("excluded columns enter no run", "name other columns"),
+    Role.WEIGHT: ("sampling weights are calibrated after drawing", "name other columns"),
+}
+"""Roles that a condition cannot name, with the reason and the remedy."""
+
+
+@dataclass(frozen=True)
+class DrawCondition:
+    """Condition on the values of a row, such as ``ward = 'ICU'``.
+
+    Parameters
+    ----------
+    text : str
+        An expression of :mod:`hybrid.constraints.expression`. Unknown, for want of a value, is not met.
+    """
+
+    text: str
+
+    @cached_property
+    def formula(self) -> Formula:
+        """The condition as a formula, where it is not :meth:`malformed`."""
+        return Formula(formula=self.text)
+
+    def malformed(self) -> Iterator[Problem]:
+        """Problem of a text outside of the grammar."""
+        try:
+            parse(self.text)
+        except NotAnExpression as error:
+            yield Problem(str(error), "such as ward = 'ICU' and age >= 60")
+
+    def problems(self, schema: Schema) -> Iterator[Problem]:
+        """Problems with the columns of a table: unknown ones, roles of :data:`FORBIDDEN`, kinds that do not fit."""
+        columns = self.formula.columns
+        unknown = [name for name in columns if name not in schema]
+        if unknown:
+            yield Problem(f"no such column: {', '.join(unknown)}", f"one of: {', '.join(schema.names)}")
+            return
+        refused = False
+        for role, (reason, hint) in FORBIDDEN.items():
+            names = [name for name in columns if schema[name].role is role]
+            if names:
+                refused = True
+                yield Problem(f"{reason}: {', '.join(names)}", hint)
+        if not refused:
+            yield from self.formula.problems(schema)
+
+    def rows(self, table: Table) -> Mask:
+        """Rows that meet it, shape (n_rows,), bool."""
+        return np.asarray(self.formula.expression.truth(table).fillna(False), dtype=bool)
+
+    def whole(self, table: Table) -> Mask:
+        """All rows of the persons with a row that meets it, or the rows themselves; shape (n_rows,), bool."""
+        return with_any_of(table, self.rows(table))
+
 
 Draw = Callable[[int, int], Table]
 """``draw(n, attempt)`` gives n new rows, or persons with their rows.
@@ -182,20 +242,16 @@ def _hot_deck(draw: Draw, rules: Rules, wanted: int, first: Table, fixed: Collec
         if len(found.donors) == len(first) or len(found.donors) >= max(len(first) / 2, LEAST_DONORS):
             break
         more = HotDeck.by(rules, rules.settle(draw(max(wanted, LEAST_DONORS), attempt)), fixed).donors
-        found = replace(found, donors=Table(appended(found.donors.frame, more.frame), first.schema))
+        found = replace(found, donors=Table(concat_rows(found.donors.frame, more.frame), first.schema))
     return found
 
 
 def _n_broken(rules: Rules, table: Table) -> int:
-    """Rows that break a rule alone."""
     return int(rules.of_rows.broken(table).sum())
 
 
 def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[Table, int, int]:
-    """Rows, or persons, that keep all rules and meet the condition.
-
-    And the number of those that do not, and of those that break a rule.
-    """
+    """Rows, or persons, that keep all rules and meet the condition; how many do not, and how many break a rule."""
     held = ~with_any_of(table, rules.broken(table))
     left = table.take(held)
     broken = n_persons(table) - n_persons(left)
@@ -205,13 +261,12 @@ def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[
 
 
 def _joined(table: Table, other: Table, units: int) -> Table:
-    """Append the first rows, or persons, of another table."""
     persons, taken = None, np.arange(len(other)) < units
     if table.persons is not None and other.persons is not None:
         groups = person_groups(other.persons)
         taken = groups < units
         persons = np.concatenate([person_groups(table.persons), groups[taken] + n_persons(table)])
-    return Table(appended(table.frame, other.take(taken).frame), table.schema, persons)
+    return Table(concat_rows(table.frame, other.take(taken).frame), table.schema, persons)
 
 
 def first_draw(rules: Rules, table: Table) -> Redrawn:
@@ -316,7 +371,6 @@ class _Concerned:
         return len(self.names) + 1
 
     def take(self, rows: Mask) -> _Concerned:
-        """Those of some rows."""
         return replace(self, rank=self.rank[rows])
 
     def mixed(self, rows: Table, again: Table, copies: int, width: int) -> Table:
@@ -324,7 +378,7 @@ class _Concerned:
         changes = np.tile(self.rank < width, (copies, 1))
         columns = {}
         for name, old in rows.frame.items():
-            before, new = alike(old, again.frame[name])
+            before, new = in_one_dtype(old, again.frame[name])
             values = before.take(np.tile(np.arange(len(rows)), copies)).reset_index(drop=True)
             if self.source[name] in self.names:
                 changed = changes[:, self.names.index(self.source[name])]

@@ -4,6 +4,9 @@ Throwing such rows away would move the shares of what they have in common: of tw
 determines the other, the frequent values agree most often and would grow. The new values come from rows that keep the
 rules and are alike in what stays: a random hot deck within adjustment cells, which are collapsed until they hold a
 donor (Andridge and Little, A Review of Hot Deck Imputation for Survey Non-response, 2010, section 3).
+
+:class:`Form` is what a generator learns: the records that keep the rules or could be repaired, with the columns of some
+rules in a form that cannot break them.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Codes, Rows
+from hybrid.base.errors import DataError
 from hybrid.base.keys import pack_small
 from hybrid.constraints.constraint import Rule, in_order
-from hybrid.constraints.rules import Rules
+from hybrid.constraints.rules import Rules, is_free
 from hybrid.table import Table
-from hybrid.table.append import alike
+from hybrid.table.schema import in_one_dtype
 
 BINS = 20
 """Quantiles of numbers and dates, within which rows are alike; and values of a column that associations count apart."""
@@ -128,7 +132,6 @@ class HotDeck:
 
     @cached_property
     def _levels(self) -> dict[str, int]:
-        """Distinct values of each column."""
         return {name: int(self.donors.frame[name].nunique()) for name in self.donors.schema.names}
 
 
@@ -169,7 +172,7 @@ class _Cells:
     def _compute(self, name: str) -> tuple[Codes, int]:
         column = self.donors.schema[name]
         if not column.kind.is_continuous or self.donors.frame[name].nunique() <= BINS:
-            both = pd.concat(alike(self.donors.frame[name], self.rows.frame[name]), ignore_index=True)
+            both = pd.concat(in_one_dtype(self.donors.frame[name], self.rows.frame[name]), ignore_index=True)
             codes, distinct = pd.factorize(both, use_na_sentinel=True)
             return codes.astype(np.int64) + 1, len(distinct) + 1
         known, other = (in_order(each, column) for each in (self.donors, self.rows))
@@ -199,15 +202,95 @@ def _information(first: Codes, second: Codes) -> float:
 
 
 def with_rows(table: Table, rows: Rows, other: Table) -> Table:
-    """The table with other values in some rows, in the columns of another table.
-
-    New categories are added at the end.
-    """
+    """The table with the values of another table in some rows; new categories are added at the end."""
     if not len(rows):
         return table
     columns = dict(table.frame.items())
     for name in other.schema.names:
-        values, new = alike(columns[name], other.frame[name])
+        values, new = in_one_dtype(columns[name], other.frame[name])
         columns[name] = values.copy()
         columns[name].iloc[rows] = new.array
     return Table(pd.DataFrame(columns), table.schema, table.persons)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Form in which a generator learns records that keep rules.
+
+    Parameters
+    ----------
+    learned : Table
+        The records that keep all rules, as they are.
+    steps : tuple of Rule
+        Rules held by the form, in the order in which drawn records are decoded.
+    """
+
+    learned: Table
+    steps: tuple[Rule, ...]
+
+    @classmethod
+    def of(
+        cls,
+        rules: Rules,
+        records: Table,
+        static: Collection[str] | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Form:
+        """The form of the records that keep the rules, or can be repaired; the rest is not learned from.
+
+        Parameters
+        ----------
+        rules : Rules
+            What must hold.
+        records : Table
+            Records, some of which may break rules.
+        static : collection of str or None
+            Columns with one value per person, where persons are learned: those and the column that orders a person's
+            rows stay what they are.
+        rng : numpy.random.Generator or None
+            Draws the values that repair; None: no record is repaired.
+
+        Raises
+        ------
+        DataError
+            No record keeps all rules.
+        """
+        if not rules:
+            return cls(records, ())
+        settled = rules.settle(records)
+        held = Rules((*rules.rules, *(one for one in rules.merged if is_free(one, settled, static)))).of_rows
+        if rng is not None:
+            settled = rules.settle(HotDeck.by(held, settled, fixed_columns(settled, static))(settled, rng))
+        learned = settled.take(~held.broken(settled))
+        if len(records) and not len(learned):
+            raise DataError(
+                f"no record keeps all constraints: {'; '.join(rule.constraint.sentence for rule in rules.rules)}",
+                hint="`hybrid check` lists how many rows of the source break each of them",
+            )
+        return cls(learned, rules.forms(learned, static))
+
+    @property
+    def replaced(self) -> frozenset[str]:
+        return frozenset(name for rule in self.steps for name in rule.replaces)
+
+    @property
+    def encoded(self) -> Table:
+        return self.written(self.learned)
+
+    def written(self, records: Table) -> Table:
+        """Records with the columns of the learned ones, in the form in which those are learned."""
+        table = records
+        for rule in self.steps:
+            table = rule.encode(table, records)
+        return table
+
+    def decode(self, drawn: Table) -> Table:
+        for rule in self.steps:
+            drawn = rule.decode(drawn, self.learned)
+        return drawn
+
+
+def fixed_columns(table: Table, static: Collection[str] | None) -> frozenset[str]:
+    """Columns that cannot change row by row: those with one value per person, and the one that orders its rows."""
+    order = table.schema.order
+    return frozenset() if static is None else frozenset([*static, *([] if order is None else [order])])

@@ -1,6 +1,6 @@
 """Registry of the kinds of constraints.
 
-A new kind is a file in ``kinds`` and one line here.
+A new kind is a class in ``kinds``, in a file of its own or with its family, and one line here.
 """
 
 from __future__ import annotations
@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Discriminator, Tag
 
 from hybrid.constraints.constraint import Constraint
+from hybrid.constraints.kinds.checked import Formula, MissingTogether, Range, Unique
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.constraints.kinds.counter import Counter
-from hybrid.constraints.kinds.derived import Derived
-from hybrid.constraints.kinds.equal import Equal
-from hybrid.constraints.kinds.formula import Formula
-from hybrid.constraints.kinds.le import Le
-from hybrid.constraints.kinds.missing_together import MissingTogether
-from hybrid.constraints.kinds.range import Range
-from hybrid.constraints.kinds.tied import Tied
-from hybrid.constraints.kinds.unique import Unique
+from hybrid.constraints.kinds.computed import Counter, Derived, Equal
+from hybrid.constraints.kinds.order import Le, Tied
 
 _KINDS: tuple[type[Constraint], ...] = (
     Equal,
@@ -39,10 +33,7 @@ KINDS: dict[str, type[Constraint]] = {next(iter(kind.model_fields)): kind for ki
 
 
 def _key(value: Any) -> str:
-    """Key that names the kind of a declared constraint.
-
-    Of a mapping without a known one, its first key.
-    """
+    """Key that names the kind of a declared constraint; of a mapping without a known one, its first key."""
     if isinstance(value, Constraint):
         return value.key
     names = list(value) if isinstance(value, Mapping) else []
@@ -50,10 +41,7 @@ def _key(value: Any) -> str:
 
 
 def learns_values(constraints: Iterable[Mapping[str, Any]]) -> bool:
-    """True if the training records decide which values are allowed.
-
-    Of constraints as mappings; a kind that is not registered counts.
-    """
+    """True if the training records decide which values are allowed; a kind that is not registered counts."""
     return any(key not in KINDS or KINDS[key].learns == "values" for one in constraints for key in one)
 
 

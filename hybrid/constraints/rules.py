@@ -14,7 +14,7 @@ from hybrid.base.arrays import Mask
 from hybrid.constraints.constraint import Constraint, Rule, no_row
 from hybrid.constraints.gaps import CLOSE, Gap
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.constraints.kinds.derived import Computed
+from hybrid.constraints.kinds.computed import Computed
 from hybrid.table import Table
 
 OneRule = TypeVar("OneRule", bound=Rule)
@@ -69,11 +69,9 @@ class Rules:
         return cls(*(tuple(rule.accepting(groups) for rule in fitted) for fitted in (rules, joint)))
 
     def about(self, names: Collection[str]) -> Rules:
-        """The rules about at least one of these columns."""
         return Rules(tuple(rule for rule in self.rules if set(rule.constraint.columns) & set(names)))
 
     def without(self, names: Collection[str]) -> Rules:
-        """The rules about none of these columns."""
         rules, merged = (
             tuple(rule for rule in each if not set(rule.columns) & set(names)) for each in (self.rules, self.merged)
         )
@@ -104,11 +102,10 @@ class Rules:
         return [one for one in skipped if there & set(one.columns) or not one.about_identifiers]
 
     def forms(self, learned: Table, static: Collection[str] | None = None) -> tuple[Rule, ...]:
-        """Rules that records hold by their form.
+        """Rules that records hold by their form, in the order in which drawn records are decoded.
 
-        In the order in which drawn records are decoded. A column is written in another form by one rule at most: by one
-        that holds several, or else of gaps the closest, and of combinations the fewest. What a rule needs to be decoded
-        is decoded before.
+        A column is written in another form by one rule at most: by one that holds several, or else of gaps the closest,
+        and of combinations the fewest. What a rule needs to be decoded is decoded before.
         """
         able = [
             rule
@@ -126,9 +123,7 @@ class Rules:
         return tuple(_in_order(chosen))
 
     def tied(self, records: Table, static: Collection[str] | None = None) -> tuple[Gap, ...]:
-        """Rules of dates that lie close to another one of their row.
-
-        In the order in which they are decoded.
+        """Rules of dates that lie close to another one of their row, in the order in which they are decoded.
 
         Parameters
         ----------
@@ -162,10 +157,7 @@ class Rules:
         return table
 
     def settle(self, table: Table, keep: Collection[str] = ()) -> Table:
-        """The table with columns that follow from others computed.
-
-        Those of ``keep`` stay as they are.
-        """
+        """The table with columns that follow from others computed; those of ``keep`` stay as they are."""
         settling = [rule for rule in self.rules if rule.settles and rule.applies(table)]
         for rule in _in_order(settling, lambda one: one.settles):
             if not set(rule.settles) & set(keep):
@@ -210,9 +202,9 @@ def is_free(rule: Rule, learned: Table, static: Collection[str] | None) -> bool:
 def _in_order(
     rules: Sequence[OneRule], made: Callable[[OneRule], Collection[str]] = lambda rule: rule.replaces
 ) -> Iterator[OneRule]:
-    """Rules in an order in which each finds the other columns that it needs made.
+    """Rules in an order in which each finds the other columns that it needs made: by default that of decoding.
 
-    By default in the order of decoding. Rules that wait for each other are left out.
+    Rules that wait for each other are left out.
     """
     waiting = list(rules)
     while waiting:

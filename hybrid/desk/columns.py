@@ -10,12 +10,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from hybrid.base.config_files import parse_yaml
-from hybrid.base.errors import ConfigError, HybridError
-from hybrid.base.findings import Finding
-from hybrid.desk.desk import Desk, command, form, one_of, segment
-from hybrid.desk.editor import Editor, roles_of, state_of
-from hybrid.desk.effects import AT_ONCE, ON_DEMAND
-from hybrid.desk.tables import AnyDraft
+from hybrid.base.errors import ConfigError, Finding, HybridError
+from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
+from hybrid.desk.editor import AT_ONCE, ON_DEMAND, AnyDraft, Editor, roles_of, state_of
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.linked.check import diagnose_linked
@@ -26,7 +23,7 @@ from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.roles import person_problem, without_person
 from hybrid.table import Kind, Role, Table
-from hybrid.table.checks import unique_share
+from hybrid.table.dependencies import unique_share
 from hybrid.table.persons import person_groups
 from hybrid.table.text import as_text
 
@@ -39,8 +36,6 @@ _LONGEST = 60
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screen."""
-
     def listed(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
@@ -70,7 +65,7 @@ def routes(desk: Desk) -> list[Route]:
         editor = desk.own_editor
         draft = editor.read()
         names = list(draft.columns)
-        name = one_of(names, request.path_params["name"], "column")
+        name = known_name(names, request.path_params["name"], "column")
         at, column = names.index(name), draft.columns[name]
         return desk.page(
             request,
@@ -92,7 +87,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def decide(request: Request) -> Response:
         editor = desk.own_editor
-        state, role, kind = form(request, "state", "role", "kind")
+        state, role, kind = form_fields(request, "state", "role", "kind")
         name, target = request.path_params["name"], request.state.form.get("target", "") == "yes"
         before = editor.read().columns.get(name)
         was = {} if before is None else {"kind": before.kind, "target": str(before.target).lower()}
@@ -109,8 +104,8 @@ def routes(desk: Desk) -> list[Route]:
 
     def person(request: Request) -> Response:
         editor = desk.own_editor
-        state, name = form(request, "state", "person")
-        chosen = one_of([*_identifiers(editor.read()), "none"], name, "identifier")
+        state, name = form_fields(request, "state", "person")
+        chosen = known_name([*_identifiers(editor.read()), "none"], name, "identifier")
 
         def action(draft: AnyDraft) -> None:
             draft["data.person"] = chosen
@@ -120,8 +115,8 @@ def routes(desk: Desk) -> list[Route]:
 
     def identifiers(request: Request) -> Response:
         editor = desk.own_editor
-        state, wanted = form(request, "state", "identifiers")
-        chosen = one_of(RELEASED, wanted, "choice")
+        state, wanted = form_fields(request, "state", "identifiers")
+        chosen = known_name(RELEASED, wanted, "choice")
 
         def action(draft: AnyDraft) -> None:
             draft["output.identifiers"] = chosen
@@ -131,7 +126,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def sign(request: Request) -> Response:
         editor = desk.own_editor
-        state, name = form(request, "state", "name")
+        state, name = form_fields(request, "state", "name")
         whose = _without_person(editor, editor.read())
 
         def action(draft: AnyDraft) -> None:
@@ -149,7 +144,7 @@ def routes(desk: Desk) -> list[Route]:
         return desk.done(request, "/columns", said)
 
     def undo(request: Request) -> Response:
-        (state,) = form(request, "state")
+        (state,) = form_fields(request, "state")
         desk.own_editor.undo(state)
         return desk.done(request, "/changes", "")
 
@@ -169,7 +164,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def set_key(request: Request) -> Response:
         editor = desk.own_editor
-        state, key, text = form(request, "state", "key", "value")
+        state, key, text = form_fields(request, "state", "key", "value")
         if not key.strip() or key.count(".") > _DEEPEST:
             raise ConfigError("the form names no key", hint="write one such as anonymize.k")
 
@@ -209,7 +204,6 @@ def _findings(config: RunConfig | LinkedConfig) -> list[Finding]:
 
 
 def _linked(draft: AnyDraft) -> list[dict[str, Any]]:
-    """Linked tables and their references; none for a single table."""
     tables = draft["tables"] if not isinstance(draft, Draft) else {}
     return [
         {
@@ -229,10 +223,7 @@ def _identifiers(draft: AnyDraft) -> list[str]:
 
 
 def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int | None]]:
-    """Identifiers of a single table, with their numbers of values.
-
-    None in place of a number where the table cannot be read.
-    """
+    """Identifiers of a single table with their numbers of values; None for one where it cannot be read."""
     if not isinstance(draft, Draft):
         return []
     try:
@@ -243,16 +234,12 @@ def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int
 
 
 def _released_identifiers(draft: AnyDraft) -> str:
-    """Choice of what a release has in place of identifiers.
-
-    Empty for linked tables, which need them, and without identifiers.
-    """
+    """Choice for identifiers in a release; empty without any, and for linked tables, which need them."""
     config = draft.config
     return config.output.identifiers if isinstance(config, RunConfig) and _identifiers(draft) else ""
 
 
 def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
-    """Repeating identifiers without a decision about the person."""
     if not isinstance(draft, Draft):
         return ()
     try:
@@ -262,10 +249,7 @@ def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
 
 
 def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:
-    """Number of persons, and most rows of one.
-
-    None where each row is another person, or the table cannot be read.
-    """
+    """Number of persons, and most rows of one; None where each row is another, or the table cannot be read."""
     try:
         table = editor.person_table(draft)
     except HybridError:
@@ -277,16 +261,12 @@ def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:
 
 
 def _after(names: list[str], name: str) -> list[str]:
-    """The names behind this one, and then those before it."""
     at = names.index(name)
     return [*names[at + 1 :], *names[:at]]
 
 
 def _facts(table: Table, draft: AnyDraft, column: DraftColumn) -> dict[str, Any]:
-    """Facts of a column in the table, with examples.
-
-    Private: for the screen of this machine alone.
-    """
+    """Facts of a column in the table, with examples: private, for the screen of this machine alone."""
     own = column.path[-1]
     if own not in table.schema:
         return {}
@@ -306,7 +286,6 @@ def _facts(table: Table, draft: AnyDraft, column: DraftColumn) -> dict[str, Any]
 
 
 def _levels(table: Table, draft: AnyDraft, column: DraftColumn) -> list[Any]:
-    """Levels of a column's hierarchy on the data; none without one."""
     if column.hierarchy is None:
         return []
     own = column.path[-1]

@@ -12,16 +12,15 @@ from starlette.routing import Route
 
 from hybrid.constraints import Constraint
 from hybrid.constraints.discover import discover
-from hybrid.desk.desk import Desk, command, form, one_of
-from hybrid.desk.editor import Editor, state_of
-from hybrid.desk.tables import AnyDraft
+from hybrid.desk.desk import Desk, command, form_fields, known_name
+from hybrid.desk.editor import AnyDraft, Editor, state_of
 from hybrid.pipeline.config import RunConfig
 
 HERE = "/columns/constraints"
 
 
 @dataclass(frozen=True)
-class Listed:
+class TableConstraints:
     """Constraints of one table.
 
     Parameters
@@ -38,13 +37,10 @@ class Listed:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Keys of the declared ones."""
         return ("tables", self.table, "constraints") if self.table else ("constraints",)
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Page and actions of the screen."""
-
     def shown(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
@@ -61,12 +57,12 @@ def routes(desk: Desk) -> list[Route]:
 
     def change(request: Request) -> Response:
         editor = desk.own_editor
-        state, action, table, text = form(request, "state", "action", "table", "constraint")
+        state, action, table, text = form_fields(request, "state", "action", "table", "constraint")
         listed = {one.table: one for one in _listed(editor, editor.read())}
-        one = listed[one_of(list(listed), table, "table")]
-        one_of(("keep", "drop"), action, "action")
+        one = listed[known_name(list(listed), table, "table")]
+        known_name(("keep", "drop"), action, "action")
         known = {each.text: each for each in (one.found if action == "keep" else one.kept)}
-        chosen = known[one_of(list(known), text, "constraint")]
+        chosen = known[known_name(list(known), text, "constraint")]
         wanted = [*one.kept, chosen] if action == "keep" else [each for each in one.kept if each is not chosen]
         content = [yaml.safe_load(each.text) for each in wanted]
 
@@ -83,15 +79,14 @@ def routes(desk: Desk) -> list[Route]:
     return [Route(HERE, change, methods=["POST"]), Route(HERE, shown)]
 
 
-def _listed(editor: Editor, draft: AnyDraft) -> list[Listed]:
-    """Constraints of every table about people."""
+def _listed(editor: Editor, draft: AnyDraft) -> list[TableConstraints]:
     config = draft.config
     if isinstance(config, RunConfig):
         return [_of(editor, draft, "", config.constraints)]
     return [_of(editor, draft, name, config.links.tables[name].constraints) for name in config.views]
 
 
-def _of(editor: Editor, draft: AnyDraft, name: str, kept: Sequence[Constraint]) -> Listed:
+def _of(editor: Editor, draft: AnyDraft, name: str, kept: Sequence[Constraint]) -> TableConstraints:
     declared = {(one.key, frozenset(one.columns)) for one in kept}
     found = [one.constraint for one in discover(editor.table_named(draft, name or None))]
-    return Listed(name, kept, [one for one in found if (one.key, frozenset(one.columns)) not in declared])
+    return TableConstraints(name, kept, [one for one in found if (one.key, frozenset(one.columns)) not in declared])

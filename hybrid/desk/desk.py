@@ -1,27 +1,58 @@
-"""State of one desk, and the answers that its screens share."""
+"""State of one desk, the answers that its screens share, and its texts in every language."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.manifest import MANIFEST
-from hybrid.desk.clicks import Clicks
-from hybrid.desk.editor import Editor
-from hybrid.desk.effects import AT_ONCE, Effects, Shown
+from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
+from hybrid.desk.guard import ActionLog, Sessions
 from hybrid.desk.runner import Runner
-from hybrid.desk.sessions import Sessions
-from hybrid.desk.texts import LANGUAGES, language_of, text
 from hybrid.jobs.places import Places
+
+LANGUAGES = ("en", "de")
+"""Languages of the catalogue; the first is the default."""
+
+
+@cache
+def catalogue() -> Mapping[str, Mapping[str, str]]:
+    content: dict[str, dict[str, str]] = yaml.safe_load(
+        files("hybrid.desk").joinpath("texts.yaml").read_text(encoding="utf-8")
+    )
+    return content
+
+
+def text(key: str, language: str, **values: object) -> str:
+    """One text in a language, with values in its places.
+
+    Raises
+    ------
+    KeyError
+        The catalogue has no such text.
+    """
+    return catalogue()[key][language].format(**values)
+
+
+def language_of(accepted: str, chosen: str = "") -> str:
+    """The chosen language, else the first of ``Accept-Language`` that the catalogue has."""
+    if chosen in LANGUAGES:
+        return chosen
+    wanted = [part.partition(";")[0].strip()[:2].lower() for part in accepted.split(",")]
+    return next((one for one in wanted if one in LANGUAGES), LANGUAGES[0])
+
 
 LANGUAGE_COOKIE = "hybrid-desk-language"
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox"
@@ -47,7 +78,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.sessions = Sessions()
-        self.clicks = Clicks(self.places.work)
+        self.clicks = ActionLog(self.places.work)
         self.editor = None if self.config is None else Editor(self.config)
         self._effects = None if self.editor is None else Effects(self.editor)
         self.runner = Runner(self.places.runs, self.places.work)
@@ -75,12 +106,11 @@ class Desk:
             raise ConfigError("this desk has no configuration", hint="hybrid desk CONFIG")
         return self.editor
 
-    def effect(self, most: int = AT_ONCE) -> Shown | None:
+    def effect(self, most: int = AT_ONCE) -> ShownEffect | None:
         """Effect of the roles as they are (:meth:`Effects.of`); None without a configuration."""
         return None if self._effects is None else self._effects.of(most)
 
     def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
-        """One screen in the language of the request."""
         language = language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
 
         def translated(key: str, **named: object) -> str:
@@ -110,7 +140,6 @@ class Desk:
 
 
 def command(*words: object) -> str:
-    """Command line, to be copied into a shell."""
     return shlex.join(["hybrid", *map(str, words)])
 
 
@@ -119,7 +148,7 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
-def form(request: Request, *names: str) -> list[str]:
+def form_fields(request: Request, *names: str) -> list[str]:
     """Fields of the form that was sent.
 
     Raises
@@ -134,10 +163,8 @@ def form(request: Request, *names: str) -> list[str]:
     return [given[name] for name in names]
 
 
-def one_of(names: Sequence[str], wanted: str, what: str) -> str:
-    """The name, if it is one of the known ones.
-
-    So no path is ever made from a request.
+def known_name(names: Sequence[str], wanted: str, what: str) -> str:
+    """The name, if it is one of the known ones: no path is ever made from a request.
 
     Raises
     ------
@@ -166,4 +193,4 @@ def run_folder(desk: Desk, request: Request) -> Path:
     ConfigError
         There is none of this name.
     """
-    return desk.places.runs / one_of(names_in(desk.places.runs), request.path_params["name"], "run")
+    return desk.places.runs / known_name(names_in(desk.places.runs), request.path_params["name"], "run")

@@ -1,4 +1,4 @@
-"""Changes of the configuration and its hierarchies on the desk, with undo."""
+"""Changes of the configuration and its hierarchies on the desk, with undo; its tables and the effects of its roles."""
 
 from __future__ import annotations
 
@@ -6,17 +6,71 @@ import difflib
 import hashlib
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.desk.tables import AnyDraft, KeptTables
-from hybrid.linked.draft import read_draft, table_of
+from hybrid.base.hashing import file_stamp
+from hybrid.jobs.trade_off import searched
+from hybrid.linked.config import LinkedConfig
+from hybrid.linked.draft import LinkedDraft, all_columns, read_draft, table_of
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile, checked_file, starter_file
-from hybrid.table import Kind, Role, Table
+from hybrid.pipeline.role_effect import RoleEffect, role_effect
+from hybrid.table import Kind, Role, Schema, Table
+from hybrid.table.data_options import DataOptions
+
+AnyDraft = Draft | LinkedDraft
+
+
+class KeptTables:
+    """Cache of tables by name, read again when their file or its reading has changed. Private."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str | None, tuple[str, Table]] = {}
+
+    def read(self, draft: AnyDraft, name: str | None) -> Table:
+        """Table with the roles of a draft, read once.
+
+        Parameters
+        ----------
+        draft : Draft or LinkedDraft
+            Says how it is read.
+        name : str or None
+            Of a linked table; None: the only table.
+
+        Raises
+        ------
+        HybridError
+            The configuration is wrong, or the table cannot be used.
+        """
+        config = draft.config
+        data = config.data if isinstance(config, RunConfig) else config.source(str(name))
+        key = _reading_key(config, data)
+        if name not in self._tables or self._tables[name][0] != key:
+            self._tables[name] = key, all_columns(config, name)
+        return _with_roles(self._tables[name][1], data)
+
+
+def _reading_key(config: RunConfig | LinkedConfig, data: DataOptions) -> str:
+    """All that decides how a table is read."""
+    reading = data.model_dump(mode="json")
+    reading["columns"] = {name: (one["kind"], one["format"]) for name, one in reading["columns"].items()}
+    return repr((reading, file_stamp(config.folder / data.path) if data.path else None))
+
+
+def _with_roles(table: Table, data: DataOptions) -> Table:
+    listed = data.columns
+    columns = (
+        replace(one, role=listed[one.name].role, target=listed[one.name].target) if one.name in listed else one
+        for one in table.schema
+    )
+    return replace(table, schema=Schema(tuple(columns)))
+
 
 Files: TypeAlias = Mapping[Path, str | None]
 """Texts of files; None: there is no such file."""
@@ -44,7 +98,6 @@ class Editor:
         self._first_hierarchies = _hierarchies(draft)
 
     def read(self) -> AnyDraft:
-        """The draft as the file has it now."""
         return read_draft(self.path)
 
     @property
@@ -64,10 +117,7 @@ class Editor:
         return [name for name in columns if self.hierarchy_difference(columns[name])]
 
     def hierarchy_difference(self, column: DraftColumn) -> str:
-        """Unified difference of a hierarchy since the desk was opened.
-
-        Private: it may hold cell values.
-        """
+        """Unified difference of a hierarchy since the desk was opened; it may hold cell values."""
         if column.hierarchy is None:
             return ""
         path = column.draft.folder / column.hierarchy
@@ -159,10 +209,7 @@ class Editor:
         self.change(state, action)
 
     def set_hierarchy(self, state: str, name: str, text: str, suffix: str) -> None:
-        """Replace a column's hierarchy.
-
-        It is checked on the data first. Raises as :meth:`change`.
-        """
+        """Replace a column's hierarchy after a check on the data; raises as :meth:`change`."""
 
         def action(draft: AnyDraft) -> HierarchyFile:
             column = _column(draft, name)
@@ -183,20 +230,14 @@ class Editor:
 
 
 def roles_of(column: DraftColumn) -> list[str]:
-    """Roles that a column may have.
-
-    Of linked tables, the person table alone has quasi-identifiers and weights.
-    """
+    """Roles that a column may have; of linked tables, the person table alone has quasi-identifiers and weights."""
     table = table_of(column)
     away = {Role.QUASI_IDENTIFIER, Role.WEIGHT} if table not in (None, column.draft["person"]) else set()
     return [str(role) for role in Role if role not in away]
 
 
 def state_of(draft: AnyDraft) -> str:
-    """Digest of a draft's text and of the hierarchies that it names.
-
-    By it a change knows what the person saw.
-    """
+    """Digest of a draft's text and its hierarchies, by which a change knows what the person saw."""
     digest = hashlib.sha256(draft.text.encode())
     for path, text in sorted(_hierarchies(draft).items()):
         digest.update(repr((str(path), text)).encode())
@@ -210,7 +251,6 @@ def _column(draft: AnyDraft, name: str) -> DraftColumn:
 
 
 def _hierarchies(draft: AnyDraft) -> dict[Path, str | None]:
-    """Texts of the hierarchies that a draft names."""
     named = {column.hierarchy for column in draft.columns.values() if column.hierarchy is not None}
     return {draft.folder / one: _text(draft.folder / one) for one in named}
 
@@ -221,10 +261,7 @@ def _text(path: Path) -> str | None:
 
 
 def _write(after: Files, before: Files) -> None:
-    """Write files, all or none.
-
-    A file that is to be none was made by the desk, and is as the desk wrote it.
-    """
+    """Write files, all or none; one that is to be none was made by the desk, and is as the desk wrote it."""
     done: list[Path] = []
     try:
         for path, text in after.items():
@@ -241,3 +278,63 @@ def _put(path: Path, text: str | None) -> None:
         path.unlink(missing_ok=True)
     else:
         write_text(path, text, private=not path.exists())
+
+
+AT_ONCE = 20_000
+"""Combinations of levels up to which every page shows what k costs."""
+ON_DEMAND = 2_000_000
+"""The same for the page that people ask for it."""
+
+
+@dataclass(frozen=True)
+class ShownEffect:
+    """Effect now, and before the last change where that was measured."""
+
+    now: RoleEffect
+    before: RoleEffect | None
+
+
+class Effects:
+    """Measured effects of a configuration, and of the one before.
+
+    Parameters
+    ----------
+    editor : Editor
+        Of the configuration.
+    """
+
+    def __init__(self, editor: Editor) -> None:
+        self._editor = editor
+        self._lock = threading.Lock()
+        self._now: tuple[tuple[str, ...], int, RoleEffect] | None = None
+        self._before: RoleEffect | None = None
+
+    def of(self, most: int) -> ShownEffect | None:
+        """Effect of the configuration; None while it, or its table, cannot be used.
+
+        Parameters
+        ----------
+        most : int
+            Combinations of levels up to which the least loss is searched for.
+        """
+        with self._lock:
+            try:
+                draft = self._editor.read()
+                config = draft.config
+                person = config if isinstance(config, RunConfig) else config.person
+                key = _effect_key(person)
+                if self._now is not None and self._now[0] == key and self._now[1] >= most:
+                    return ShownEffect(self._now[2], self._before)
+                found = role_effect(person, self._editor.person_table(draft), most)
+            except HybridError:
+                return None
+            if self._now is not None and self._now[0] != key:
+                self._before = self._now[2]
+            self._now = key, most, found
+            return ShownEffect(found, self._before)
+
+
+def _effect_key(config: RunConfig) -> tuple[str, ...]:
+    """Key of an effect; what a person only confirms is no part of it."""
+    options = config.anonymize
+    return searched(config), *([] if options is None else [str(options.k), repr(options.suppression_limit)])

@@ -1,20 +1,121 @@
 """Guard in front of every page of the desk.
 
-It checks who asks and from where, and limits what the browser may do with the answer.
+It checks who asks and from where, limits what the browser may do with the answer, and keeps the session and the log of
+actions.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import threading
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hybrid.base.account import account
+from hybrid.base.atomic import make_private
 from hybrid.base.errors import place_of
-from hybrid.desk.clicks import Clicks
-from hybrid.desk.sessions import Sessions
+
+_BYTES = 32
+
+
+class Sessions:
+    """The one session of a desk.
+
+    A token opens it once; the cookie's value and the tokens of forms are kept as digests, compared in constant time.
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(_BYTES)
+        """One-time token of the first address. After its use it opens nothing."""
+        self._lock = threading.Lock()
+        self._session = b""
+        self._secret = secrets.token_bytes(_BYTES)
+
+    def enter(self, token: str) -> str | None:
+        """Value of the session's cookie; None for a wrong or used token."""
+        with self._lock:
+            if not self.token or not hmac.compare_digest(token.encode(), self.token.encode()):
+                return None
+            self.token = ""
+            value = secrets.token_urlsafe(_BYTES)
+            self._session = _digest(value)
+            return value
+
+    def knows(self, cookie: str) -> bool:
+        return bool(self._session) and hmac.compare_digest(_digest(cookie), self._session)
+
+    @property
+    def form_token(self) -> str:
+        """Token that every form of the session carries."""
+        return hmac.new(self._secret, self._session, hashlib.sha256).hexdigest()
+
+    def is_form_of(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self.form_token.encode())
+
+
+def _digest(value: str) -> bytes:
+    return hashlib.sha256(value.encode()).digest()
+
+
+LOG = "desk.jsonl"
+"""Name of the log in the private zone."""
+MOST_REFUSED = 1_000
+"""Refused requests that one desk logs; a page that floods it does not fill the disk."""
+
+
+class ActionLog:
+    """Log in the private zone (mode 0600): times, account, paths and commands, no cell value and no token.
+
+    Parameters
+    ----------
+    private_dir : Path
+        The private zone.
+    """
+
+    def __init__(self, private_dir: Path) -> None:
+        self.path = private_dir / LOG
+        self._lock = threading.Lock()
+        self._refused = 0
+
+    def note(self, method: str, path: str, command: str = "", refused: str = "") -> None:
+        """Add a line.
+
+        Parameters
+        ----------
+        method, path : str
+            Of the request, without its query.
+        command : str
+            Command line with the same effect.
+        refused : str
+            Reason why nothing was done.
+        """
+        line = {
+            "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "account": account(),
+            "method": method,
+            "path": path[:200],
+        }
+        line |= {"command": command} if command else {}
+        line |= {"refused": refused} if refused else {}
+        with self._lock:
+            self._refused += bool(refused)
+            if refused and self._refused > MOST_REFUSED:
+                return
+            make_private(self.path.parent)
+            handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(handle, "a", encoding="utf-8") as file:
+                file.write(json.dumps(line, ensure_ascii=True) + "\n")
+
 
 ENTRY = "/enter"
 STYLE = "/style.css"
@@ -54,13 +155,12 @@ class Guard:
         Log of every request that changes something, and of every one that is refused.
     """
 
-    def __init__(self, app: ASGIApp, sessions: Sessions, port: int, clicks: Clicks) -> None:
+    def __init__(self, app: ASGIApp, sessions: Sessions, port: int, clicks: ActionLog) -> None:
         self.app, self.sessions, self.clicks = app, sessions, clicks
         self.hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
         self.cookie = f"hybrid-desk-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or pass it on to the pages."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -79,10 +179,7 @@ class Guard:
         await self._answer(scope, receive, _with_headers(send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the answer of the pages.
-
-        An error inside of them is never shown, since its text may hold a cell value.
-        """
+        """Send the answer of the pages; an error in them is never shown, since its text may hold a cell value."""
         begun = False
 
         async def sender(message: Message) -> None:
@@ -118,7 +215,6 @@ class Guard:
         return ""
 
     async def _form(self, request: Request) -> tuple[dict[str, str], str]:
-        """Fields of a form, and the reason to refuse it."""
         if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM:
             return {}, "it is not a form"
         body = b""
@@ -141,8 +237,6 @@ class Guard:
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
-    """Sender that adds the headers of :data:`HEADERS`."""
-
     async def sender(message: Message) -> None:
         if message["type"] == "http.response.start":
             own = {name.lower() for name, _ in message["headers"]}
@@ -153,7 +247,6 @@ def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
     return sender
 
 
-def entered(response: Response, cookie: str, value: str) -> Response:
-    """The response with the session's cookie."""
+def with_session_cookie(response: Response, cookie: str, value: str) -> Response:
     response.set_cookie(cookie, value, httponly=True, samesite="strict", path="/")
     return response

@@ -1,38 +1,155 @@
-"""Screen of one hierarchy: effect of its levels, and an editor."""
+"""Screen of one hierarchy: effect of its levels, and an editor whose forms become hierarchy files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import yaml
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.desk.desk import Desk, command, form, one_of, segment
+from hybrid.base.yaml_document import flow
+from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.desk.editor import state_of
-from hybrid.desk.hierarchy_forms import (
-    CSV,
-    MOST_LABELS,
-    Written,
-    groups_written,
-    restarted,
-    rule_written,
-    sorts_for,
-)
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import Rows
-from hybrid.hierarchy.doctor import summarize
-from hybrid.hierarchy.file_text import rows_of
+from hybrid.hierarchy.doctor import labels_of, regrouped, summarize, with_level, without_level
+from hybrid.hierarchy.files import parse_spec, rows_of, separator_of, text_of_rows, text_of_spec
+from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
-from hybrid.hierarchy.read import separator_of
-from hybrid.hierarchy.regroup import labels_of
-from hybrid.hierarchy.spec import PERIODS, DatesSpec, IntervalsSpec, MaskSpec
+from hybrid.hierarchy.spec import PERIODS, DatesSpec, HierarchySpec, IntervalsSpec, MaskSpec
 from hybrid.pipeline.draft_column import DraftColumn
-from hybrid.table import Table
+from hybrid.pipeline.starter.columns import starter_text
+from hybrid.table import Column, Kind, Table
+
+MOST_LABELS = 200
+"""Labels of one level that the screen has fields for."""
+CSV, YAML = ".csv", ".yaml"
+_KEPT = (8, 3)
+
+
+@dataclass(frozen=True)
+class HierarchyText:
+    """Text of a form, and the command with the same effect.
+
+    Parameters
+    ----------
+    text, suffix : str
+        Of the hierarchy file.
+    options : tuple of str
+        ``KEY=VALUE`` for ``hybrid hierarchy set``. Empty where the text lists values, which no command may hold.
+    """
+
+    text: str
+    suffix: str
+    options: tuple[str, ...] = ()
+
+
+def sorts_for(kind: Kind) -> tuple[str, ...]:
+    """Sorts of hierarchy for a kind of column, the usual first."""
+    if kind in (Kind.INTEGER, Kind.DECIMAL):
+        return ("intervals", "groups")
+    return ("dates", "groups") if kind.is_temporal else ("groups", "mask")
+
+
+def rule_written(form: Mapping[str, str], sort: str) -> HierarchyText:
+    """Description of intervals, dates or masks from the fields of their form.
+
+    Raises
+    ------
+    HierarchyError
+        The fields are no such description; all problems at once.
+    ConfigError
+        There is no form for this sort.
+    """
+    content = {"type": sort, **{key: value for key, value in _fields(form, sort).items() if value != ""}}
+    spec = parse_spec(yaml.safe_dump(content, allow_unicode=True), "hierarchy")
+    return _spec_written(spec)
+
+
+def restarted(sort: str, column: Column, values: pd.Series) -> HierarchyText:
+    """Hierarchy of another sort to start from.
+
+    Raises
+    ------
+    ConfigError
+        The sort does not suit the column's kind.
+    """
+    if sort not in sorts_for(column.kind):
+        raise ConfigError(
+            f"{sort!r} does not suit {column.kind} columns", hint=f"one of: {', '.join(sorts_for(column.kind))}"
+        )
+    if sort == "groups":
+        kept = tuple(n for n in _KEPT if n < values.nunique()) or (1,)
+        return HierarchyText(starter_text(by_frequency(column, values, kept), column, values), CSV)
+    if sort == "mask":
+        return _spec_written(prefixes(column, values))
+    return _spec_written(equal_width(column, values) if sort == "intervals" else calendar(values))
+
+
+def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") -> HierarchyText:
+    """Labels after the action of the form: other groups, one level more, one level less.
+
+    Raises
+    ------
+    HierarchyError
+        The level does not exist, or a label is empty.
+    ConfigError
+        The form is not of this hierarchy.
+    """
+    level = _number(form.get("level", ""))
+    action = form.get("action", "")
+    if action == "add_level":
+        changed = with_level(rows, level)
+    elif action == "remove_level":
+        changed = without_level(rows, level)
+    else:
+        below = list(labels_of(rows, level - 1)) if 0 < level < len(rows[0]) else []
+        given = [form.get(f"label-{at}") for at in range(len(below))]
+        if not below or len(below) > MOST_LABELS or None in given:
+            raise ConfigError("the form is not of this level", hint="open the page again")
+        changed = regrouped(rows, level, {one: str(label) for one, label in zip(below, given, strict=True)})
+    return HierarchyText(text_of_rows(changed, separator), CSV)
+
+
+def _spec_written(spec: HierarchySpec) -> HierarchyText:
+    text = text_of_spec(spec)
+    options = (f"{key}={flow(value)}" for key, value in yaml.safe_load(text).items())
+    return HierarchyText(text, YAML, tuple(options))
+
+
+def _fields(form: Mapping[str, str], sort: str) -> dict[str, Any]:
+    if sort == "dates":
+        return {"levels": [period for period in PERIODS if form.get(f"period-{period}")]}
+    if sort == "mask":
+        return {"keep": _numbers(form.get("keep", "")), "length": form.get("length", "")}
+    if sort != "intervals":
+        raise ConfigError(f"{sort!r} has no form", hint="open the page again")
+    edges = [_numbers(line) for line in form.get("edges", "").splitlines() if line.strip()]
+    if edges:
+        return {"edges": edges}
+    named = {"bottom": "bottom", "top": "top", "origin": "start"}
+    ends = {key: form.get(field, "").strip() for key, field in named.items()}
+    return {"widths": _numbers(form.get("widths", "")), **ends}
+
+
+def _numbers(text: str) -> list[str]:
+    return [part for part in re.split(r"[,;\s]+", text) if part]
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"\d{1,4}", text):
+        raise ConfigError("the form names no level", hint="open the page again")
+    return int(text)
+
 
 _SHOWN = 12
 """Values whose labels are shown on every level."""
@@ -41,8 +158,6 @@ LONGEST_TEXT = 40_000
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Page and actions of the screen."""
-
     def page(request: Request, values: dict[str, str] | None = None, error: HybridError | None = None) -> Response:
         editor = desk.own_editor
         draft = editor.read()
@@ -69,7 +184,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def change(request: Request) -> Response:
         editor = desk.own_editor
-        (state, action) = form(request, "state", "action")
+        (state, action) = form_fields(request, "state", "action")
         values: dict[str, str] = request.state.form
         column = _with_hierarchy(editor.read().columns, request.path_params["name"])
         try:
@@ -90,7 +205,7 @@ def routes(desk: Desk) -> list[Route]:
 
 def _with_hierarchy(columns: dict[str, DraftColumn], name: str) -> DraftColumn:
     having = [one for one, column in columns.items() if column.hierarchy is not None]
-    return columns[one_of(having, name, "hierarchy")]
+    return columns[known_name(having, name, "hierarchy")]
 
 
 def _level(given: Mapping[str, str]) -> int:
@@ -98,25 +213,21 @@ def _level(given: Mapping[str, str]) -> int:
     return int(wanted) if wanted.isdecimal() and len(wanted) < 4 else 1
 
 
-def _written(column: DraftColumn, table: Table, action: str, values: dict[str, str]) -> Written:
-    """The text that a form asks for."""
+def _written(column: DraftColumn, table: Table, action: str, values: dict[str, str]) -> HierarchyText:
     own = column.path[-1]
     if action == "restart":
         return restarted(values.get("sort", ""), table.schema[own], table.frame[own])
     if action == "text":
         suffix = _file(column).suffix.lower()
-        return Written(values.get("text", "").replace("\r\n", "\n"), suffix)
+        return HierarchyText(values.get("text", "").replace("\r\n", "\n"), suffix)
     if action == "rule":
         return rule_written(values, values.get("sort", ""))
-    one_of(("regroup", "add_level", "remove_level"), action, "action")
+    known_name(("regroup", "add_level", "remove_level"), action, "action")
     return groups_written(values, _rows(column, table), _separator(column))
 
 
 def _described(column: DraftColumn, table: Table, level: int) -> dict[str, Any]:
-    """Description of a hierarchy, and its effect on the data.
-
-    Private: for the screen of this machine alone.
-    """
+    """Description of a hierarchy and its effect on the data: private, for the screen of this machine alone."""
     own = column.path[-1]
     schema, values = table.schema[own], table.frame[own]
     path = _file(column)
@@ -151,7 +262,6 @@ def _described(column: DraftColumn, table: Table, level: int) -> dict[str, Any]:
 
 
 def _paths(hierarchy: Hierarchy) -> list[tuple[str, ...]]:
-    """Labels of some values on every level."""
     rows = rows_of(hierarchy)
     at = np.unique(np.linspace(0, len(rows) - 1, min(_SHOWN, len(rows))).astype(int))
     return [rows[place] for place in at]

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from hybrid.base.errors import VerificationError
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import open_regular
-from hybrid.desk.desk import Desk, command, form, one_of, segment
+from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.publication.folder import read_release
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import OwnReleases
@@ -26,7 +26,6 @@ _PART = 1_000_000
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screens."""
     releases, work = desk.places.releases, desk.places.work
 
     def own() -> OwnReleases:
@@ -46,7 +45,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def shown(request: Request) -> Response:
         found = own()
-        name = one_of([*found.names(), *found.foreign()], request.path_params["name"], "release")
+        name = known_name([*found.names(), *found.foreign()], request.path_params["name"], "release")
         return desk.page(
             request,
             "release.html",
@@ -63,19 +62,19 @@ def routes(desk: Desk) -> list[Route]:
 
     def download(request: Request) -> Response:
         found = own()
-        release = one_of(found.names(), request.path_params["name"], "release")
+        release = known_name(found.names(), request.path_params["name"], "release")
         problems = found.problems(release)
         if problems:
             raise VerificationError(problems)
-        name = one_of(_files(releases / release), request.path_params["file"], "file")
+        name = known_name(_files(releases / release), request.path_params["file"], "file")
         headers = {"Content-Disposition": f"attachment; filename*=utf-8''{segment(name)}"}
         parts = _parts(open_regular(releases / release / name))
         return StreamingResponse(parts, media_type="application/octet-stream", headers=headers)
 
     def take_back(request: Request) -> Response:
-        name = one_of(own().names(), request.path_params["name"], "release")
-        by, reason, typed = form(request, "by", "reason", "typed")
-        one_of([name], typed, "release: type its name to withdraw it")
+        name = known_name(own().names(), request.path_params["name"], "release")
+        by, reason, typed = form_fields(request, "by", "reason", "typed")
+        known_name([name], typed, "release: type its name to withdraw it")
         withdraw(name, releases, work, by, reason)
         words = ["withdraw", name, "--by", by, "--reason", reason, "--releases", releases, "--work", work]
         return desk.done(request, f"/releases/{name}", command(*words))
@@ -89,7 +88,6 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _files(folder: Path) -> list[str]:
-    """Names of all files of a release, as its certificate lists them."""
     release = read_release(folder)
     listed = None if release is None else release.certificate.get("files")
     return [

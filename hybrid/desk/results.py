@@ -2,22 +2,193 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from hybrid.analysis import results
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import LARGEST, read_json
-from hybrid.desk.comparison_view import RUNS, comparison_view
-from hybrid.desk.desk import REPORT_POLICY, Desk, command, one_of
-from hybrid.desk.laboratory_view import laboratory_view
+from hybrid.desk.desk import REPORT_POLICY, Desk, command, known_name
+from hybrid.evaluation.trust import COPIES, SCHEMA, WORDS
+from hybrid.report.charts.exploration import Dot, scatter_chart
+from hybrid.report.run.inputs import title_of
+
+RUNS = "comparison.csv"
+"""Name of the table of all runs."""
+_MOST = 20
+"""Configurations that the ranking lists."""
+
+
+def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Recommendation, ranking, chart and effects.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the comparison; has the runs in ``comparison.csv``.
+    found : mapping
+        Content of ``comparison.json``.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError
+        It is something else.
+    """
+    levels = {one["name"]: one["factors"] for one in found["configurations"]}
+    titles = {one["column"]: (str(one["title"]), str(one["better"])) for one in found["metrics"]}
+    asked = {question: titles[column][0] for question, column in found["questions"].items()}
+    advice = found["recommendation"]
+    recommended = folder / "recommended.yaml"
+    return {
+        "title": str(found["name"]),
+        "seeds": int(found["seeds"]),
+        "factors": [str(name) for name in found["factors"]],
+        "advice": None if advice is None else _advice(advice, levels, titles),
+        "chart": Markup() if advice is None else _chart(folder, found, advice, titles),
+        "questions": list(asked.values()),
+        "ranking": [
+            {
+                "name": str(one["configuration"]),
+                "levels": [str(levels[one["configuration"]].get(name, "")) for name in found["factors"]],
+                "verdict": str(one["verdict"]) if one["verdict"] in ("pass", "review", "block") else "",
+                "values": [_estimate(one[question]) for question in asked],
+                "apart": [asked[question] for question in one["apart"]],
+            }
+            for one in found["ranking"][:_MOST]
+        ],
+        "effects": [] if advice is None else _effects(found, advice),
+        "recommended": command("run", recommended) if recommended.is_file() else "",
+    }
+
+
+def _advice(
+    advice: Mapping[str, Any], levels: Mapping[str, Mapping[str, Any]], titles: Mapping[str, tuple[str, str]]
+) -> dict[str, Any]:
+    rows = [
+        {
+            "key": key,
+            "name": str(one["configuration"]),
+            "settings": ", ".join(f"{name} = {level}" for name, level in levels[one["configuration"]].items()),
+            "privacy": _estimate(one["privacy"]),
+            "utility": _estimate(one["utility"]),
+        }
+        for key in ("chosen", "safest", "most_useful")
+        if (one := advice[key]) is not None
+    ]
+    return {
+        "rows": rows,
+        "verdict": str(advice["verdict"]) if advice["verdict"] in ("pass", "review", "block") else "",
+        "ended": int(advice["ended"]),
+        "admitted": int(advice["admitted"]),
+        "privacy": titles[advice["privacy"]],
+        "utility": titles[advice["utility"]],
+    }
+
+
+def _chart(
+    folder: Path, found: Mapping[str, Any], advice: Mapping[str, Any], titles: Mapping[str, tuple[str, str]]
+) -> Markup:
+    columns = [str(advice["privacy"]), str(advice["utility"])]
+    runs = results(pd.read_csv(folder / RUNS), [str(name) for name in found["factors"]])
+    means = runs.ok.groupby("configuration")[columns].mean().dropna()
+    chosen = advice["chosen"] and advice["chosen"]["configuration"]
+    named = {one["configuration"] for key in ("chosen", "safest", "most_useful") if (one := advice[key]) is not None}
+    dots = [
+        Dot(str(name), float(privacy), float(utility), filled=name == chosen, named=name in named)
+        for name, privacy, utility in means.itertuples()
+    ]
+    across, upwards = (f"{titles[name][0]} ({titles[name][1]})" for name in columns)
+    return scatter_chart(dots, across, upwards) if dots else Markup()
+
+
+def _effects(found: Mapping[str, Any], advice: Mapping[str, Any]) -> list[dict[str, Any]]:
+    main = {one["column"]: one["main"] for one in found["effects"]}
+    privacy, utility = (main.get(advice[key], {}) for key in ("privacy", "utility"))
+    means = {
+        (factor, str(level["level"])): _estimate(level["mean"])
+        for factor, rows in utility.items()
+        for level in rows
+        if level["mean"] is not None
+    }
+    return [
+        {
+            "factor": str(factor),
+            "level": str(level["level"]),
+            "privacy": "–" if level["mean"] is None else _estimate(level["mean"]),
+            "utility": means.get((factor, str(level["level"])), "–"),
+        }
+        for factor, rows in privacy.items()
+        for level in rows
+    ]
+
+
+def _estimate(one: Mapping[str, Any]) -> str:
+    ends = f" ({one['low']:.4g} to {one['high']:.4g})" if "low" in one and "high" in one else ""
+    return f"{one['value']:.4g}{ends}"
+
+
+def laboratory_view(_: Path, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics of every table, the most trusted first.
+
+    Parameters
+    ----------
+    found : mapping
+        Content of ``league.json``; numbers as papers print them are left out.
+
+    Raises
+    ------
+    LookupError, TypeError, ValueError
+        It is something else.
+    """
+    if found["schema"] != SCHEMA:
+        raise ValueError
+    entries = [one for one in found["metrics"] if one.get("printed") is None]
+    return {
+        "title": str(found["name"]),
+        "seeds": int(found["seeds"]),
+        "risk_models": [str(one) for one in found["risk_models"]],
+        "tables": [
+            _metrics(str(table), [one for one in entries if one["table"] == table]) for table in found["tables"]
+        ],
+    }
+
+
+def _metrics(name: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    ordered = sorted(entries, key=lambda one: WORDS.index(one["verdict"]))
+    rows = [_metric(one) for one in ordered]
+    dots = [
+        Dot(row["title"], row["seconds"], row["power"], filled=row["word"] == WORDS[0], named=row["word"] == WORDS[0])
+        for row in rows
+        if row["power"] is not None and row["seconds"]
+    ]
+    chart = scatter_chart(dots, "processor seconds per table", "share of leaks noticed", log=True) if dots else Markup()
+    return {"name": name, "rows": rows, "chart": chart}
+
+
+def _metric(one: Mapping[str, Any]) -> dict[str, Any]:
+    copies = [each["sensitivity"] for each in one["series"] if each["risk"] == COPIES]
+    power = [value for each in one["series"] for value in each["power"] if value is not None]
+    alarms = one["false_alarms"]
+    about = f", {one['column']}" if one["column"] else ""
+    return {
+        "title": f"{title_of(str(one['metric']))}{about}",
+        "word": WORDS[WORDS.index(one["verdict"])],
+        "reasons": [str(reason) for reason in one["reasons"]],
+        "copies": "–" if not copies or copies[0] is None else f"{100 * copies[0]:g} %",
+        "alarms": f"{int(alarms['hits'])} / {int(alarms['trials'])}",
+        "seconds": None if one["cpu_seconds"] is None else float(one["cpu_seconds"]),
+        "power": sum(power) / len(power) if power else None,
+    }
 
 
 @dataclass(frozen=True)
@@ -86,7 +257,6 @@ SCREENS = (
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages of both screens."""
     return [route for screen in SCREENS for route in _routes(desk, screen)]
 
 
@@ -94,7 +264,7 @@ def _routes(desk: Desk, screen: Screen) -> list[Route]:
     runs = desk.places.runs
 
     def folder(request: Request) -> Path:
-        return runs / one_of(screen.names(runs), request.path_params["name"], screen.kind)
+        return runs / known_name(screen.names(runs), request.path_params["name"], screen.kind)
 
     def listed(request: Request) -> Response:
         said = command(screen.verb, "PLAN", "--out", runs / "NAME")

@@ -47,16 +47,13 @@ class Started:
 
     @property
     def code(self) -> int | None:
-        """Exit code; None while it runs."""
         return self._process.poll()
 
     @property
     def seconds(self) -> float:
-        """Seconds since it began, until it ended."""
         return (self._ended or time.monotonic()) - self._began
 
     def words(self, t: Callable[..., str]) -> str:
-        """State in the language of a page, by its texts."""
         seconds = f"{self.seconds:,.0f}"
         if self.code is None:
             return t("running", seconds=seconds)
@@ -130,6 +127,5 @@ class Runner:
             self.started[name].cancel()
 
     def close(self) -> None:
-        """Cancel every run that is under way."""
         for run in self.started.values():
             run.cancel()

@@ -13,14 +13,13 @@ from starlette.routing import Route
 
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
-from hybrid.desk.desk import Desk, command, form
-from hybrid.desk.editor import state_of
+from hybrid.desk.desk import Desk, command, form_fields
+from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TRADE_OFF
-from hybrid.desk.tables import AnyDraft
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
 from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.config import RunConfig
-from hybrid.report.charts.figures import Line, line_chart
+from hybrid.report.charts.exploration import Line, line_chart
 
 FOLDER = "trade-offs"
 """Folder of points in the private zone, one file for each configuration that was searched."""
@@ -28,13 +27,10 @@ _DIGITS = 16
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screen."""
-
     def file(config: RunConfig | LinkedConfig) -> Path:
         return desk.places.work / FOLDER / f"{basis(config)[:_DIGITS]}.json"
 
     def kept(config: RunConfig | LinkedConfig) -> TradeOff | None:
-        """Points searched for this table, configuration and code."""
         try:
             found = TradeOff.from_json(json.loads(file(config).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, LookupError):
@@ -77,7 +73,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def use(request: Request) -> Response:
         editor = desk.own_editor
-        state, k, limit = form(request, "state", "k", "limit")
+        state, k, limit = form_fields(request, "state", "k", "limit")
         found = kept(editor.read().config)
         points = () if found is None else found.points
         point = next((one for one in points if (str(one.k), _percent(one)) == (k, limit)), None)
@@ -101,7 +97,6 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _content(found: TradeOff, config: RunConfig | LinkedConfig, request: Request) -> dict[str, Any]:
-    """Chart, sliders, table, and the chosen point beside the configured one."""
     options = config.person.anonymize if isinstance(config, LinkedConfig) else config.anonymize
     assert options is not None
     ks = sorted({one.k for one in found.points})
@@ -128,10 +123,7 @@ def _content(found: TradeOff, config: RunConfig | LinkedConfig, request: Request
 
 
 def _number(text: str | None, otherwise: float, least: float, most: float) -> float:
-    """Number of a request, within its range.
-
-    The configured one where it is none.
-    """
+    """Number of a request within its range, or the configured one where it is none."""
     try:
         number = float(text or "")
     except ValueError:
@@ -164,10 +156,7 @@ def _cell(found: TradeOff, point: TradeoffPoint, chosen: TradeoffPoint, here: Tr
 
 
 def _more(found: TradeOff, chosen: TradeoffPoint, here: TradeoffPoint) -> str | None:
-    """Additional loss of the chosen point, with its sign.
-
-    Shares in percentage points.
-    """
+    """Additional loss of the chosen point with its sign, shares in percentage points."""
     if chosen.loss is None or here.loss is None or chosen == here:
         return None
     difference = chosen.loss - here.loss

@@ -13,23 +13,19 @@ from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError
 from hybrid.base.yaml_document import flow
-from hybrid.desk.desk import Desk, command, form
-from hybrid.desk.editor import state_of
+from hybrid.desk.desk import Desk, command, form_fields
+from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TUNE
-from hybrid.desk.tables import AnyDraft
-from hybrid.report.charts.figures import Dot, scatter_chart
+from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.tuning.apply import applied
 from hybrid.tuning.page import RESULT
 
 
 def routes(desk: Desk) -> list[Route]:
-    """Pages and actions of the screen."""
-
     def folder() -> Path:
         return desk.places.work / TUNE / desk.own_editor.read().config.name
 
     def kept() -> dict[str, Any] | None:
-        """Results of the last tune of this name."""
         try:
             found = json.loads((folder() / RESULT).read_text(encoding="utf-8"))
             return found if {"values", "reason", "said", "points"} <= set(found) else None
@@ -64,7 +60,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def use(request: Request) -> Response:
         editor, found = desk.own_editor, kept()
-        state, reason = form(request, "state", "reason")
+        state, reason = form_fields(request, "state", "reason")
         if found is None or found["reason"] != reason:
             raise ConfigError("there is no such choice", hint="tune again")
 
@@ -84,7 +80,6 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _chart(found: dict[str, Any]) -> Markup:
-    """Usefulness against disclosure, by the last round of each setting."""
     dots = [
         Dot(one["name"], one["value"], one["useful"], filled=one["chosen"], named=one["decided"])
         for one in found["points"]

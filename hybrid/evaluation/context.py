@@ -24,7 +24,7 @@ from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.table import Schema, Table
-from hybrid.table.checks import no_secrets
+from hybrid.table.dependencies import no_secrets
 from hybrid.table.weights import weights_of
 
 Role = Literal["train", "control", "table"]

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, cast
 
-from hybrid.base.cpu import cpu_seconds
 from hybrid.base.errors import HybridError
+from hybrid.base.resources import cpu_seconds
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.measure import Direction, Family, Lacking, Measure, MetricResult, NotComputable, Outcome
@@ -90,7 +90,7 @@ class Metric:
     unit : str or None
         Unit of the value.
     headline : bool
-        Whether it represents its family where not all metrics can be shown.
+        Whether it represents its family where not all metrics can be shown. Every run computes it.
     leakage : bool
         Whether its risk counts for the strongest attack of a comparison.
     decides : int or None
@@ -98,8 +98,8 @@ class Metric:
     predictor : bool
         Whether it is about a model; the reference is then a model trained on real data.
     by_default : bool
-        Whether it is computed where no metric is named; else only ``evaluate.metrics`` or ``evaluate.also`` asks for
-        it. False: heavy, or a paper's form of what a default metric says already.
+        Whether ``evaluate.also: all`` asks for it; else only its name in ``evaluate.metrics`` or ``evaluate.also``
+        does, or a policy that judges it. False: heavy, or a paper's form of what a default metric says already.
     printed : tuple of str
         Numbers of ``details["paper"]`` that papers print as this metric, larger being worse; they are there with
         ``evaluate.paper``. The laboratory tries each beside the metric itself.

@@ -9,6 +9,8 @@ from pydantic import Field
 from hybrid.base.options import Options
 from hybrid.evaluation.measure import Family
 
+EVERY = "all"
+"""In ``evaluate.also``: every default metric."""
 COMPARED_ROWS = 50_000
 """Rows of a table above which configurations are written without the tables that only comparisons need."""
 TORCH_HINT = "pip install 'hybrid-release[tabddpm]', which brings it, or evaluate.encoder.engine: untrained"
@@ -134,9 +136,11 @@ class EvaluateOptions(Options):
     families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None
-    """Names of the metrics to compute (see `hybrid metrics`). Not given: every default metric of the families."""
-    also: tuple[str, ...] = ()
-    """Names of metrics to compute beside these: those that are computed only where they are named."""
+    """Names of the metrics to compute (see `hybrid metrics`). Not given: of the default metrics of the families, a run
+    and an audit compute what the policy judges and the report's first page shows; comparisons compute all of them."""
+    also: Literal["all"] | tuple[str, ...] = ()
+    """Names of metrics to compute beside these. all: every default metric of the families. Those that are no default
+    ones, heavy ones and forms of papers, are always named: `[all, mir]`."""
     seconds: dict[Family, float] = Field(default_factory=dict)
     """Time budget of a family at one stage, in seconds; what has not begun by then is "timed out". Not given: none."""
     power: bool = True
@@ -184,3 +188,22 @@ class EvaluateOptions(Options):
     """Score of single rows by the records around them (metric `privacy_score`). Not given: not computed."""
     paper: bool = False
     """Whether details also carry the formulas exactly as the papers print them, where those differ."""
+
+    @property
+    def asks_for_all(self) -> bool:
+        """True if every default metric of the families is asked for."""
+        return EVERY in self._also
+
+    @property
+    def also_named(self) -> tuple[str, ...]:
+        """Metrics of ``also`` that are asked for by their names."""
+        return tuple(name for name in self._also if name != EVERY)
+
+    @property
+    def named(self) -> frozenset[str]:
+        """Metrics that are asked for by their names."""
+        return frozenset((*(self.metrics or ()), *self.also_named))
+
+    @property
+    def _also(self) -> tuple[str, ...]:
+        return self.also if isinstance(self.also, tuple) else (self.also,)

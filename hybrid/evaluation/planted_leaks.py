@@ -21,9 +21,9 @@ from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Kind, Table
-from hybrid.table.append import together
 from hybrid.table.holders import sharing, value_holders
 from hybrid.table.persons import drawn_rows, n_persons, person_groups
+from hybrid.table.schema import concat_tables
 
 LeakName = Literal[
     "copy", "near", "changed", "splice", "half", "rotated", "recoded", "exposed", "group", "histories", "secrets"
@@ -215,7 +215,7 @@ def _enough(context: Context, alone: Array, wanted: int, rng: np.random.Generato
 def _rows_alone(context: Context, ways: Array) -> Array:
     """Training rows whose cells in some columns are no other person's, of training or control."""
     train, control = context.train, context.control
-    everybody = train if control is None else together(train, control)
+    everybody = train if control is None else concat_tables(train, control)
     if everybody.persons is not None:
         everybody = replace(everybody, persons=person_groups(everybody.persons))  # rows without a person are one each
     alone = np.zeros(len(train), dtype=bool)

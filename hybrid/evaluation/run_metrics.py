@@ -6,7 +6,7 @@ import itertools
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ def evaluate(
     untried: str = "",
     redrawn: Redrawn | None = None,
     model: KeptModel | None = None,
+    metrics: Sequence[Metric] | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -87,6 +88,8 @@ def evaluate(
         How the rows of the synthetic table were made to keep the rules.
     model : KeptModel, optional
         The trained model of the synthetic table, where it is kept.
+    metrics : sequence of Metric, optional
+        What is computed, as :func:`metrics_of` gives it; by default all that the options request without a policy.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def evaluate(
     """
     check_options(options, train.schema)
     seed = int(rng.integers(2**63))
-    chosen = metrics_of(options)
+    chosen = metrics_of(options) if metrics is None else metrics
     share = share or remembering({})
     repeated = (options.retrain or RetrainOptions()).stages
 
@@ -192,15 +195,30 @@ def remembering(results: dict[str, Any]) -> Share:
     return share
 
 
-def metrics_of(options: EvaluateOptions) -> list[Metric]:
-    """Metrics that the options request, in the order of the registry."""
+def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -> list[Metric]:
+    """Metrics that the options request, in the order of the registry.
+
+    Parameters
+    ----------
+    options : EvaluateOptions
+        ``metrics`` names all; else ``families``, the sections that switch metrics on, and ``also`` count.
+    asked : collection of str, optional
+        Metrics that a run is for (:func:`hybrid.publication.asked.asked_by`), default ones or not. Of the families
+        these are computed, and the default ones that a section of the options switches on. Not given: every default
+        metric is computed.
+    """
+    named, alone = options.named, options.metrics is not None and not options.asks_for_all
     left_out = {need for need, section in SWITCHED.items() if getattr(options, section) is None}
 
-    def usual(metric: Metric) -> bool:
-        return metric.by_default and metric.family in options.families and not left_out & set(metric.needs)
+    def chosen(metric: Metric) -> bool:
+        needs = set(metric.needs)
+        if metric.name in named or alone or metric.family not in options.families or left_out & needs:
+            return metric.name in named
+        if asked is None or options.asks_for_all or SWITCHED.keys() & needs:
+            return metric.by_default or metric.name in (asked or ())
+        return metric.name in asked
 
-    named = {name for name, metric in REGISTRY.items() if usual(metric)} if options.metrics is None else options.metrics
-    return [metric for name, metric in REGISTRY.items() if name in named or name in options.also]
+    return [metric for metric in REGISTRY.values() if chosen(metric)]
 
 
 def check_options(options: EvaluateOptions, schema: Schema) -> None:
@@ -211,7 +229,7 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
     ConfigError
         With every unknown name.
     """
-    for key, chosen in (("metrics", options.metrics or ()), ("also", options.also)):
+    for key, chosen in (("metrics", options.metrics or ()), ("also", options.also_named)):
         wrong = [name for name in chosen if name not in REGISTRY]
         if wrong:
             later = [f"write {RENAMED[name]} instead of {name}" for name in wrong if name in RENAMED]

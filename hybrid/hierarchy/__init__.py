@@ -1,8 +1,7 @@
 """Generalization hierarchies: reading, building, checking; values to nodes and back."""
 
-from hybrid.hierarchy.flat import flat_hierarchy
 from hybrid.hierarchy.labels import LabelTable
-from hybrid.hierarchy.levels import from_levels
+from hybrid.hierarchy.levels import flat_hierarchy, from_levels
 from hybrid.hierarchy.tree import MISSING, ROOT, Hierarchy
 
 __all__ = ["MISSING", "ROOT", "Hierarchy", "LabelTable", "flat_hierarchy", "from_levels"]

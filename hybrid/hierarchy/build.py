@@ -11,9 +11,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
-from hybrid.hierarchy.dates import build_dates
-from hybrid.hierarchy.intervals import build_intervals
-from hybrid.hierarchy.levels import from_levels
+from hybrid.hierarchy.intervals import build_dates, build_intervals
+from hybrid.hierarchy.levels import distinct_values, from_levels, from_texts, texts_of
 from hybrid.hierarchy.public_lists import list_rows
 from hybrid.hierarchy.spec import (
     DatesSpec,
@@ -26,7 +25,6 @@ from hybrid.hierarchy.spec import (
     rule_of,
 )
 from hybrid.hierarchy.tree import ROOT, Hierarchy
-from hybrid.hierarchy.values import distinct_values, from_texts, texts_of
 from hybrid.table import Column, Kind
 
 Rows = list[tuple[str, ...]]
@@ -40,12 +38,8 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
     ----------
     spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
         What the levels are.
-    column : Column
-        Name, kind and format of the column.
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind. A hierarchy gets a missing leaf if there are missing values.
-    source : str
-        File name for messages.
 
     Raises
     ------
@@ -61,16 +55,12 @@ def build_hierarchy(spec: HierarchySpec, column: Column, values: pd.Series, sour
 
 
 def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series) -> Hierarchy:
-    """Rebuild a hierarchy by its own rule for some values.
-
-    They are values that it was built for.
+    """Rebuild a hierarchy by its own rule for some of the values that it was built for.
 
     Parameters
     ----------
     hierarchy : Hierarchy
         Built for a whole table.
-    column : Column
-        Name, kind and format of the column.
     values : pandas.Series, shape (n,)
         The column of some records, in the dtype of its kind.
 
@@ -84,10 +74,7 @@ def hierarchy_of_values(hierarchy: Hierarchy, column: Column, values: pd.Series)
 
 
 def _fixed_levels(spec: HierarchySpec, column: Column, found: Array) -> HierarchySpec:
-    """Levels of a mask that hides one more character per level.
-
-    As many as the longest value has characters.
-    """
+    """A mask that hides one more character per level gets as many levels as the longest value has characters."""
     if not isinstance(spec, MaskSpec) or spec.keep or not len(found):
         return spec
     longest = max(map(len, texts_of(found, column)))
@@ -114,9 +101,7 @@ def _built(spec: HierarchySpec, column: Column, found: Array, missing: bool, sou
 
 
 def from_rows(rows: Rows, column: Column, missing: bool, source: str) -> Hierarchy:
-    """A hierarchy whose values are all listed.
-
-    One row per value, all of the same length.
+    """A hierarchy of listed values: one row per value, all of the same length.
 
     Raises
     ------
@@ -157,10 +142,7 @@ def _masked(text: str, n: int, spec: MaskSpec) -> str:
 
 
 def _tree_rows(spec: TreeSpec) -> Rows:
-    """Paths from the values to the root.
-
-    A short one repeats its value below its branch.
-    """
+    """Paths from the values to the root; a short one repeats its value below its branch."""
     paths = [tuple(reversed(path)) for path in _paths(spec.tree, (ROOT,))]
     depth = max(map(len, paths), default=2)
     return [(path[0],) * (depth - len(path)) + path for path in paths]

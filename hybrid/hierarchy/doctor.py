@@ -1,8 +1,8 @@
-"""Diagnose a hierarchy: errors, useless levels, missing values."""
+"""Diagnose a hierarchy (errors, useless levels, missing values), and change a listed one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,13 +11,12 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.atomic import write_text
-from hybrid.base.errors import HierarchyError, Problem
-from hybrid.base.findings import Finding
-from hybrid.hierarchy.file_text import csv_line
+from hybrid.base.errors import Finding, HierarchyError, Problem
+from hybrid.hierarchy.build import Rows
+from hybrid.hierarchy.files import YAML_SUFFIXES, csv_line, read_rows, separator_of
+from hybrid.hierarchy.levels import distinct_values, parse_texts, texts_of
 from hybrid.hierarchy.load import load_hierarchy, read_hierarchy
-from hybrid.hierarchy.read import YAML_SUFFIXES, read_rows, separator_of
 from hybrid.hierarchy.tree import MISSING, MOST_LISTED, Hierarchy
-from hybrid.hierarchy.values import distinct_values, parse_texts, texts_of
 from hybrid.table import Column, Table
 from hybrid.table.holders import holders, row_persons
 
@@ -52,9 +51,7 @@ class LevelSummary:
 
 
 def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummary]:
-    """Effect of each level of a hierarchy on a column.
-
-    From the values to the root.
+    """Effect of each level of a hierarchy on a column, from the values to the root.
 
     Parameters
     ----------
@@ -62,8 +59,6 @@ def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummar
         Covers all values.
     table : Table, n > 0 rows
         With the people behind its rows.
-    name : str
-        The column.
     """
     nodes, persons = hierarchy.node_of[hierarchy.encode(table.frame[name])], row_persons(table)
     return [_summary(hierarchy, level, nodes[:, level], persons) for level in range(hierarchy.n_levels)]
@@ -123,9 +118,7 @@ def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
 
 
 def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
-    """Values that a column has and its hierarchy file lacks.
-
-    As the column writes them, sorted.
+    """Values that a column has and its hierarchy file lacks, as the column writes them, sorted.
 
     Raises
     ------
@@ -139,9 +132,7 @@ def uncovered(path: Path, column: Column, values: pd.Series) -> list[str]:
 
 
 def extend(path: Path, column: Column, new: Sequence[str], like: str | None = None) -> int:
-    """Add values to a CSV hierarchy.
-
-    The lines that are there stay as they are.
+    """Add values to a CSV hierarchy; the lines that are there stay as they are.
 
     Parameters
     ----------
@@ -197,3 +188,92 @@ def extend(path: Path, column: Column, new: Sequence[str], like: str | None = No
 
 def _some(texts: list[str]) -> str:
     return ", ".join(texts[:MOST_LISTED])
+
+
+def labels_of(rows: Rows, level: int) -> dict[str, str]:
+    """Labels of one level, and what each becomes on the next.
+
+    Parameters
+    ----------
+    rows : list of tuple of str
+        One per value: its text, then its label on levels 1, 2, ...
+    level : int
+        0..n_levels - 2.
+
+    Returns
+    -------
+    dict of str to str
+        In the order of the rows.
+    """
+    return {row[level]: row[level + 1] for row in rows}
+
+
+def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
+    """Rows with other labels on one level.
+
+    Parameters
+    ----------
+    rows : list of tuple of str
+        As for :func:`labels_of`.
+    level : int
+        Of the new labels, 1..n_levels - 2: neither the values nor the root.
+    groups : mapping of str to str
+        New label of each label of the level below. Labels that are not named keep theirs.
+
+    Returns
+    -------
+    list of tuple of str
+        Nested as before: a new group of labels that differ further up is a group of its own there, to be joined on
+        the next level.
+
+    Raises
+    ------
+    HierarchyError
+        There is no such level, or a label is empty.
+    """
+    _refuse_ends(rows, level)
+    if not all(label.strip() for label in groups.values()):
+        raise HierarchyError(f"level {level}: a label is empty", hint="name the group of every line")
+    labels = [groups.get(row[level - 1], row[level]).strip() for row in rows]
+    above: dict[str, set[tuple[str, ...]]] = {}
+    for label, row in zip(labels, rows, strict=True):
+        above.setdefault(label, set()).add(row[level + 1 :])
+    between = _levels(rows) - level - 2
+    return [
+        (*row[:level], label, *(row[level + 1 :] if len(above[label]) == 1 else (*[label] * between, row[-1])))
+        for label, row in zip(labels, rows, strict=True)
+    ]
+
+
+def with_level(rows: Rows, level: int) -> Rows:
+    """Rows with one more level above this one: the same groups, for a person to join.
+
+    Raises
+    ------
+    HierarchyError
+        There is no such level, or it is the root.
+    """
+    if not 0 <= level < _levels(rows) - 1:
+        raise HierarchyError(f"there is no level {level} below the root", hint="look at the levels again")
+    return [(*row[: level + 1], *row[level:]) for row in rows]
+
+
+def without_level(rows: Rows, level: int) -> Rows:
+    """Rows without one level.
+
+    Raises
+    ------
+    HierarchyError
+        There is no such level, or it holds the values or the root.
+    """
+    _refuse_ends(rows, level)
+    return [(*row[:level], *row[level + 1 :]) for row in rows]
+
+
+def _levels(rows: Rows) -> int:
+    return len(rows[0]) if rows else 0
+
+
+def _refuse_ends(rows: Rows, level: int) -> None:
+    if not 0 < level < _levels(rows) - 1:
+        raise HierarchyError(f"level {level} is not between the values and the root", hint="look at the levels again")

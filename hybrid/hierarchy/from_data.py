@@ -18,8 +18,8 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.intervals import EXACT_DIGITS
+from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, Period
-from hybrid.hierarchy.values import distinct_values, texts_of
 from hybrid.table import Column, Kind
 
 _NICE = (Decimal(1), Decimal(2), Decimal(5), Decimal(10))
@@ -33,9 +33,7 @@ _MOST_TRIED = 10
 
 
 def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: int = 3) -> IntervalsSpec:
-    """Intervals of equal, round width, doubled on every level.
-
-    The longest one percent at either end are one group.
+    """Intervals of equal, round width, doubled on every level; one percent at either end is one group.
 
     Parameters
     ----------
@@ -156,10 +154,7 @@ def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, singl
 
 
 def calendar(values: pd.Series) -> DatesSpec:
-    """Calendar levels: months, quarters, years, and decades for long spans.
-
-    Decades where the dates span more than twenty years.
-    """
+    """Calendar levels: months, quarters, years, and decades where the dates span more than twenty years."""
     known = values.dropna()
     years = known.dt.year.max() - known.dt.year.min() if len(known) else 0
     levels: tuple[Period, ...] = ("month", "quarter", "year")
@@ -167,9 +162,7 @@ def calendar(values: pd.Series) -> DatesSpec:
 
 
 def prefixes(column: Column, values: pd.Series) -> MaskSpec:
-    """Masks of codes.
-
-    Half of the hidden characters per level for long ones, one for short ones.
+    """Masks of codes: half of the hidden characters per level for long ones, one for short ones.
 
     Codes of different lengths are masked without showing their length.
     """

@@ -1,15 +1,17 @@
-"""Label table: quasi-identifiers as nodes of their hierarchies."""
+"""Label table: quasi-identifiers as nodes of their hierarchies; levels in words."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask, Nodes, Rows
+from hybrid.hierarchy.spec import DatesSpec, IntervalsSpec, MaskSpec
 from hybrid.hierarchy.tree import Hierarchy
 from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 
@@ -45,16 +47,13 @@ class LabelTable:
         return self.schema.quasi_identifiers
 
     def take(self, positions: Rows | Mask) -> LabelTable:
-        """The records at these positions (integers or a boolean mask)."""
         return replace(self, nodes=self.nodes[positions], rest=self.rest.take(positions))
 
     def to_table(self) -> Table:
-        """Records with label texts.
+        """Records with label texts, as people read them and generators learn them.
 
-        As people read them and generators learn them.
-
-        Every quasi-identifier is categorical; its categories are the labels that occur, those of numbers and
-        dates in the order of their bounds (``dtype.ordered`` is then True).
+        Every quasi-identifier is categorical; its categories are the labels that occur, those of numbers and dates in
+        the order of their bounds (``dtype.ordered`` is then True).
         """
         frame: dict[str, pd.Series] = {}
         columns: list[Column] = []
@@ -70,9 +69,7 @@ class LabelTable:
         return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)), self.rest.persons)
 
     def from_table(self, table: Table) -> LabelTable:
-        """Read label texts back.
-
-        The inverse of :meth:`to_table` for records that a generator made.
+        """Read label texts back: the inverse of :meth:`to_table` for records that a generator made.
 
         Parameters
         ----------
@@ -111,10 +108,7 @@ class LabelTable:
         )
 
     def _names(self, name: str, nodes: Nodes) -> list[str]:
-        """Label texts of these nodes.
-
-        Nodes that share a text are distinguished by their level.
-        """
+        """Label texts of these nodes; nodes that share a text are distinguished by their level."""
         hierarchy = self.hierarchies[name]
         texts = [hierarchy.labels[node] for node in nodes]
         shared = {text for text, n in Counter(texts).items() if n > 1}
@@ -124,3 +118,44 @@ class LabelTable:
         return [
             f"{text} (level {level[node]})" if text in shared else text for text, node in zip(texts, nodes, strict=True)
         ]
+
+
+LEFT_OUT = "left out"
+"""At the root: every value reads the same, so that nothing of the column is left."""
+
+
+def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
+    """Name the groups that a level makes of the values.
+
+    Parameters
+    ----------
+    level : int
+        0 is the values themselves, the last one the root.
+    unit : str
+        Of numbers, such as ``year``: "10-year groups" instead of "groups of 10".
+
+    Returns
+    -------
+    str
+        Such as "kept as it is", "groups of 10", "first 3 characters", "by month", "4 groups", "left out". Holds no
+        cell value: a width, a number of characters, a period, or a number of groups.
+    """
+    if level == hierarchy.n_levels - 1:
+        return LEFT_OUT
+    if level == 0:
+        return "kept as it is"
+    rule = hierarchy.rule
+    if isinstance(rule, IntervalsSpec) and len(rule.widths) == hierarchy.n_levels - 2:
+        width = _plain(rule.widths[level - 1])
+        return f"{width}-{unit} groups" if unit else f"groups of {width}"
+    if isinstance(rule, DatesSpec) and len(rule.levels) == hierarchy.n_levels - 2:
+        return f"by {rule.levels[level - 1]}"
+    if isinstance(rule, MaskSpec) and len(rule.keep) == hierarchy.n_levels - 2:
+        kept = rule.keep[level - 1]
+        return f"first {kept} characters" if kept > 1 else "first character"
+    count = len(set(hierarchy.node_of[: hierarchy.missing_leaf, level].tolist()))
+    return f"{count:,} group{'s' if count > 1 else ''}"
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number.normalize():f}"

@@ -1,4 +1,4 @@
-"""Build a hierarchy from the label of every value on every level."""
+"""Build a hierarchy from the label of every value on every level; texts of values."""
 
 from __future__ import annotations
 
@@ -9,8 +9,51 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Nodes, Numbers
 from hybrid.base.errors import HierarchyError, Problem
-from hybrid.hierarchy.tree import MISSING, MOST_LISTED, ROOT, Hierarchy
-from hybrid.table import Kind
+from hybrid.hierarchy.tree import MISSING, MOST_LISTED, PLAIN_DTYPES, ROOT, Hierarchy
+from hybrid.table import DTYPES, Column, Kind
+from hybrid.table.text import Parsed, as_text, parse
+
+
+def distinct_values(values: pd.Series, column: Column) -> Array:
+    """Distinct non-missing values of a column, ascending, in the plain dtype of its kind."""
+    distinct = np.asarray(values.dropna().unique(), dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    ordered: Array = np.sort(distinct)
+    return ordered
+
+
+def texts_of(leaves: Array, column: Column) -> list[str]:
+    """Texts of these values as the column writes them, stripped."""
+    return [text.strip() for text in as_text(pd.Series(leaves, dtype=DTYPES[column.kind]), column)]
+
+
+def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
+    """Parse texts of values in the column's format, else as ISO dates and with decimal points."""
+    shape = column.format
+    date_format = shape.date_format if column.kind.is_temporal else None
+    parsed = parse(texts, column.kind, date_format, shape.decimal_mark)
+    return parse(texts, column.kind) if parsed.bad else parsed
+
+
+def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
+    """Values of a hierarchy file in the plain dtype of the column's kind; shape (n_texts,).
+
+    Raises
+    ------
+    HierarchyError
+        Texts that are not of the column's kind.
+    """
+    parsed = parse_texts(texts, column)
+    if parsed.bad:
+        bad = [texts[i] for i in parsed.bad]
+        raise HierarchyError(
+            Problem(
+                f"{source}: hierarchy of {column.name!r}: {len(bad)} values are not {column.kind}, as the column is",
+                "correct them; a hierarchy file has no header line",
+                values=", ".join(bad[:MOST_LISTED]),
+            )
+        )
+    plain: Array = np.asarray(parsed.values, dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    return plain
 
 
 def from_levels(
@@ -136,10 +179,7 @@ def _listed(labels: Array) -> str:
 
 
 def _number_nodes(columns: list[Array]) -> tuple[Array, tuple[str, ...]]:
-    """Number the nodes.
-
-    One that has the same leaves and the same label on the next level keeps its number.
-    """
+    """Number the nodes: one that has the same leaves and the same label on the next level keeps its number."""
     n = len(columns[0])
     node_of = np.empty((n, len(columns)), dtype=np.int32)
     labels: list[str] = []
@@ -169,10 +209,7 @@ def _bounds(
     n_nodes: int,
     bounds: Sequence[tuple[Array, Array]] | None,
 ) -> tuple[Array, Array]:
-    """Least and greatest value of each node.
-
-    The missing node gets those of the first leaf.
-    """
+    """Least and greatest value of each node; the missing node gets those of the first leaf."""
     if not kind.is_continuous:
         return leaves[:0], leaves[:0]
     if not len(leaves):
@@ -209,8 +246,24 @@ def _width_share(low: Array, high: Array, root: int, step: float) -> Numbers:
 
 
 def _with_placeholder(leaves: Array) -> Array:
-    """The leaves and one more entry, for the missing value."""
     placeholder = np.zeros(1, dtype=leaves.dtype)
     if leaves.dtype == object:
         placeholder[0] = None
     return np.append(leaves, placeholder)
+
+
+def flat_hierarchy(column: Column, parts: Sequence[pd.Series]) -> Hierarchy:
+    """Build a hierarchy of values and one root, for values that are masked and not generalized.
+
+    Parameters
+    ----------
+    column : Column
+        Name, kind and format.
+    parts : sequence of pandas.Series
+        Values in the dtype of the kind; all of them become leaves. It gets a missing leaf if one is missing.
+    """
+    dtype = np.dtype(PLAIN_DTYPES[column.kind])
+    leaves = np.unique(np.concatenate([distinct_values(part, column).astype(dtype) for part in parts]))
+    missing = any(bool(part.isna().any()) for part in parts)
+    levels = [[ROOT] * len(leaves)]
+    return from_levels(column.name, column.kind, leaves, levels, texts=texts_of(leaves, column), missing=missing)

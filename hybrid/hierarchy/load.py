@@ -1,4 +1,4 @@
-"""Load the hierarchies of a table, and check that they cover it."""
+"""Load the hierarchies of a table, check that they cover it, and read public domains from them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows, build_hierarchy, from_rows
-from hybrid.hierarchy.read import YAML_SUFFIXES, parse_rows, parse_spec, read_rows, read_spec
-from hybrid.hierarchy.spec import HierarchySpec
+from hybrid.hierarchy.files import YAML_SUFFIXES, parse_rows, parse_spec, read_rows, read_spec
+from hybrid.hierarchy.levels import parse_texts
+from hybrid.hierarchy.spec import HierarchySpec, rule_of
 from hybrid.hierarchy.tree import MISSING, Hierarchy
-from hybrid.hierarchy.values import parse_texts
-from hybrid.table import Column, Kind, Table
+from hybrid.table import DTYPES, Column, Kind, Schema, Table
 
 _USUAL_MARKERS = ("?", "*", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", ".")
 """Texts that mean "missing" in hierarchy files of numbers and dates, where they cannot be a value."""
@@ -113,9 +113,7 @@ def load_hierarchy(
 
 
 def parse_hierarchy(text: str, path: Path) -> HierarchySource:
-    """Source in the text of a hierarchy file.
-
-    YAML or CSV, by the suffix of ``path``.
+    """Source in the text of a hierarchy file: YAML or CSV, by the suffix of ``path``.
 
     Raises
     ------
@@ -143,13 +141,43 @@ def read_hierarchy(source: HierarchySource, column: Column, values: pd.Series) -
 
 
 def _without_markers(rows: Rows, column: Column) -> Rows:
-    """Leave out lines for missing values.
-
-    Those are a category of their own, whatever a file says.
-    """
+    """Leave out lines for missing values: those are a category of their own, whatever a file says."""
     markers = {"", MISSING, column.format.missing.strip()}
     if column.kind is not Kind.CATEGORICAL:
         candidates = [row[0] for row in rows if row[0] in _USUAL_MARKERS]
         bad = parse_texts(candidates, column).bad if candidates else ()
         markers |= {candidates[i] for i in bad}
     return [row for row in rows if row[0] not in markers]
+
+
+def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dict[str, Array]:
+    """The values that files list, by column.
+
+    Parameters
+    ----------
+    sources : mapping of str to Path or HierarchySpec
+        Hierarchy file of each column, or its description.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        In the file's order, in the dtype of ``Hierarchy.leaves``, without the missing value. Only columns whose file
+        names every value: CSV, and YAML of the types ``tree`` and ``groups`` (without ``others``).
+
+    Raises
+    ------
+    HierarchyError
+        A file cannot be read.
+    """
+    found: dict[str, Array] = {}
+    for column in schema:
+        source = sources.get(column.name)
+        if source is not None and _lists_all(source):
+            found[column.name] = read_hierarchy(source, column, pd.Series([], dtype=DTYPES[column.kind])).leaves
+    return found
+
+
+def _lists_all(source: HierarchySource) -> bool:
+    if isinstance(source, Sequence) or (isinstance(source, Path) and source.suffix.lower() not in YAML_SUFFIXES):
+        return True
+    return rule_of(read_spec(source) if isinstance(source, Path) else source) is None

@@ -42,8 +42,6 @@ def list_rows(spec: ListSpec, texts: Collection[str] = ()) -> Rows:
 
     Parameters
     ----------
-    spec : ListSpec
-        Which list, in which form.
     texts : collection of str
         Values of a column. A name that a table writes in another way, such as ``United-States``, is listed as the
         table writes it.

@@ -66,7 +66,6 @@ class IntervalsSpec(Options):
 
     @property
     def n_levels(self) -> int:
-        """Number of levels between the values and the root."""
         return len(self.widths) or len(self.edges)
 
 
@@ -165,10 +164,7 @@ ValueRule = MaskSpec | GroupsSpec | IntervalsSpec | DatesSpec
 
 
 def rule_of(spec: HierarchySpec) -> ValueRule | None:
-    """Return the rule that makes leaves from a table's values.
-
-    None where the description lists every leaf.
-    """
+    """The rule that makes leaves from a table's values; None where the description lists every leaf."""
     if isinstance(spec, TreeSpec | ListSpec) or (isinstance(spec, GroupsSpec) and spec.others is None):
         return None
     return spec

@@ -101,10 +101,7 @@ class Hierarchy:
 
     @property
     def n_levels(self) -> int:
-        """Number of levels.
-
-        Level 0 is the value itself, level n_levels - 1 the root.
-        """
+        """Number of levels: level 0 is the value itself, level n_levels - 1 the root."""
         return int(self.node_of.shape[1])
 
     @property
@@ -130,10 +127,7 @@ class Hierarchy:
         return level
 
     def parents(self) -> Nodes:
-        """The next larger node above each node.
-
-        Shape (n_nodes,), int32; the root's parent is -1.
-        """
+        """The next larger node above each node, shape (n_nodes,), int32; the root's parent is -1."""
         parent = np.full(self.n_nodes, -1, dtype=np.int32)
         for at in range(self.n_levels - 1):
             below, above = self.node_of[:, at], self.node_of[:, at + 1]
@@ -142,7 +136,7 @@ class Hierarchy:
         return parent
 
     def restricted(self, kept: Mask) -> Hierarchy:
-        """The hierarchy with some of its leaves alone; the missing one stays.
+        """The hierarchy with some of its leaves alone, and the missing one.
 
         Labels, shares and bounds are those of the whole.
 
@@ -207,10 +201,7 @@ class Hierarchy:
         )
 
     def leaves_of(self, node: int) -> Leaves:
-        """Positions in :attr:`leaves` of the leaves that a node covers.
-
-        The missing one included.
-        """
+        """Positions in :attr:`leaves` of the leaves that a node covers, the missing one included."""
         return np.flatnonzero((self.node_of == node).any(axis=1))
 
     def covers(self) -> Mask:
@@ -263,9 +254,7 @@ class Hierarchy:
         return leaves
 
     def node_at(self, values: pd.Series, level: int | Array) -> Nodes:
-        """Node of each value on a level.
-
-        Also for values inside an interval that are no leaves.
+        """Node of each value on a level, also for values inside an interval that are no leaves.
 
         Parameters
         ----------
@@ -340,10 +329,7 @@ class Hierarchy:
         )
 
     def decode(self, leaves: Array) -> pd.Series:
-        """The values of these leaves, in the dtype of the column's kind.
-
-        The missing leaf becomes missing.
-        """
+        """The values of these leaves, in the dtype of the column's kind; the missing leaf becomes missing."""
         missing = np.zeros(len(leaves), dtype=bool) if self.missing_leaf is None else leaves == self.missing_leaf
         if self.kind is Kind.CATEGORICAL:
             texts = pd.Series(self.leaves[leaves], dtype=object).mask(missing)
@@ -354,6 +340,5 @@ class Hierarchy:
 
 
 def _plain(distinct: object, kind: Kind) -> Array:
-    """Distinct non-missing values as the plain NumPy dtype of ``Hierarchy.leaves``."""
     plain: Array = np.asarray(distinct, dtype=np.dtype(PLAIN_DTYPES[kind]))
     return plain

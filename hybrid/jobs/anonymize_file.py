@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hybrid.anonymize.streaming.anonymize_batches import FileTask, Streamed, anonymize_file
+from hybrid.anonymize.streaming.anonymize_batches import FileTask, StreamedResult, anonymize_file
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.atomic import write_json
 from hybrid.base.errors import DataError
@@ -22,7 +22,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Schema
-from hybrid.table.persons import within_limit
+from hybrid.table.persons import row_limit_mask
 from hybrid.table.read_batches import is_parquet, open_parquet, person_column
 from hybrid.table.split import control_mask
 
@@ -51,7 +51,7 @@ def why_not_streamed(config: RunConfig) -> str | None:
     return None
 
 
-def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> Streamed:
+def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> StreamedResult:
     """As :func:`hybrid.jobs.run.write_anonymized`, for Parquet files, which are streamed.
 
     Parameters
@@ -118,7 +118,7 @@ def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) 
         return training
     mask = np.ones(n_rows, dtype=bool) if training is None else training
     # As of a table in memory: drawn among the training records alone.
-    chosen = np.flatnonzero(mask)[within_limit(persons[mask], most, rng_for(seed, "max_rows"))]
+    chosen = np.flatnonzero(mask)[row_limit_mask(persons[mask], most, rng_for(seed, "max_rows"))]
     limited = np.zeros(n_rows, dtype=bool)
     limited[chosen] = True
     return limited

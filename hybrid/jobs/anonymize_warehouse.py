@@ -6,7 +6,7 @@ import logging
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hybrid.anonymize.warehouse.anonymize_rows import PushedDown, anonymize_rows
+from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
 from hybrid.base.atomic import write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
@@ -23,7 +23,7 @@ from hybrid.publication.finished_run import ANONYMIZATION
 logger = logging.getLogger(__name__)
 
 
-def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = silent) -> PushedDown:
+def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = silent) -> WarehouseResult:
     """Write labels into the warehouse, and their aggregates into a folder.
 
     Parameters

@@ -16,12 +16,13 @@ from hybrid.jobs.audited_files import Audited, File, read_audited, without_perso
 from hybrid.jobs.run import write_audit
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.power import measure_power
+from hybrid.publication.asked import asked, not_asked
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_options import ColumnOptions
 
 ONE_POPULATION = 0.55
@@ -104,14 +105,16 @@ def audit_tables(
     stages: dict[Subject, Table] = {"original": audited.train, "synthetic": audited.synthetic}
     seed, share = fresh_seed() if seed is None else seed, remembering({})
     rng, options = rng_for(seed, "evaluate"), config.evaluate
-    evaluation = evaluate(audited.train, audited.control, stages, options, rng, progress, share)
+    metrics = asked(policy, options)
+    evaluation = evaluate(audited.train, audited.control, stages, options, rng, progress, share, metrics=metrics)
     tables = (audited.train, audited.control, audited.synthetic)
     power = None
     if options.power and policy.plants_leaks:
         power = measure_power(*tables, evaluation, policy, options, seed, progress, share)
     judged = judge(policy, evaluation, None, power=power)
     verdict = _with_persons(with_population(judged, evaluation), audited.without_person)
-    write_audit(tables, evaluation, power, verdict, config.name, out, audited.notes, league)
+    left_out = not_asked(policy, options, audited.train)
+    write_audit(tables, evaluation, power, verdict, config.name, out, audited.notes, league, left_out)
     return verdict
 
 

@@ -14,7 +14,7 @@ from hybrid.base.errors import DataError, Problem
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.table import Kind, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions

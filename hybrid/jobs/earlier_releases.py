@@ -7,16 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.publication.ledger import Entry
+from hybrid.publication.ledger import LedgerEntry
 from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict
-from hybrid.report.run.inputs import Change, Night, Track, title_of
+from hybrid.report.run.inputs import HistoryPoint, MetricHistory, ReportedChange, title_of
 
 MOST_NIGHTS = 60
 """Number of newest releases that are drawn."""
 
 
-def changes_since(earlier: Sequence[Entry], verdict: Verdict) -> tuple[Change, ...] | None:
+def changes_since(earlier: Sequence[LedgerEntry], verdict: Verdict) -> tuple[ReportedChange, ...] | None:
     """Differences from the last release; None if there is none."""
     if not earlier:
         return None
@@ -25,17 +25,21 @@ def changes_since(earlier: Sequence[Entry], verdict: Verdict) -> tuple[Change, .
         ("policy", last.policy, verdict.policy),
         ("what the gate said", last.status, verdict.status),
     )
-    return tuple(Change(what, before, now) for what, before, now in pairs if before != now)
+    return tuple(ReportedChange(what, before, now) for what, before, now in pairs if before != now)
 
 
-def tracks(policy: Policy, evaluation: Evaluation, earlier: Sequence[Entry], created: datetime) -> tuple[Track, ...]:
+def tracks(
+    policy: Policy, evaluation: Evaluation, earlier: Sequence[LedgerEntry], created: datetime
+) -> tuple[MetricHistory, ...]:
     """Every judged metric from release to release, this run last."""
     if not earlier:
         return ()
     return tuple(_tracks(policy, evaluation, earlier[-MOST_NIGHTS:], created))
 
 
-def _tracks(policy: Policy, evaluation: Evaluation, earlier: Sequence[Entry], created: datetime) -> Iterator[Track]:
+def _tracks(
+    policy: Policy, evaluation: Evaluation, earlier: Sequence[LedgerEntry], created: datetime
+) -> Iterator[MetricHistory]:
     judged = {(rule.metric, rule.stage, rule.column) for rule in policy.rules}
     now = [metric.to_json() for metric in evaluation.metrics]
     for metric in evaluation.metrics:
@@ -46,11 +50,11 @@ def _tracks(policy: Policy, evaluation: Evaluation, earlier: Sequence[Entry], cr
         nights = tuple(night for day, metrics in sources for night in _nights(day, metrics, key))
         if len(nights) > 1:
             of = f" of {metric.column}" if metric.column else ""
-            yield Track(f"{title_of(metric.name)}{of}, {metric.stage}", metric.direction, nights)
+            yield MetricHistory(f"{title_of(metric.name)}{of}, {metric.stage}", metric.direction, nights)
 
 
-def _nights(day: str, metrics: Sequence[dict[str, Any]], key: tuple[str, str, str | None]) -> Iterator[Night]:
+def _nights(day: str, metrics: Sequence[dict[str, Any]], key: tuple[str, str, str | None]) -> Iterator[HistoryPoint]:
     for found in metrics:
         if (found["name"], found["stage"], found["column"]) == key and found["state"] == "ok":
             low, high = found["ci"] or (None, None)
-            yield Night(day, found["value"], low, high)
+            yield HistoryPoint(day, found["value"], low, high)

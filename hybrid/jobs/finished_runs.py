@@ -20,15 +20,14 @@ from hybrid.base.regular_file import read_json
 from hybrid.jobs.places import Places
 from hybrid.jobs.start import AnyRun
 from hybrid.pipeline.config import RunConfig
-from hybrid.publication.finished_run import FinishedRun, read_run
+from hybrid.publication.difference import verdict_of
+from hybrid.publication.draws import check_seal
+from hybrid.publication.finished_run import FinishedRun, read_run, refuse_without_claim
 from hybrid.publication.folder import read_release
 from hybrid.publication.key import release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import OwnReleases
 from hybrid.publication.pending_membership import keeps_membership
-from hybrid.publication.private_run import refuse_without_claim
-from hybrid.publication.seal import check_seal
-from hybrid.publication.side_by_side import verdict_of
 
 
 @dataclass(frozen=True)

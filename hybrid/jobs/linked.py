@@ -19,7 +19,7 @@ from hybrid.linked.facts import file_of, joint_facts, stated
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
-from hybrid.publication.count_draws import count_draw
+from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.finished_run import (
     EVALUATION,
     POLICY,
@@ -29,13 +29,11 @@ from hybrid.publication.finished_run import (
     read_run,
 )
 from hybrid.publication.key import record_secret, release_key
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.seal import sealed
 from hybrid.table.cells import least_cell
-from hybrid.table.write import write_table
-from hybrid.table.write_csv import layout_of
+from hybrid.table.write import layout_of, write_table
 
 
 def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
@@ -98,7 +96,7 @@ def _write_anonymization(run: LinkedRun, folder: Path) -> None:
     write_labels(run.person, folder)
 
 
-def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequence[Entry]) -> None:
+def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequence[LedgerEntry]) -> None:
     for name, page in linked_pages(run, created, earlier):
         write_text(folder / (name or REPORT), page)
 

@@ -34,6 +34,7 @@ from hybrid.linked.structure import key_columns
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.power import measure_power, n_people
 from hybrid.pipeline.stages import libraries
+from hybrid.publication.asked import asked, not_asked
 from hybrid.publication.finished_run import EVALUATION, REPORT
 from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.guarantee import guarantee_sentence
@@ -44,7 +45,7 @@ from hybrid.report import ReportInputs, render_report
 from hybrid.report.run.sections import JOINT
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.schema import PARQUET_SUFFIXES
 
 SUFFIXES = (".csv", *PARQUET_SUFFIXES)
 
@@ -304,7 +305,9 @@ def audit_links(
         stages: dict[Subject, Table] = {"original": one.train, "synthetic": one.synthetic}
         rng, how = rng_for(seeds[name], "evaluate"), (_named(name, progress), shares[name])
         parents = audited.parentage.get(name)
-        found[name] = evaluate(one.train, one.control, stages, options[name], rng, *how, parentage=parents)
+        chosen = asked(policy, options[name])
+        known = (one.train, one.control, stages, options[name], rng, *how)
+        found[name] = evaluate(*known, parentage=parents, metrics=chosen)
     whole = Evaluation(tuple(metric for name, of in found.items() for metric in of.of_table(name).metrics))
     power: Power | None = None
     if config.person.evaluate.power and policy.plants_leaks:
@@ -321,7 +324,8 @@ def audit_links(
             )
         power = worst_power(trials)
     verdict = with_population(judge(policy, whole, None, power=power), whole)
-    _write(audited, config, whole, power, verdict, out, league)
+    left_out = {name: not_asked(policy, options[name], one.train) for name, one in audited.tables.items()}
+    _write(audited, config, whole, power, verdict, out, league, left_out)
     return verdict
 
 
@@ -342,6 +346,7 @@ def _write(
     verdict: Verdict,
     out: Path,
     league: TrustLeague | None,
+    left_out: Mapping[str, str],
 ) -> None:
     """Write evaluation.json, the joint page and a page for every table."""
     created, name = datetime.now(UTC), config.name
@@ -365,7 +370,8 @@ def _write(
         for one, tables in audited.tables.items():
             of_table = Evaluation(tuple(metric for metric in evaluation.metrics if metric.table == one))
             three = tables.train, tables.control, tables.synthetic
-            page = audit_report(three, of_table, parts[one], f"{name}: {one}", created, tables.notes, league)
+            said = f"{name}: {one}", created, tables.notes, league, left_out[one]
+            page = audit_report(three, of_table, parts[one], *said)
             write_text(temporary / page_of(one), render_report(page))
         seal(temporary, name, "audit")
 

@@ -17,16 +17,15 @@ from hybrid.linked.facts import joint_facts, page_of, stated, table_facts
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.guarantee import guarantee_sentence
-from hybrid.publication.ledger import Entry
+from hybrid.publication.ledger import LedgerEntry
 from hybrid.publication.redact import public_config
-from hybrid.publication.stated_tables import StatedTable
-from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.table_facts import StatedTable, TableFacts
 from hybrid.report import ReportInputs, render_report
 from hybrid.report.run.sections import JOINT
 from hybrid.report.run.sections.tables import LinkedRow
 
 
-def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[Entry]) -> Iterator[tuple[str, str]]:
+def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry]) -> Iterator[tuple[str, str]]:
     """File and HTML of every table's page; last the joint one.
 
     The file of the joint one is not named.

@@ -40,14 +40,12 @@ from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import Release, opened
-from hybrid.publication.held_run import HeldRun, forget_held_run, held_run, releases_of
 from hybrid.publication.key import record_secret, release_key, release_tag
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.night_lock import one_night
-from hybrid.publication.own_release import OwnReleases, newest_own, repair_latest, verify_own
+from hybrid.publication.nights import HeldRun, forget_held_run, held_run, one_night, releases_of
+from hybrid.publication.own_release import OwnReleases, ReleaseTags, newest_own, repair_latest, tags_of, verify_own
 from hybrid.publication.redact import public_config
-from hybrid.publication.release_tags import Tags, tags_of
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 
 logger = logging.getLogger(__name__)
 Action = Literal["skip", "reuse", "refit", "resume", "refuse"]
@@ -257,7 +255,7 @@ class Night:
             self.ledger.settle(self.places.releases)
             own = OwnReleases(self.places.releases, self.ledger)
             repaired = repair_latest(own)
-            look = own.look()
+            look = own.inspect()
         if repaired:
             self.ledger.note(self.name, "repaired", repaired)
         found = (*filter(None, [repaired]), *(problem.message for problem in look.problems))
@@ -321,7 +319,7 @@ class Night:
     def _latest(self) -> Release | None:
         return newest_own(self.places.releases, self.ledger, self.name)
 
-    def _tags(self, release: Release) -> Tags:
+    def _tags(self, release: Release) -> ReleaseTags:
         return tags_of(release, self.ledger)
 
     def _same_policy(self, latest: Release) -> bool:

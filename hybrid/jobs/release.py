@@ -25,12 +25,11 @@ from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
 from hybrid.publication.certificate import Acceptance
-from hybrid.publication.count_draws import count_run
-from hybrid.publication.draw import Draw
+from hybrid.publication.difference import verdict_of
+from hybrid.publication.draws import check_seal, count_run
 from hybrid.publication.finished_run import read_whole_run
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.publish import publish
-from hybrid.publication.seal import check_seal
-from hybrid.publication.side_by_side import verdict_of
 from hybrid.publication.verdict import Verdict
 
 
@@ -46,7 +45,7 @@ class Candidate:
         The zones it belongs to.
     verdict : Verdict
         Verdict of the policy on the run alone, without earlier releases.
-    draw : Draw
+    draw : DrawNumber
         Number of the draw at which that verdict was reached.
     as_read : bool
         Whether the run was read from its folder: then that very run is published, or nothing.
@@ -55,7 +54,7 @@ class Candidate:
     folder: Path
     places: Places
     verdict: Verdict
-    draw: Draw
+    draw: DrawNumber
     as_read: bool = False
 
     def publish(self, acceptance: Acceptance | None = None) -> Path:
@@ -101,7 +100,7 @@ class Published:
         Folder of the run.
     verdict : Verdict
         Verdict of the policy on the run alone, without earlier releases.
-    draw : Draw
+    draw : DrawNumber
         Number of the draw at which that verdict was reached.
     pipeline : Pipeline or LinkedRun, optional
         Every stage of the run; None if the run was read from its folder.
@@ -110,7 +109,7 @@ class Published:
     folder: Path
     run: Path
     verdict: Verdict
-    draw: Draw
+    draw: DrawNumber
     pipeline: AnyRun | None = None
 
     def __repr__(self) -> str:

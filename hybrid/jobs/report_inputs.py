@@ -18,12 +18,13 @@ from hybrid.jobs.earlier_releases import changes_since, tracks
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.records import stage_records
 from hybrid.pipeline.stages import libraries
+from hybrid.publication.asked import not_asked
+from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.guarantee import guarantee_sentence
-from hybrid.publication.ledger import Entry
+from hybrid.publication.ledger import LedgerEntry
 from hybrid.publication.redact import public_config
-from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Verdict
-from hybrid.report import Loss, ReportInputs, Step, TradeOff, compare_tables, describe
+from hybrid.report import LossCurve, ReportedStage, ReportInputs, TradeOffPoint, compare_tables, describe
 from hybrid.report.run.sections import collect_sections
 from hybrid.synthesize import availability
 from hybrid.table import Table
@@ -48,7 +49,7 @@ LIMITS_OF_SAMPLE = (
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
-def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] = ()) -> ReportInputs:
+def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> ReportInputs:
     """The inputs of ``render_report`` for a finished pipeline.
 
     No seed, no path, no record: the report is published.
@@ -70,13 +71,13 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[Entry] =
         ),
         verdict=pipeline.verdict,
         draw="" if pipeline.draw is None else pipeline.draw.words,
-        steps=tuple(Step(*step) for step in stage_records(pipeline)),
+        steps=tuple(ReportedStage(*step) for step in stage_records(pipeline)),
         anonymization=None if result is None else result.to_json(),
         top_levels={name: tree.n_levels - 1 for name, tree in pipeline.hierarchies.items()},
         sharing_before=before,
         sharing_after=after,
         trade_off=tuple(_trade_off(pipeline)),
-        losses=tuple(Loss(name, tuple(points)) for name, points in _losses(pipeline).items()),
+        losses=tuple(LossCurve(name, tuple(points)) for name, points in _losses(pipeline).items()),
         fallbacks=dict(pipeline.generated.fallbacks),
         give_away=None if pipeline.give_away is None else pipeline.give_away.to_json(),
         comparison=compare_tables(compared, pipeline.generated.table, control, smallest),
@@ -102,10 +103,11 @@ def audit_report(
     created: datetime,
     notes: tuple[str, ...] = (),
     league: TrustLeague | None = None,
+    left_out: str = "",
 ) -> ReportInputs:
     """The inputs of ``render_report`` for files that were audited.
 
-    ``notes`` are about the files, ``league`` about the metrics.
+    ``notes`` are about the files, ``league`` about the metrics, ``left_out`` about metrics that were not asked for.
     """
     train, control, synthetic = tables
     return ReportInputs(
@@ -113,12 +115,12 @@ def audit_report(
         created=created,
         guarantee=guarantee_sentence(None, {}, evaluation),
         verdict=verdict,
-        steps=(Step("train", len(train)), Step("synthetic", len(synthetic))),
+        steps=(ReportedStage("train", len(train)), ReportedStage("synthetic", len(synthetic))),
         comparison=compare_tables(train, synthetic, control, LEAST_CELL),
         evaluation=evaluation,
         league=league,
         metric_texts=describe(REGISTRY.values()),
-        limits=(*notes, *LIMITS[1:]),
+        limits=tuple(filter(None, (*notes, *LIMITS[1:], left_out))),
         versions=library_versions(PACKAGE, *libraries()),
     )
 
@@ -127,6 +129,8 @@ def _limits(pipeline: Pipeline) -> Iterator[str]:
     """Limits of the evaluation."""
     yield from LIMITS[pipeline.anonymized is None :]
     yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
+    if left_out := not_asked(pipeline.judged_by, pipeline.measured_alone, pipeline.train):
+        yield left_out
     found = pipeline.all_rows
     if found is not None:
         yield (
@@ -144,14 +148,14 @@ def _losses(pipeline: Pipeline) -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def _trade_off(pipeline: Pipeline) -> Iterator[TradeOff]:
+def _trade_off(pipeline: Pipeline) -> Iterator[TradeOffPoint]:
     before = pipeline.anonymization
     if before is None:
         return
     for point in pipeline.trade_off:
         if point.loss is not None and point.suppressed is not None:
             limit, share = point.suppression_limit, point.suppressed / len(before.coarsened)
-            yield TradeOff(limit, share, point.loss, chosen=limit == before.options.suppression_limit)
+            yield TradeOffPoint(limit, share, point.loss, chosen=limit == before.options.suppression_limit)
 
 
 def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:

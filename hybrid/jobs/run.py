@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hybrid.anonymize.left_out import counted
-from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.result import AnonymizationResult, json_with_left_out
 from hybrid.base.account import account
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
@@ -28,8 +27,8 @@ from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
-from hybrid.publication.count_draws import count_draw
-from hybrid.publication.description.columns import stated_columns
+from hybrid.publication.description.description import stated_columns
+from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.finished_run import (
     ANONYMIZATION,
     EVALUATION,
@@ -38,16 +37,15 @@ from hybrid.publication.finished_run import (
     PUBLIC_REPORT,
     REPORT,
     read_run,
+    refuse_known_leak,
 )
 from hybrid.publication.first_page import promise
 from hybrid.publication.key import record_secret, release_key
-from hybrid.publication.known_leak import refuse_known_leak
 from hybrid.publication.lamps import lamps
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power, accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.seal import sealed
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict, folded
 from hybrid.report import ReportInputs, render_report
@@ -113,7 +111,9 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
     keep_source_statistics(pipeline, private_dir)
 
 
-def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), private_dir: Path | None = None) -> None:
+def write_run(
+    pipeline: Pipeline, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None
+) -> None:
     """Compute every stage and write the run's folder.
 
     Tables, evaluation, report, policy, manifest.
@@ -124,7 +124,7 @@ def write_run(pipeline: Pipeline, folder: Path, earlier: Sequence[Entry] = (), p
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole.
-    earlier : sequence of Entry
+    earlier : sequence of LedgerEntry
         Earlier releases of the data set, oldest first, which the report shows beside this run.
     private_dir : Path, optional
         The private zone whose ledger counts the draw, once all stages are computed, and whose key seals the run. Not
@@ -191,9 +191,11 @@ def write_audit(
     folder: Path,
     notes: tuple[str, ...] = (),
     league: TrustLeague | None = None,
+    left_out: str = "",
 ) -> None:
-    """Write an audit's evaluation and report; ``notes`` are about the files."""
-    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, datetime.now(UTC), notes, league)
+    """Write an audit's evaluation and report; ``notes`` are about the files, ``left_out`` about metrics."""
+    said = datetime.now(UTC), notes, league, left_out
+    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, *said)
     measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
     trust = None if league is None else league.to_json(measured)
     with staged(folder) as temporary:
@@ -269,7 +271,7 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
     order = rng_for(pipeline.seed, "order", "labels").permutation(len(labels))
     write_table(labels.take(order), folder / LABELS)
     whole, found = pipeline.inputs.whole, pipeline.anonymization.anonymized
-    content = counted(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
+    content = json_with_left_out(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
     write_json(folder / ANONYMIZATION, content)
 
 

@@ -16,9 +16,9 @@ from hybrid.jobs.run import write_draw
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.people_tables import Origin
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import FinishedRun, read_whole_run
-from hybrid.publication.seal import check_seal
-from hybrid.table.read_frame import DATA_FRAME, Frame
+from hybrid.table.typed_table import DATA_FRAME, Frame
 
 
 def sample_run(

@@ -18,7 +18,7 @@ from hybrid.pipeline.config import IN_MEMORY, RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store, StorePlace
-from hybrid.table.read_frame import Frame, is_frame
+from hybrid.table.typed_table import Frame, is_frame
 
 AnyConfig = RunConfig | LinkedConfig
 AnyRun = Pipeline | LinkedRun

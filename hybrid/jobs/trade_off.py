@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from hybrid.anonymize.search.rule_costs import RuleCosts, rule_costs
-from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
+from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_costs, tradeoff
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
 from hybrid.base.progress import Progress, silent

@@ -12,6 +12,7 @@ from hybrid.anonymize.search.problem import prepare
 from hybrid.base.progress import Progress, silent
 from hybrid.base.scratch import scratch
 from hybrid.demo import write_demo
+from hybrid.evaluation.options import EVERY
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 
@@ -48,7 +49,9 @@ def warm(progress: Progress = silent) -> list[Path]:
     """
     modules = [importlib.import_module(name) for name in LOOPS]
     with scratch("warm") as folder:
-        pipeline = Pipeline(load_config(write_demo(Path(folder), rows=_ROWS, seed=1)), progress=progress)
+        config = load_config(write_demo(Path(folder), rows=_ROWS, seed=1))
+        every = {"evaluate": config.evaluate.model_copy(update={"also": EVERY})}
+        pipeline = Pipeline(config.model_copy(update=every), progress=progress)
         stages = pipeline.anonymization
         assert stages is not None
         task = prepare(stages.coarsened, stages.hierarchies, stages.options, stages.population)

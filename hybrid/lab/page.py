@@ -24,7 +24,8 @@ from hybrid.lab.risk import KNOWN as RISK_MODELS
 from hybrid.lab.tracks import Track, dial_value
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import RULES
-from hybrid.report.charts.figures import Cost, cost_chart, curve_chart, heat_map, sparkline
+from hybrid.report.charts.exploration import CostPoint, cost_chart, curve_chart, sparkline
+from hybrid.report.charts.figures import heat_map
 from hybrid.report.run.render import environment
 
 MOST_SHOWN = 24
@@ -104,7 +105,7 @@ def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
     risks = [name for name in plan.risk_models if any(name in entry.verdicts for entry in entries)]
     noises = list(dict.fromkeys(name for entry in entries for name in entry.retention))
     costs = [
-        Cost(title(each.contestant), each.cpu_seconds, each.mean_power, each.overall.word == "trusted")
+        CostPoint(title(each.contestant), each.cpu_seconds, each.mean_power, each.overall.word == "trusted")
         for each in entries
         if each.met_leaks and not each.is_printed
     ]

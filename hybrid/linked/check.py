@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hybrid.base.errors import HybridError, Problem
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding, HybridError, Problem
 from hybrid.evaluation.options import RetrainOptions
-from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.run import LinkedRun
 from hybrid.linked.view import LinkedTable, View
@@ -18,8 +16,9 @@ from hybrid.operations.deliver import DeliverOptions, check_targets
 from hybrid.pipeline.check import diagnose, untried_findings
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import repeated_seconds, untried
-from hybrid.synthesize.cost import slowness
-from hybrid.synthesize.estimate import in_words
+from hybrid.publication.asked import asked
+from hybrid.publication.policy import Policy
+from hybrid.synthesize.estimate import in_words, slowness
 
 
 def diagnose_linked(config: LinkedConfig) -> list[Finding]:
@@ -60,7 +59,8 @@ def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]
     and so are attacks that repeat the whole process.
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
-    alone = tuple(one.name for one in metrics_of(table.measured_alone) if "trainings" not in one.needs)
+    policy = _policy(table)
+    alone = tuple(one.name for one in asked(policy, table.measured_alone) if "trainings" not in one.needs)
     evaluate = table.measured_alone.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
     if not isinstance(table, View):
@@ -70,10 +70,18 @@ def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]
     return config.model_copy(update={"split": split}), tuple(settled)
 
 
+def _policy(table: LinkedTable) -> Policy | None:
+    """Policy of the run; None where it cannot be read, as findings of the tables say."""
+    try:
+        return table.policy
+    except HybridError:
+        return None
+
+
 def _repetition(run: LinkedRun) -> Iterator[Finding]:
     """Time of an attacker who repeats the making of all tables, or why there is none."""
-    config = run.config.person
-    if not any("trainings" in metric.needs for metric in metrics_of(config.evaluate)):
+    config, policy = run.config.person, _policy(run.person)
+    if not any("trainings" in metric.needs for metric in asked(policy, config.evaluate)):
         return
     try:
         tables = [table.train for table in run.tables.values()]
@@ -81,7 +89,7 @@ def _repetition(run: LinkedRun) -> Iterator[Finding]:
         return  # Findings of the tables say why.
     retrain = config.evaluate.retrain
     if retrain is None and untried(config, *tables):
-        yield from untried_findings(config, *tables)
+        yield from untried_findings(config, policy, *tables)
         return
     seconds = repeated_seconds(config, retrain or RetrainOptions(), *tables) * slowness()
     yield Finding("note", f"evaluate: at most {in_words(seconds)} of one core to repeat the making of all tables")

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
+from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.linked.options import LinkOptions, TableOptions
 from hybrid.linked.structure import below, key_columns, structure_problems
@@ -17,9 +17,8 @@ from hybrid.pipeline.config import IN_MEMORY, NightlyOptions, RunConfig, configu
 from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.refusals import LINKED, refusal, refused
 from hybrid.table import Kind, Role, Table
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions
-from hybrid.table.read_frame import Frame, read_frame
+from hybrid.table.data_options import DataOptions, load_table
+from hybrid.table.typed_table import Frame, read_frame
 
 LINKS = tuple(LinkOptions.model_fields)
 """Top-level keys of a configuration of linked tables that a single table's does not have."""
@@ -93,7 +92,7 @@ class LinkedConfig:
         Raises
         ------
         HybridError
-            As :func:`hybrid.table.load.load_table` and :func:`hybrid.table.read_frame.read_frame`.
+            As :func:`hybrid.table.data_options.load_table` and :func:`hybrid.table.typed_table.read_frame`.
         """
         frame = self.config_of(name).frame
         return load_table(self.source(name), self.folder) if frame is None else read_frame(frame, self.source(name))
@@ -153,11 +152,11 @@ def configured_any(content: Mapping[str, Any], overrides: Mapping[str, Any], pat
     """
     if not is_linked(content):
         return configured(content, overrides, path)
-    source = content.source if isinstance(content, YamlMapping) else Source(str(path))
+    source = content.source if isinstance(content, YamlMapping) else ConfigSource(str(path))
     return linked_config(overridden(content, overrides), source.with_changes(overrides), path)
 
 
-def linked_config(content: Mapping[str, Any], source: Source, path: Path) -> LinkedConfig:
+def linked_config(content: Mapping[str, Any], source: ConfigSource, path: Path) -> LinkedConfig:
     """Check the content of a configuration of linked tables.
 
     Raises
@@ -281,12 +280,12 @@ def _models(config: LinkedConfig) -> Iterator[Problem]:
             yield refusal(LINKED, "anonymize.models of other tables", repr(attribute), config.links.person)
 
 
-def _located(problems: list[Problem], source: Source) -> list[Problem]:
+def _located(problems: list[Problem], source: ConfigSource) -> list[Problem]:
     return [Problem(f"{source.at_key_of(one.message)}: {one.message}", one.hint) for one in problems]
 
 
-def _shifted(source: Source, name: str) -> Source:
+def _shifted(source: ConfigSource, name: str) -> ConfigSource:
     """Source of one table's configuration: the lines of its keys under ``data``."""
     lines = {("data", *path[2:]): line for path, line in source.lines.items() if path[:2] == ("tables", name)}
     own = {path: line for path, line in source.lines.items() if path[0] not in LINKS}
-    return Source(source.name, own | lines, source.changed)
+    return ConfigSource(source.name, own | lines, source.changed)

@@ -16,9 +16,9 @@ from hybrid.constraints import Form, HotDeck, Redrawn, Rules, first_draw
 from hybrid.linked.anchors import Anchor
 from hybrid.linked.join import beside
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.children import fit_children
+from hybrid.synthesize.sequences import fit_children
 from hybrid.table import Table
-from hybrid.table.append import appended
+from hybrid.table.schema import concat_rows
 
 MOST_ROUNDS = 100
 """Rounds of drawing again at most."""
@@ -190,7 +190,7 @@ def _rank(owners: Rows) -> Rows:
 def _together(table: Table, other: Table) -> Table:
     """Rows of both, by parent and in their order."""
     owners = np.concatenate([_owners(table), _owners(other)])
-    whole = Table(appended(table.frame, other.frame), table.schema, owners)
+    whole = Table(concat_rows(table.frame, other.frame), table.schema, owners)
     order = table.schema.order
     ranks = np.zeros(len(owners)) if order is None else pd.factorize(whole.frame[order], sort=True)[0].astype(float)
     return whole.take(np.lexsort((np.where(ranks < 0, np.inf, ranks), owners)))

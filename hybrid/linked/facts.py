@@ -6,11 +6,10 @@ from hybrid.linked.run import LinkedRun
 from hybrid.linked.sources import pairs_of
 from hybrid.linked.view import View
 from hybrid.pipeline.config import RunConfig
-from hybrid.publication.description.columns import stated_columns
-from hybrid.publication.stated_tables import StatedTable
-from hybrid.publication.table_facts import TableFacts, rounded
+from hybrid.publication.description.description import stated_columns
+from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.schema import PARQUET_SUFFIXES
 
 
 def file_of(name: str, config: RunConfig) -> str:

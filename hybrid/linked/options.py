@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
-from hybrid.table.options import SourceOptions
+from hybrid.table.data_options import SourceOptions
 from hybrid.table.read_options import ReadOptions
 
 TableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]

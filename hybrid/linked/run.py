@@ -15,7 +15,6 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.linked.config import LinkedConfig, in_table
 from hybrid.linked.join import own_names
 from hybrid.linked.keys import with_keys
@@ -29,8 +28,8 @@ from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.pipeline import ONLY_COMPARED
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
-from hybrid.publication.draw import Draw
-from hybrid.publication.gate import judge
+from hybrid.publication.asked import asked
+from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.roles import DecidedRoles, with_roles
@@ -72,7 +71,7 @@ class LinkedRun:
         self.config = config
         self.progress = progress
         self.judge_power = judge_power
-        self.draw: Draw | None = None
+        self.draw: DrawNumber | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._given_seed, self._store = seed, store or Store(None)
         self._parts: Parts | None = None
@@ -178,7 +177,8 @@ class LinkedRun:
     def _attacked(self) -> Evaluation:
         """Attacks that repeat the making of all tables, on the training people with all of their rows."""
         person = self.person
-        names = tuple(one.name for one in metrics_of(person.config.evaluate) if "trainings" in one.needs)
+        chosen = asked(person.judged_by, person.config.evaluate)
+        names = tuple(one.name for one in chosen if "trainings" in one.needs)
         if not names:
             return Evaluation(())
         alone = dict.fromkeys(("targets", "secrets", "linkability", "groups"))

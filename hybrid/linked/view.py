@@ -39,7 +39,7 @@ from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.holders import row_holders
-from hybrid.table.persons import agreed
+from hybrid.table.persons import harmonized
 from hybrid.table.split import Parts
 
 
@@ -335,7 +335,7 @@ class View(LinkedTable):
         at = positions(persons_of(self.train), persons_of(people.learned))
         table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))
-        ordered = agreed(replace(table, persons=self.link.owners[self.rows]), ())
+        ordered = harmonized(replace(table, persons=self.link.owners[self.rows]), ())
         table = replace(ordered, persons=self.train.persons)
         return replace(found, table=table, labelled=table)
 

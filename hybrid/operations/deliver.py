@@ -28,11 +28,11 @@ from hybrid.operations.sql_table import check_sql_tables, refuse_source, replace
 from hybrid.operations.sql_versions import Rows, check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.folder import LATEST
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.stated_tables import table_files
+from hybrid.publication.table_facts import table_files
 from hybrid.table import Table
 from hybrid.table.arrow import to_arrow
+from hybrid.table.data_options import DataOptions
 from hybrid.table.files import holds_credentials, is_url, storage, unreachable
-from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.schema import PARQUET_SUFFIXES
@@ -283,12 +283,10 @@ def _targets(
 
 
 def _name_of(target: SqlTarget) -> str:
-    """Name of a target in a database, as the ledger has it."""
     return f"{'' if target.versions is None else 'versions of '}{target.table} in {target.url_env}"
 
 
 def _digest(gone: Collection[str]) -> str:
-    """Digest of the withdrawn releases."""
     return fingerprint(sorted(gone))[:16] if gone else ""
 
 
@@ -302,10 +300,7 @@ def _remember(state: Path, text: str) -> None:
 
 
 def _copy(release: Path, place: str, folder: Path) -> None:
-    """All files, the certificate last, then the pointer.
-
-    A reader who follows it finds a whole release.
-    """
+    """Copy all files, the certificate last, then the pointer: a reader who follows it finds a whole release."""
     if is_url(place):
         filesystem, root = storage(place)
     else:
@@ -345,14 +340,12 @@ def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
 
 
 def _fill(release: Path, target: SqlTarget, data: Mapping[str, DataOptions]) -> None:
-    """Read all released tables and replace those of the database together."""
     files = _files(release, _certificate(release))
     tables = {place: _table(files[name], data[name]) for name, place in _sql_places(target, files).items()}
     replace_sql_tables(tables, target.url_env, release.name)
 
 
 def _add_version(release: Path, target: SqlTarget, data: Mapping[str, DataOptions], gone: Collection[str]) -> None:
-    """Write a version of all released tables, and show it."""
     certificate = _certificate(release)
     files = _files(release, certificate)
 
@@ -369,7 +362,6 @@ def _certificate(release: Path) -> dict[str, Any]:
 
 
 def _files(release: Path, certificate: Mapping[str, Any]) -> dict[str, Path]:
-    """Files of the released tables, by their names without suffix."""
     return {Path(file).stem: release / file for file in table_files(certificate)}
 
 

@@ -38,10 +38,7 @@ class Notice:
 
 
 def post(notice: Notice, url_env: str) -> None:
-    """Send a notice as JSON to the URL in an environment variable.
-
-    A failure is logged and nothing else.
-    """
+    """Send a notice as JSON to the URL in an environment variable; a failure is logged and nothing else."""
     url = os.environ.get(url_env, "")
     try:
         if not url.startswith(("https://", "http://")):

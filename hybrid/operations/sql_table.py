@@ -21,7 +21,7 @@ from hybrid.base.errors import ConfigError, OutputError
 from hybrid.table import Kind, Table
 from hybrid.table.arrow import is_text, to_arrow
 from hybrid.table.sources.sql import CHUNK, SqlOptions, code_of, fetch
-from hybrid.table.sql_connection import connected, sqlalchemy, url_of
+from hybrid.table.sql_connection import connect, sqlalchemy, url_of
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -57,7 +57,7 @@ def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) 
         A target holds rows that this program did not deliver, or has other columns; all are as they were.
     """
     sqlalchemy()
-    with connected(url_env, ", ".join(tables), read_only=False) as connection:
+    with connect(url_env, ", ".join(tables), read_only=False) as connection:
         if connection.dialect.name == "sqlite":
             # Its driver would begin the transaction with the first row that is written.
             connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -81,7 +81,7 @@ def check_sql_tables(targets: Sequence[str], url_env: str) -> None:
     dialect, *place = _place(url_of(url_env))
     if dialect == "sqlite" and not Path(place[0]).exists():
         return
-    with connected(url_env, ", ".join(targets), read_only=True) as connection:
+    with connect(url_env, ", ".join(targets), read_only=True) as connection:
         for target in targets:
             _refuse_view(connection, target)
 
@@ -108,7 +108,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
         raise ConfigError(f"nightly.deliver.sql.table: {MARKS} holds what was delivered", hint="choose another table")
     if source is None or not _may_be_same(url_of(source.url_env), url_of(url_env)):
         return
-    with connected(source.url_env, source.table or "the query of data.sql", read_only=True) as connection:
+    with connect(source.url_env, source.table or "the query of data.sql", read_only=True) as connection:
         if name in set(_read_by(connection, source)):
             raise ConfigError(
                 f"nightly.deliver.sql.table: the source reads {target}, which delivery would replace",
@@ -117,9 +117,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
 
 
 def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str, target: str) -> sa.Table:
-    """The target without rows, made if it is not there.
-
-    With columns of these types.
+    """The target without rows, made with columns of these types if it is not there.
 
     Raises
     ------
@@ -156,10 +154,7 @@ def _refuse_view(connection: sa.Connection, target: str) -> sa.Inspector:
 
 
 def _lock(connection: sa.Connection, found: sa.Table) -> None:
-    """Keep other writers out until the end of the transaction.
-
-    Where one statement does that.
-    """
+    # Where one statement keeps other writers out until the end of the transaction.
     if connection.dialect.name == "postgresql":
         name = connection.dialect.identifier_preparer.format_table(found)
         connection.exec_driver_sql(f"LOCK TABLE {name} IN SHARE ROW EXCLUSIVE MODE")
@@ -199,7 +194,6 @@ def _enter(connection: sa.Connection, url_env: str, target: str, release: str) -
 
 
 def _marks(connection: sa.Connection, target: str) -> sa.Table:
-    """Side table in the schema of the target, made if missing."""
     import sqlalchemy as sa
 
     names = ("table_schema", "table_name", "release_name", "delivered_at", "digest")
@@ -235,7 +229,6 @@ def _may_be_same(one: sa.URL, other: sa.URL) -> bool:
 
 
 def _place(url: sa.URL) -> tuple[Any, ...]:
-    """Place of a database, whatever the driver and the user."""
     dialect = url.get_dialect().name
     if dialect == "sqlite":
         file = (url.database or "").removeprefix("file:").partition("?")[0]
@@ -269,7 +262,6 @@ def _read_by(connection: sa.Connection, source: SqlOptions) -> Iterator[str]:
 
 
 def _views_in(inspector: sa.Inspector, schema: str | None) -> list[str]:
-    """Names of the views of a schema, kept results included."""
     try:
         kept = inspector.get_materialized_view_names(schema=schema)
     except NotImplementedError:
@@ -282,10 +274,7 @@ def _words(query: str) -> list[str]:
 
 
 def _sql_type(kind: Kind, arrow_type: pa.DataType) -> Any:
-    """SQL type of a kind.
-
-    Text where the source writes texts ("yes", "2026-01-31").
-    """
+    # Text where the source writes texts ("yes", "2026-01-31").
     import sqlalchemy as sa
 
     if is_text(arrow_type):

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from hybrid.base.errors import ConfigError, OutputError, Problem
 from hybrid.table.arrow import plain_schema
-from hybrid.table.warehouse import Warehouse, opened
+from hybrid.table.warehouse import Warehouse, open_warehouse
 
 logger = logging.getLogger(__name__)
 KEY = "nightly.deliver.sql.versions"
@@ -61,7 +61,6 @@ class Version:
     at: str
 
     def to_comment(self) -> str:
-        """As text beside the table."""
         return json.dumps({_MARK: asdict(self)})
 
     @classmethod
@@ -104,7 +103,7 @@ def deliver_versions(
     Raises
     ------
     ConfigError, MissingExtraError, UnreachableError, DataError
-        As :func:`hybrid.table.warehouse.opened`; the warehouse is one that versions are not written to.
+        As :func:`hybrid.table.warehouse.open_warehouse`; the warehouse is one that versions are not written to.
     OutputError
         A table or view of a name that is needed was not made here, or is that of another data set; all such at once,
         before anything is written. Or a version to be dropped holds other rows than those delivered.
@@ -146,10 +145,7 @@ def check_versions(views: Sequence[str], url_env: str) -> None:
 
 
 def plain_rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatchReader:
-    """Rows with types that every engine has.
-
-    No dictionaries, no columns of the type null.
-    """
+    """Rows with types that every engine has: no dictionaries, no columns of the type null."""
     plain = plain_schema(schema)
 
     def cast() -> Iterator[pa.RecordBatch]:
@@ -161,8 +157,7 @@ def plain_rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Recor
 
 @contextmanager
 def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
-    """Session that keeps other deliveries to these views out."""
-    with opened(url_env, MEMORY, KEY) as warehouse:
+    with open_warehouse(url_env, MEMORY, KEY) as warehouse:
         if warehouse.engine not in ENGINES:
             raise ConfigError(
                 f"{KEY} needs transactions, as DuckDB and PostgreSQL have them, and this is {warehouse.engine}",
@@ -177,10 +172,7 @@ def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
 
 
 def _lock(warehouse: Warehouse, view: str) -> None:
-    """Lock a view until the session ends.
-
-    That of a killed process ends a moment later.
-    """
+    """Lock a view until the session ends; that of a killed process ends a moment later."""
     key = warehouse.literal(f"hybrid-release {_schema(warehouse, view)}.{_plain(view)}")
     end = monotonic() + LOCK_SECONDS
     while not warehouse.execute(f"SELECT pg_try_advisory_lock(hashtextextended({key}, 0))")[0][0]:
@@ -239,10 +231,7 @@ def _switch(warehouse: Warehouse, shown: Mapping[str, str | None]) -> None:
 
 
 def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, withdrawn: Collection[str]) -> None:
-    """Drop withdrawn versions, and the oldest beyond ``keep``.
-
-    A version that a view shows stays.
-    """
+    """Drop withdrawn versions, and the oldest beyond ``keep``; a version that a view shows stays."""
     problems = []
     for view in views:
         versions = sorted(_versions(warehouse, view).items(), key=lambda found: _age(found[1]), reverse=True)
@@ -268,13 +257,11 @@ def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, wi
 
 
 def _versions(warehouse: Warehouse, view: str) -> dict[str, Version]:
-    """Versions of a view, by the plain name of their table."""
     objects = _objects(warehouse, view).items()
     return {name: made for name, (kind, made) in objects if kind == "table" and made is not None and made.view == view}
 
 
 def _objects(warehouse: Warehouse, view: str) -> dict[str, tuple[str, Version | None]]:
-    """Kind and comment of all that a schema holds, by plain name."""
     schema = warehouse.literal(_schema(warehouse, view))
     if warehouse.engine == "postgres":
         found = warehouse.execute(
@@ -292,7 +279,6 @@ def _objects(warehouse: Warehouse, view: str) -> dict[str, tuple[str, Version | 
 
 
 def _schema(warehouse: Warehouse, view: str) -> str:
-    """Schema of a view, the default one by its name."""
     schema = view.rpartition(".")[0]
     return schema or str(warehouse.execute("SELECT current_schema()")[0][0])
 
@@ -302,12 +288,10 @@ def _count(warehouse: Warehouse, table: str) -> int:
 
 
 def _name(view: str, release: str) -> str:
-    """Table of a version: the view's name and the release's."""
     return f"{view}_{release.replace('-', '_')}"
 
 
 def _beside(view: str, plain: str) -> str:
-    """Name of a table in the schema of a view."""
     return view.removesuffix(_plain(view)) + plain
 
 

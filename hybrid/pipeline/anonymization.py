@@ -17,8 +17,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
 from hybrid.anonymize.steps import anonymize_in_steps
-from hybrid.anonymize.warehouse.draw_rows import WholeTable
-from hybrid.anonymize.warehouse.label_sample import label_sample
+from hybrid.anonymize.warehouse.draw_rows import WholeTable, label_sample
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
@@ -30,10 +29,10 @@ from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
 from hybrid.protect.below_labels import Restorable, restorable
-from hybrid.protect.result import BELOW_LABELS
+from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.sample import Sampled, SampledTable
 from hybrid.table import Schema, Table
-from hybrid.table.persons import agreed
+from hybrid.table.persons import harmonized
 from hybrid.transition import Repeats
 from hybrid.transition.disclosure import GiveAway, give_away
 from hybrid.transition.protocol import FittedTransition, Restored
@@ -251,7 +250,7 @@ class Anonymization:
         """
 
         def finish(table: Table, part: LabelTable) -> Table:
-            table = agreed(self._repeats.apply(table, part, rng), self.static)
+            table = harmonized(self._repeats.apply(table, part, rng), self.static)
             for rule in self.tied:
                 table = rule.decode(table, self.train)
             return table

@@ -12,7 +12,6 @@ from hybrid.base.hashing import LIBRARIES, code_version, fingerprint, library_ve
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
-from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import held_rules
 from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
@@ -32,6 +31,8 @@ from hybrid.pipeline.stages import (
     Stage,
     evaluation_of,
 )
+from hybrid.publication.asked import asked
+from hybrid.publication.policy import Policy
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.fitted import model_version
 
@@ -44,7 +45,7 @@ def stage_keys(
     population: str = "",
     must_detect: Any = None,
     *,
-    only_compared: bool = False,
+    judged_by: Policy | None = None,
 ) -> dict[str, str]:
     """Keys of a configuration's kept stages, in order of the stages.
 
@@ -58,8 +59,8 @@ def stage_keys(
         Fingerprints of the table with its hierarchies, and of the population table.
     must_detect : any, optional
         Rules about excesses and leaks that the policy must detect; None where no leaks are planted.
-    only_compared : bool
-        Whether no verdict comes of it, so that no attacker repeats the process unless asked for.
+    judged_by : Policy, optional
+        Asks for metrics; None: no verdict comes of it, so that no attacker repeats the process unless asked for.
 
     Returns
     -------
@@ -118,11 +119,13 @@ def stage_keys(
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
     halved = ["half of control"] if chosen is not None else []
     condition = [config.synthesize.where] if config.synthesize.where is not None else []
-    judged_by = kept if removal is not None and removal.measured == "kept" else parts
+    records = kept if removal is not None and removal.measured == "kept" else parts
     attacked = {"model"} if config.evaluate.retrain is not None else {"model", "trainings"}
-    left_out = any(attacked & set(metric.needs) for metric in metrics_of(config.evaluate))
-    untried = ["only compared"] if only_compared and left_out else []
-    judging = (judged_by, seed, *rules, *condition, *halved, *_foreign_versions())
+    metrics = asked(judged_by, config.evaluate)
+    left_out = any(attacked & set(metric.needs) for metric in metrics)
+    untried = ["only compared"] if judged_by is None and left_out else []
+    measured = [metric.name for metric in metrics]
+    judging = (measured, records, seed, *rules, *condition, *halved, *_foreign_versions())
     keys |= {
         evaluation_of(subject): _key(EVALUATE, options, table, *judging, *(untried if subject == "synthetic" else []))
         for subject, table in judged.items()

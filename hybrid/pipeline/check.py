@@ -9,14 +9,13 @@ from typing import TypeVar
 import numpy as np
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.base.errors import ConfigError, HybridError, Problem
-from hybrid.base.findings import Finding
+from hybrid.base.errors import ConfigError, Finding, HybridError, Problem
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.options import TORCH_HINT
-from hybrid.evaluation.run_metrics import check_options, metrics_of
+from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import SYNTHETIC, check_targets
 from hybrid.pipeline.column_findings import column_findings
@@ -35,14 +34,15 @@ from hybrid.pipeline.technique_findings import technique_findings
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.protect import text_problems
 from hybrid.publication.approvers import unproven_problem
+from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.store import Store
 from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
+from hybrid.table.data_options import EACH_ROW
 from hybrid.table.holders import row_holders
-from hybrid.table.options import EACH_ROW
 from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.split import split
@@ -79,14 +79,15 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
     there = WarehouseInputs(config, Recorder(), silent, lambda: seed) if config.is_pushed_down else None
     read = config.load_all_columns if there is None else lambda: there.table
     whole = _attempt(findings, read) if table is None else table
-    findings += _attempt(findings, lambda: list(_policy(load_policy(config.policy_path)))) or []
+    policy = _attempt(findings, lambda: load_policy(config.policy_path))
+    findings += [] if policy is None else _policy(policy)
     _attempt(findings, lambda: check_targets(config.nightly.deliver, {SYNTHETIC: config.data}, config.folder))
     if not config.synthesize.is_off:
         _attempt(findings, lambda: require(config.synthesize.engine))
     if whole is not None:
         table = whole.without_left_out()
         findings = [_size(whole), *findings]
-        findings += _stages(config, table, whole, store, elsewhere=there is not None)
+        findings += _stages(config, table, whole, store, policy, elsewhere=there is not None)
         findings += [] if there is None else [_labels(there)]
         findings += _attempt(findings, lambda: list(_rights(config))) or []
         findings += _roles(config, whole)
@@ -94,8 +95,8 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
             found = identifying_problems({"": table}, kept_columns(config))
             findings += [Finding.error(problem) for _, problem in found]
         findings += column_findings(table)
-        findings += _retrainings(config, table)
-        findings += untried_findings(config, table.without_identifiers())
+        findings += _retrainings(config, table, policy)
+        findings += untried_findings(config, policy, table.without_identifiers())
         findings += _encoder(config)
         findings += _filter(config)
     order = {"ok": 0, "error": 1, "note": 2}
@@ -130,7 +131,7 @@ def _policy(policy: Policy) -> Iterator[Finding]:
     )
 
 
-def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
+def _retrainings(config: RunConfig, table: Table, policy: Policy | None) -> Iterator[Finding]:
     """Number of trainings of the generator by attacks that retrain it.
 
     They are most of the cost of such a run.
@@ -140,7 +141,7 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
         return
     schema = table.schema.without_identifiers()
     secrets = config.evaluate.secrets or schema.sensitive or schema.targets
-    metrics = metrics_of(config.evaluate)
+    metrics = asked(policy, config.evaluate)
     count = trainings(options, metrics, len(secrets)) * len(options.stages)
     limit = "" if options.seconds is None else f", each attack at most {options.seconds:g} s"
     name = config.synthesize.generator
@@ -153,12 +154,13 @@ def _retrainings(config: RunConfig, table: Table) -> Iterator[Finding]:
     )
 
 
-def untried_findings(config: RunConfig, *tables: Table) -> Iterator[Finding]:
+def untried_findings(config: RunConfig, policy: Policy | None, *tables: Table) -> Iterator[Finding]:
     """An attacker who repeats the whole process, where that takes too long.
 
-    ``tables`` as for :func:`hybrid.pipeline.evaluation_price.untried`.
+    ``policy`` as for :func:`hybrid.publication.asked.asked`, ``tables`` as for
+    :func:`hybrid.pipeline.evaluation_price.untried`.
     """
-    repeats = any("trainings" in metric.needs for metric in metrics_of(config.evaluate))
+    repeats = any("trainings" in metric.needs for metric in asked(policy, config.evaluate))
     reason = untried(config, *tables)
     if repeats and reason and config.evaluate.retrain is None:
         yield Finding(
@@ -289,7 +291,9 @@ def _examples(table: Table, name: str) -> str:
     return ", ".join(as_text(distinct, table.schema[name]).str.strip().str.slice(0, _LONGEST_EXAMPLE))
 
 
-def _stages(config: RunConfig, table: Table, whole: Table, store: Store | None, *, elsewhere: bool) -> list[Finding]:
+def _stages(
+    config: RunConfig, table: Table, whole: Table, store: Store | None, policy: Policy | None, *, elsewhere: bool
+) -> list[Finding]:
     """Findings about the ability of each stage to run on this table.
 
     Not of anonymization that was decided elsewhere.
@@ -308,7 +312,6 @@ def _stages(config: RunConfig, table: Table, whole: Table, store: Store | None, 
         findings += _attempt(findings, lambda: list(foreseen(people, config.synthesize))) or []
         findings += _condition(config, whole, people)
     if parts is not None:
-        policy = _attempt([], lambda: load_policy(config.policy_path))
         findings += [] if policy is None else foreseen_evaluation(config, policy, parts.train, parts.control)
         findings += [] if policy is None or not elsewhere else [*small_sample(policy, len(table))]
     options = config.anonymize

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
 from hybrid.pipeline.starter.evidence import evidence_of
 from hybrid.table import Kind, Role, Table
-from hybrid.table.checks import formulas, giveaways, unique_share
-from hybrid.table.infer import ambiguous_dates
-from hybrid.table.text import as_text
+from hybrid.table.dependencies import formulas, functional_dependencies, unique_share
+from hybrid.table.text import ambiguous_dates, as_text
 
 MANY_TEXTS = 1000
 """Categories beyond which generators need much memory and learn little."""
@@ -25,7 +24,7 @@ def column_findings(table: Table) -> Iterator[Finding]:
     for column in schema:
         yield from _about_column(table, column.name)
     others = [column.name for column in schema if column.role not in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)]
-    for teller, told in giveaways(table, names, others):
+    for teller, told in functional_dependencies(table, names, others):
         yield Finding(
             "note",
             f"{teller!r} gives {told!r} away: each of its values goes with one value of that quasi-identifier",

@@ -2,7 +2,7 @@
 
 The table, the stages, and the options of each.
 
-A section's options are defined in the room that uses them (``hybrid/table/options.py``,
+A section's options are defined in the room that uses them (``hybrid/table/data_options.py``,
 ``hybrid/anonymize/options.py``, ...); this module composes them, reads YAML and turns every mistake into a
 message. ``hybrid check CONFIG --show`` prints a configuration with all its defaults.
 """
@@ -25,8 +25,8 @@ from pydantic import (
 )
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.techniques.assignment import gives_k, steps_on, unlabelled
-from hybrid.base.config_files import Source, YamlMapping, read_yaml, validated
+from hybrid.anonymize.techniques.registry import gives_k, steps_on, unlabelled
+from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options
@@ -34,7 +34,7 @@ from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.operations.deliver import DeliverOptions
-from hybrid.operations.drift.options import DriftOptions
+from hybrid.operations.drift import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
 from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.private_mode import with_private_defaults
@@ -42,22 +42,21 @@ from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_section import TransitionOptions, default_transition
-from hybrid.privacy.options import PrivacyOptions
+from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
-from hybrid.publication.description.options import PublishOptions
+from hybrid.publication.description.description import PublishOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.table import Role, Table
+from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.files import File
-from hybrid.table.households import with_households
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions, SplitOptions
-from hybrid.table.persons import with_order, with_persons
+from hybrid.table.persons import with_households, with_order, with_persons
 from hybrid.table.read_file import read_table
-from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
 from hybrid.table.sources import SOURCES
 from hybrid.table.sources.sql import SqlOptions
+from hybrid.table.split import SplitOptions
+from hybrid.table.typed_table import DATA_FRAME, Frame, read_frame
 from hybrid.table.weights import refuse_unusable_weights
 
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
@@ -452,13 +451,13 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
             hint="linked tables go through hybrid check, run, explain, release, nightly and serve",
         )
     changed = overridden(content, overrides)
-    source = content.source if isinstance(content, YamlMapping) else Source(str(path))
+    source = content.source if isinstance(content, YamlMapping) else ConfigSource(str(path))
     config = parse_config(changed, source.with_changes(overrides))
     config._folder = path.parent
     return config
 
 
-def parse_config(content: Mapping[str, Any], source: Source = Source("config")) -> RunConfig:  # noqa: B008 - frozen
+def parse_config(content: Mapping[str, Any], source: ConfigSource = ConfigSource("config")) -> RunConfig:  # noqa: B008 - frozen
     """Check a configuration given as a mapping; errors as :func:`load_config`."""
     config = validated(RunConfig, content, source)
     refuse_contradictions(config, source)

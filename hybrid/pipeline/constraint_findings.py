@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from hybrid.base.errors import ConfigError
-from hybrid.base.findings import Finding
+from hybrid.base.errors import ConfigError, Finding
 from hybrid.constraints import Constraint, Rules
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.constraints.discover import discover
-from hybrid.constraints.kinds.derived import Derived
-from hybrid.constraints.kinds.range import Limit, Range, comparable
+from hybrid.constraints.kinds.checked import Limit, Range, comparable
+from hybrid.constraints.kinds.computed import Derived
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import least_persons
 from hybrid.publication.table_facts import few

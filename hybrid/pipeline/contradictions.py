@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hybrid.base.config_files import Source
+from hybrid.base.config_files import ConfigSource
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
@@ -22,7 +22,7 @@ NO_TRANSITION = Problem(
 )
 
 
-def refuse_contradictions(config: RunConfig, source: Source = Source("config")) -> None:  # noqa: B008 - frozen
+def refuse_contradictions(config: RunConfig, source: ConfigSource = ConfigSource("config")) -> None:  # noqa: B008 - frozen
     """Check that the sections of a configuration are consistent.
 
     However it was made.

@@ -17,7 +17,7 @@ from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
 from hybrid.pipeline.starter.columns import hierarchy_paths, in_memory, write_hierarchies
 from hybrid.pipeline.starter.config_text import refuse_existing
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy
-from hybrid.table.read_frame import DATA_FRAME, Frame, is_frame
+from hybrid.table.typed_table import DATA_FRAME, Frame, is_frame
 
 
 class Draft(DraftText):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hybrid.base.cpu import cores
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
+from hybrid.base.resources import cores
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.price import Sizes, price, sizes_of, total_price
 from hybrid.evaluation.registry import REGISTRY
-from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.power import trials_for
+from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy
-from hybrid.synthesize.cost import Cost, slowness
-from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost
+from hybrid.synthesize.estimate import SLOW_SECONDS, in_words, reference_cost, slowness
+from hybrid.synthesize.protocol import Cost
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
 
@@ -39,7 +39,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     config : RunConfig
         What is measured; attacks that train the generator again are told of on their own.
     policy : Policy
-        Says which leaks are planted, and how often.
+        Says what is measured, too, and which leaks are planted, and how often.
     train, control : Table
         Training and control records.
     """
@@ -52,9 +52,10 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     sizes = sizes_of(train.schema.without_identifiers(), rows, options)
     compared = [name for name, there in (("original", options.original), ("baseline", config.has_baseline)) if there]
     tables = 1 + (config.transition is not None) + len(compared)
-    measured = total_price(metrics_of(options), sizes, options, tables)
+    metrics = asked(policy, options)
+    measured = total_price(metrics, sizes, options, tables)
     people = train.without_identifiers()
-    repeats = any("trainings" in metric.needs for metric in metrics_of(options)) and not untried(config, people)
+    repeats = any("trainings" in metric.needs for metric in metrics) and not untried(config, people)
     repeated = repeated_seconds(config, RetrainOptions(), people) if repeats else 0.0
     planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
     measured, planted = folds * measured, folds * planted
@@ -89,7 +90,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
 
 
 def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | None:
-    """Least seconds of one core for attacks that retrain the generator.
+    """Least seconds of one core for attacks that retrain the generator, of a run that is only compared.
 
     None where none does. Protection, anonymization and transition, which every training repeats, come on top.
 
@@ -103,7 +104,7 @@ def retraining_seconds(config: RunConfig, train: Table, cost: Cost) -> float | N
     options = config.evaluate.retrain
     if options is None or not len(train):
         return None
-    schema, metrics = train.schema.without_identifiers(), metrics_of(config.evaluate)
+    schema, metrics = train.schema.without_identifiers(), asked(None, config.evaluate)
     secrets = config.evaluate.secrets or schema.sensitive or schema.targets
     count = trainings(options, metrics, len(secrets)) * len(options.stages)
     return count * cost.seconds * min(most_rows(options, metrics) / len(train), 1.0) if count else None

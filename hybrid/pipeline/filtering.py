@@ -17,8 +17,8 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.pipeline.generation import Generated
 from hybrid.synthesize.options import FilterOptions
 from hybrid.table import Table
-from hybrid.table.append import appended
 from hybrid.table.persons import person_groups
+from hybrid.table.schema import concat_rows
 
 LEAST_DRAWN = 100
 """Rows of a further round at least."""
@@ -92,7 +92,7 @@ def filtered(
         more = again(min(max(math.ceil(1.2 * lacking / share), LEAST_DRAWN), max(wanted, LEAST_DRAWN)), number)
         fine = np.flatnonzero(good(more))
         drawn, removed = [*drawn, len(more)], [*removed, len(more) - len(fine)]
-        table = Table(appended(table.frame, more.take(fine[:lacking]).frame), table.schema)
+        table = Table(concat_rows(table.frame, more.take(fine[:lacking]).frame), table.schema)
     if options.action == "regenerate" and len(table) < wanted:
         raise GeneratorError(
             f"synthesize.filter: after {options.rounds} further rounds {wanted - len(table):,} of {wanted:,} rows are "

@@ -25,10 +25,9 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.store import Store
-from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit
-from hybrid.synthesize.inspected import log_odds
+from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
+from hybrid.synthesize.kept import fit_or_reuse, fit_or_reuse_sequences
 from hybrid.synthesize.protocol import InspectableGenerator
-from hybrid.synthesize.reuse import fit_or_reuse, fit_or_reuse_sequences
 from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups

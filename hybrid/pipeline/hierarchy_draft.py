@@ -12,10 +12,9 @@ import yaml
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, HierarchyError
 from hybrid.base.ownership import own_path
-from hybrid.hierarchy.file_text import text_of_spec
+from hybrid.hierarchy.files import YAML_SUFFIXES, text_of_spec
 from hybrid.hierarchy.from_data import QUANTILES, quantiles
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
-from hybrid.hierarchy.read import YAML_SUFFIXES
 from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, starter_text
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy

@@ -12,8 +12,8 @@ from hybrid.base.arrays import Codes, Mask
 from hybrid.base.errors import DataError, Problem
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.starter.value_patterns import contact_in
+from hybrid.publication.rare_values import words_of
 from hybrid.publication.table_facts import few
-from hybrid.publication.words import words_of
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.holders import value_holders
 from hybrid.table.text import as_text
@@ -116,7 +116,7 @@ def _sought(table: Table) -> _Sought:
 
 
 def _plain(values: pd.Series, column: Column) -> pd.Series:
-    """Values as :func:`hybrid.publication.words.words_of` reads them, one space between words."""
+    """Values as :func:`hybrid.publication.rare_values.words_of` reads them, one space between words."""
     texts = as_text(values, column)
     codes, distinct = pd.factorize(texts)
     plain = np.array([*(" ".join(words_of(text)) for text in distinct), None], dtype=object)

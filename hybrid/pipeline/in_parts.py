@@ -23,10 +23,10 @@ from hybrid.base.scratch import scratch
 from hybrid.evaluation.measure import AllRows
 from hybrid.pipeline.generation import Generated
 from hybrid.table import Table
-from hybrid.table.append import appended
 from hybrid.table.arrow import plain_schema, to_arrow
 from hybrid.table.persons import n_persons
 from hybrid.table.record_hash import SECRET_BYTES, record_hashes
+from hybrid.table.schema import concat_rows
 from hybrid.table.write import marked
 
 Draw = Callable[[int, int], Generated]
@@ -149,4 +149,4 @@ def _joined(table: Table, other: Table) -> Table:
     both = None
     if table.persons is not None and other.persons is not None:
         both = np.concatenate([table.persons, other.persons])
-    return Table(appended(table.frame, other.frame), table.schema, both)
+    return Table(concat_rows(table.frame, other.frame), table.schema, both)

@@ -16,15 +16,14 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
-from hybrid.hierarchy.listed import listed_values
-from hybrid.hierarchy.load import load_hierarchies
+from hybrid.hierarchy.load import listed_values, load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.stages import READ
 from hybrid.protect.group_values import possible_names
 from hybrid.table import Kind, Table
-from hybrid.table.persons import limited
+from hybrid.table.persons import with_row_limit
 from hybrid.table.split import Parts, folds, split
-from hybrid.table.write_csv import Layout, layout_of
+from hybrid.table.write import Layout, layout_of
 
 
 class Inputs:
@@ -126,7 +125,7 @@ class Inputs:
         if most is None:
             return parts
         rng = rng_for(seed, "max_rows")
-        train, *others = (None if part is None else limited(part, most, rng) for part in parts)
+        train, *others = (None if part is None else with_row_limit(part, most, rng) for part in parts)
         assert train is not None
         return Parts(train, *others)
 

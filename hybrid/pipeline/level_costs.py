@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from hybrid.anonymize.search.rule_costs import RuleCosts
-from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint
 from hybrid.hierarchy import Hierarchy
-from hybrid.hierarchy.level_words import LEFT_OUT, level_words
+from hybrid.hierarchy.labels import LEFT_OUT, level_words
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class LevelWords:
     Parameters
     ----------
     of : mapping of str to tuple of str
-        By column, one for each level; the last is :data:`~hybrid.hierarchy.level_words.LEFT_OUT`. No cell value.
+        By column, one for each level; the last is :data:`~hybrid.hierarchy.labels.LEFT_OUT`. No cell value.
     """
 
     of: Mapping[str, tuple[str, ...]]

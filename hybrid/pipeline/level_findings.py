@@ -7,9 +7,8 @@ from math import prod
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.rule_costs import RuleCosts, rule_costs
-from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
-from hybrid.base.findings import Finding
+from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_costs, tradeoff
+from hybrid.base.errors import Finding
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.pipeline.anonymization import Anonymization
@@ -19,10 +18,10 @@ from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
 from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.protect import Protection
-from hybrid.protect.result import BELOW_LABELS
+from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.store import Store
 from hybrid.table import Kind, Table
-from hybrid.table.checks import small_share
+from hybrid.table.dependencies import small_share
 
 MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check searches all suppression limits; beyond, the configured one alone."""

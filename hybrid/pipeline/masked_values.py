@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.techniques.assignment import assigned, gives_k
+from hybrid.anonymize.techniques.registry import assigned, gives_k
 from hybrid.pipeline.explanation import Condition, Explanation
 from hybrid.sample import SampleOptions
 from hybrid.table import Schema

@@ -32,13 +32,13 @@ from hybrid.pipeline.stages import PROTECT
 from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
-from hybrid.publication.draw import Draw
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.sample import Sampled
 from hybrid.store import Store
 from hybrid.table import Table
 from hybrid.table.split import Parts
-from hybrid.table.write_csv import Layout
+from hybrid.table.write import Layout
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class PeopleTables:
         """Whether somebody chose the seed."""
         if origin is not None:
             self._given_seed = origin.seed
-        self.draw: Draw | None = None
+        self.draw: DrawNumber | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._filter_control: Table | None = None
         """Control records of the filter where there are none of this run's own."""
@@ -246,9 +246,7 @@ class PeopleTables:
         population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
         must_detect = self.policy.detection if self._has_power else None
         data = self.data_fingerprint, population
-        return stage_keys(
-            self.config, self.seed, self.split_seed, *data, must_detect, only_compared=not self.judge_power
-        )
+        return stage_keys(self.config, self.seed, self.split_seed, *data, must_detect, judged_by=self.judged_by)
 
     @cached_property
     def anonymization(self) -> Anonymization | None:
@@ -305,6 +303,11 @@ class PeopleTables:
     def policy(self) -> Policy:
         """The rules of the gate."""
         return load_policy(self.config.policy_path)
+
+    @property
+    def judged_by(self) -> Policy | None:
+        """Policy whose verdict the run is for, which asks for metrics; None of a run that is only compared."""
+        return self.policy if self.judge_power else None
 
     @property
     def _has_power(self) -> bool:

@@ -28,7 +28,7 @@ from hybrid.evaluation.measure import Crossed, Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
-from hybrid.evaluation.run_metrics import check_options, metrics_of, remembering
+from hybrid.evaluation.run_metrics import check_options, remembering
 from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words, plotted
@@ -44,12 +44,13 @@ from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, named, subject_of
 from hybrid.pipeline.tables import Tables
+from hybrid.publication.asked import asked
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.power import Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
-from hybrid.report.charts.page import Figure
+from hybrid.report.charts.svg import Figure
 from hybrid.store import Store
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
@@ -356,7 +357,7 @@ class Pipeline(Tables):
 
     @property
     def _metrics_of_folds(self) -> tuple[str, ...]:
-        return tuple(one.name for one in metrics_of(self.config.evaluate) if is_measured_in_folds(one))
+        return tuple(one.name for one in asked(self.judged_by, self.config.evaluate) if is_measured_in_folds(one))
 
     def _measure_together(self, subjects: Sequence[Subject]) -> None:
         """Measure side by side all tables without a kept evaluation."""
@@ -392,14 +393,16 @@ class Pipeline(Tables):
 
     def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
         rng, options = rng_for(self.seed, "evaluate"), self.measured_alone
+        metrics = asked(self.judged_by, options)
         origins: dict[Subject, Array] = {}
-        if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics_of(options)):
+        if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics):
             origins = {"synthetic": self._known_leak.provenance}
         compared = None if self.selection is None else self.compared
         known = self._share, self._again, self.rules, origins, compared, self.parentage, self.untried
         redrawn = self.redrawn if "synthetic" in tables else None
         model = self._kept_model if "synthetic" in tables else None
-        found = evaluate(self.train, self.control, tables, options, rng, self.progress, *known, redrawn, model)
+        how = rng, self.progress, *known, redrawn, model, metrics
+        found = evaluate(self.train, self.control, tables, options, *how)
         return self._with_folds(found) if self.folds else found
 
     @property
@@ -413,9 +416,8 @@ class Pipeline(Tables):
     def _is_asked_about(self) -> bool:
         """True if the model is attacked: where a verdict comes of it, or a metric that does so is named."""
         options = self.measured_alone
-        named = (*(options.metrics or ()), *options.also)
-        attacks = [metric.name for metric in metrics_of(options) if "model" in metric.needs]
-        return any(self.judge_power or name in named for name in attacks)
+        attacks = [metric.name for metric in asked(self.judged_by, options) if "model" in metric.needs]
+        return any(self.judge_power or name in options.named for name in attacks)
 
     def _with_folds(self, own: Evaluation) -> Evaluation:
         """The evaluation of this run's tables with what folds alone can measure."""

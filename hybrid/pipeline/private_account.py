@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow.fs as pafs
 
 from hybrid.base.hashing import fingerprint
-from hybrid.hierarchy.listed import listed_values
-from hybrid.privacy.options import KnownColumn
-from hybrid.privacy.plan import price
+from hybrid.hierarchy.load import listed_values
+from hybrid.privacy.domain import KnownColumn
+from hybrid.privacy.plan import price_of_draw
 from hybrid.publication.key import data_tag, release_key
 from hybrid.publication.policy import Policy
 from hybrid.publication.privacy_account import PEOPLE, Account, Payment
@@ -44,7 +44,7 @@ def account_of(config: RunConfig, policy: Policy, private_dir: Path, content: st
     """
     options = config.privacy
     assert options is not None
-    cost = price(options, searches=_searches(config))
+    cost = price_of_draw(options, searches=_searches(config))
     sources = [f"{PEOPLE}{options.people or config.name}"]
     if config.frame is None:
         file = config.data_file

@@ -13,9 +13,9 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
-from hybrid.privacy.accounting import Budget, Part
-from hybrid.privacy.domain import Numbers
-from hybrid.privacy.plan import Coded, code
+from hybrid.privacy.accounting import Budget, BudgetPart
+from hybrid.privacy.domain import NumberDomain
+from hybrid.privacy.plan import EncodedTable, encode_table
 from hybrid.synthesize.fitted import blamed_on
 from hybrid.synthesize.protocol import AccountedModel, Encoded, Feature
 from hybrid.table import Schema, Table
@@ -58,23 +58,23 @@ def drawn_privately(
     assert options is not None
     people = train if train.persons is None else train.take(train.persons >= 0)
     most = config.data.max_rows or 1
-    coded = code(people, options, listed, most)
+    coded = encode_table(people, options, listed, most)
     model = _learned(config, coded, most, seed, progress)
     n_rows = coded.n_rows if config.synthesize.rows == "same" else config.synthesize.rows
     with blamed_on(config.synthesize.generator, "draw"):
         states = model.draw(n_rows, int(rng_for(seed, "private rows").integers(np.iinfo(np.int32).max)))
-    spent = (*coded.parts, *(Part(name, rho) for name, rho in model.spent.items()))
+    spent = (*coded.parts, *(BudgetPart(name, rho) for name, rho in model.spent.items()))
     budget = Budget(options.epsilon, options.delta, most, spent)
     return PrivateTable(_table(coded, states, seed), budget=budget)
 
 
-def _learned(config: RunConfig, coded: Coded, most: int, seed: int, progress: Progress) -> AccountedModel:
+def _learned(config: RunConfig, coded: EncodedTable, most: int, seed: int, progress: Progress) -> AccountedModel:
     generator, own = config.synthesize.engine, config.synthesize.resolve()
     features = [
         Feature(
             domain.column.name,
             domain.size,
-            ordered=isinstance(domain, Numbers),
+            ordered=isinstance(domain, NumberDomain),
             missing=True,
             target=domain.column.target,
             public=True,
@@ -88,7 +88,7 @@ def _learned(config: RunConfig, coded: Coded, most: int, seed: int, progress: Pr
     return model
 
 
-def _table(coded: Coded, states: Sequence[Array], seed: int) -> Table:
+def _table(coded: EncodedTable, states: Sequence[Array], seed: int) -> Table:
     rng = rng_for(seed, "private values")
     drawn = zip(coded.domains, states, strict=True)
     frame = pd.DataFrame({domain.column.name: domain.decode(codes, rng) for domain, codes in drawn})

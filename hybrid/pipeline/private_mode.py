@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError, Problem
-from hybrid.hierarchy.listed import listed_values
+from hybrid.hierarchy.load import listed_values
 from hybrid.pipeline.explanation import Condition, Explanation
 from hybrid.pipeline.refusals import reads_without_noise
 from hybrid.privacy.accounting import Budget

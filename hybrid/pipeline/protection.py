@@ -18,7 +18,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.protect import Protected, protect
 from hybrid.table import DTYPES, Kind, Table
 from hybrid.table.holders import row_holders
-from hybrid.table.persons import agreed, constant_within
+from hybrid.table.persons import constant_within, harmonized
 
 LEAST_ROUNDED = 100
 """Smallest table whose number of rows is rounded."""
@@ -67,8 +67,8 @@ def protected(
 
     def kept(table: Table, draws: str) -> Table:
         """The table with one value per person in the static columns, and with the rules."""
-        table = agreed(table, static)
-        return agreed(rules.repair(table, train, rng_for(seed, "protect", draws)), static) if rules else table
+        table = harmonized(table, static)
+        return harmonized(rules.repair(table, train, rng_for(seed, "protect", draws)), static) if rules else table
 
     generalized = [name for name in train.schema.quasi_identifiers if name in hierarchies]
     table = kept(found.table, "constraints")
@@ -78,7 +78,7 @@ def protected(
     labelled = kept(found.labelled, "labelled")
     true = found.labelled.frame[generalized]
     labelled = replace(labelled, frame=labelled.frame.assign(**{name: true[name] for name in generalized}))
-    return replace(found, table=table, labelled=agreed(labelled, static))
+    return replace(found, table=table, labelled=harmonized(labelled, static))
 
 
 def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:

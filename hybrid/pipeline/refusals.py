@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from hybrid.anonymize.models.protocol import SensitiveModel
-from hybrid.anonymize.techniques.assignment import sensible_transitions
+from hybrid.anonymize.techniques.registry import sensible_transitions
 from hybrid.base.errors import Problem
-from hybrid.constraints.kinds.counter import PERSON, Counter
-from hybrid.evaluation.run_metrics import metrics_of
+from hybrid.constraints.kinds.computed import PERSON, Counter
+from hybrid.evaluation.registry import REGISTRY as METRICS
 from hybrid.pipeline.risk import leak_of, removal_of
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
-from hybrid.table.options import EACH_ROW
+from hybrid.table.data_options import EACH_ROW
 from hybrid.table.schema import PARQUET_SUFFIXES
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ def _compares_persons(config: RunConfig) -> bool:
 
 def _retrained_alone(config: RunConfig) -> list[str]:
     """Named metrics that train again, but not on people with all of their rows."""
-    asked = (*(config.evaluate.metrics or ()), *config.evaluate.also)
-    named = [one.name for one in metrics_of(config.evaluate) if "retraining" in one.needs and one.name in asked]
+    named = [name for name, one in METRICS.items() if "retraining" in one.needs and name in config.evaluate.named]
     return [", ".join(named)] if named else []
 
 

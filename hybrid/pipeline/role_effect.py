@@ -12,7 +12,7 @@ from hybrid.base.rng import rng_for
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.table import Table
-from hybrid.table.checks import small_share, unique_share
+from hybrid.table.dependencies import small_share, unique_share
 from hybrid.table.split import split
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.publication.policy import Policy
 

@@ -21,7 +21,7 @@ from hybrid.pipeline.stages import BASELINE, FILTER, SYNTHESIZE
 from hybrid.privacy.accounting import Budget
 from hybrid.publication.privacy_account import Account
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.surrogates import with_surrogates
 from hybrid.table.write import write_table
 from hybrid.transition.protocol import Restored

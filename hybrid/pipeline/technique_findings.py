@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.techniques.assignment import assigned, gives_k
-from hybrid.base.findings import Finding
+from hybrid.anonymize.techniques.registry import assigned, gives_k
+from hybrid.base.errors import Finding
 from hybrid.table import Schema
 
 

@@ -13,8 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
-from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows
-from hybrid.anonymize.warehouse.label_sample import label_sample
+from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows, label_sample
 from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
@@ -25,8 +24,8 @@ from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.refusals import PUSHED, SAMPLED, refused
 from hybrid.pipeline.stages import READ
 from hybrid.table import Column, ColumnFormat, Schema, Table
-from hybrid.table.read_file import typed_table
-from hybrid.table.warehouse import ENGINE_SHARE, opened
+from hybrid.table.typed_table import typed_table
+from hybrid.table.warehouse import ENGINE_SHARE, open_warehouse
 
 
 class WarehouseInputs(Inputs):
@@ -100,12 +99,12 @@ class WarehouseInputs(Inputs):
 def opened_task(config: RunConfig, population: Table | None) -> Iterator[TableTask]:
     """Connect to the warehouse of a configuration for the block.
 
-    Errors as of :func:`hybrid.table.warehouse.opened`.
+    Errors as of :func:`hybrid.table.warehouse.open_warehouse`.
     """
     assert config.anonymize is not None
     memory = config.anonymize.memory_bytes
     place = config.data.place
-    with opened(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
+    with open_warehouse(place.url_env, memory * ENGINE_SHARE, minutes=place.timeout_minutes) as warehouse:
         yield TableTask(
             warehouse=warehouse,
             data=config.data,

@@ -26,7 +26,7 @@ _EQUAL = 1e-9
 
 
 @dataclass(frozen=True)
-class Part:
+class BudgetPart:
     """One part of a budget.
 
     Parameters
@@ -54,14 +54,14 @@ class Budget:
         What is allowed, for one person more or less.
     rows : int
         Rows of a person that are used, at most.
-    parts : tuple of Part
+    parts : tuple of BudgetPart
         Everything that read records.
     """
 
     epsilon: float
     delta: float
     rows: int
-    parts: tuple[Part, ...]
+    parts: tuple[BudgetPart, ...]
 
     def __post_init__(self) -> None:
         if self.spent_delta > self.delta * (1 + _EQUAL):
@@ -73,7 +73,6 @@ class Budget:
 
     @property
     def rho(self) -> float:
-        """Sum of the parts."""
         return math.fsum(part.rho for part in self.parts)
 
     @property
@@ -82,7 +81,6 @@ class Budget:
         return math.fsum(part.delta for part in self.parts) + delta_of(self.rho, self.epsilon)
 
     def to_json(self) -> dict[str, Any]:
-        """Every part, and the sums."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -117,10 +115,7 @@ def delta_of(rho: float, epsilon: float) -> float:
 
 
 def epsilon_of(rho: float, delta: float) -> float:
-    """Smallest epsilon of a rho-zCDP mechanism at delta.
-
-    To 1e-9, from above; delta in (0, 1). 0 where nothing is spent.
-    """
+    """Smallest epsilon of a rho-zCDP mechanism at delta in (0, 1), to 1e-9, from above; 0 where nothing is spent."""
     if rho <= 0:
         return 0.0
     high = rho + 2 * math.sqrt(rho * math.log(1 / delta))  # Bun and Steinke's bound, never below
@@ -136,9 +131,7 @@ def epsilon_of(rho: float, delta: float) -> float:
 
 @cache
 def rho_for(epsilon: float, delta: float) -> float:
-    """Largest rho whose delta at epsilon is at most the given.
-
-    From below, to a relative 1e-12.
+    """Largest rho whose delta at epsilon is at most the given, from below, to a relative 1e-12.
 
     Parameters
     ----------
@@ -180,10 +173,7 @@ def variance_for(rho: float, sensitivity_squared: int) -> int:
 
 
 def gaussian_rho(variance: int, sensitivity_squared: int) -> float:
-    """Rho of discrete Gaussian noise.
-
-    ``sensitivity_squared / (2 variance)`` (Canonne et al. 2020, Theorem 4).
-    """
+    """Rho of discrete Gaussian noise: ``sensitivity_squared / (2 variance)`` (Canonne et al. 2020, Theorem 4)."""
     return sensitivity_squared / (2 * variance)
 
 
@@ -197,7 +187,7 @@ def at_most(value: float, digits: int) -> str:
     return f"{float(rounded):.{digits}g}"
 
 
-def total(parts: Iterable[Part]) -> tuple[float, float]:
+def total(parts: Iterable[BudgetPart]) -> tuple[float, float]:
     """Sum of rho and sum of delta of several parts."""
     spent = tuple(parts)
     return math.fsum(part.rho for part in spent), math.fsum(part.delta for part in spent)

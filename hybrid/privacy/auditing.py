@@ -16,10 +16,10 @@ _LARGEST = 64.0
 
 
 def guesses_p_value(canaries: int, guesses: int, right: int, epsilon: float, delta: float) -> float:
-    """Probability of so many right guesses about canaries of one run.
+    """Upper bound of the probability of so many right guesses about canaries of one run.
 
-    At most that, if the mechanism is (epsilon, delta)-differentially private: Steinke, Nasr and Jagielski (2023),
-    Privacy Auditing with One (1) Training Run, Theorem 5.2.
+    It holds for (epsilon, delta)-differentially private mechanisms: Steinke, Nasr and Jagielski (2023), Privacy
+    Auditing with One (1) Training Run, Theorem 5.2.
 
     Parameters
     ----------
@@ -27,10 +27,6 @@ def guesses_p_value(canaries: int, guesses: int, right: int, epsilon: float, del
         Records of which each was in the table with probability 1/2, independently.
     guesses : int
         Canaries about which a guess (in, out) was made.
-    right : int
-        Right guesses.
-    epsilon, delta : float
-        The stated guarantee.
 
     Returns
     -------
@@ -120,8 +116,6 @@ def epsilon_of_game(hits: tuple[int, int], runs: tuple[int, int], delta: float, 
         Runs in which an event, fixed beforehand, occurred on the one and on the other neighbouring table.
     runs : (int, int)
         Runs on each.
-    delta : float
-        Of the stated guarantee.
     confidence : float
         In (0, 1).
     """

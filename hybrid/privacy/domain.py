@@ -1,4 +1,4 @@
-"""Domains of columns, declared or found by noisy counts.
+"""Options of the section ``privacy``, and domains of columns, declared or found by noisy counts.
 
 The missing value is a state of every column. A category outside its domain counts as missing, a number beyond its
 bounds as the nearer bound, so that a record changes its own states and nothing else.
@@ -9,23 +9,67 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, model_validator
 
 from hybrid.base.arrays import Array, Codes
-from hybrid.privacy.options import Bound
+from hybrid.base.options import Options
 from hybrid.table import DTYPES, Column, Kind
 from hybrid.table.schema import ColumnFormat
+
+Bound = int | float | datetime | date
+
+
+class KnownColumn(Options):
+    """Public knowledge about one column, which was not learned from the records."""
+
+    bounds: tuple[Bound, Bound] | None = None
+    """Least and greatest value of a number, date or time, both included; values beyond count as the nearer bound."""
+    decimals: int | None = Field(default=None, ge=0, le=9)
+    """Digits after the point of a decimal column."""
+    values: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """All values of a category; others count as missing. null: those that the column's hierarchy file lists, or those
+    that noisy counts of persons find."""
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if self.bounds is None:
+            return self
+        low, high = self.bounds
+        if isinstance(low, date) != isinstance(high, date) or isinstance(low, datetime) != isinstance(high, datetime):
+            raise ValueError("bounds: both are numbers, both dates, or both times")
+        if not low < high:  # type: ignore[operator]  # of one sort
+            raise ValueError("bounds: the first must be below the second")
+        return self
+
+
+class PrivacyOptions(Options):
+    """Options of a differentially private release."""
+
+    mode: Literal["dp"]
+    """dp: the synthetic table is (epsilon, delta)-differentially private for one person more or less, with all rows."""
+    epsilon: float = Field(gt=0, le=100)
+    """Privacy budget of one run."""
+    delta: float = Field(gt=0, lt=0.01)
+    """Probability that the bound epsilon may fail; to be well below 1 / number of persons."""
+    bins: int = Field(default=32, ge=2, le=1000)
+    """Intervals that a column of many numbers or dates is cut into, about; values that many rows share stay apart."""
+    people: str | None = Field(default=None, min_length=1)
+    """Name of the people behind the records: all draws under one name share the policy's yearly budget, as do draws
+    from the same file, query or records. null: the name of the configuration."""
+    columns: dict[str, KnownColumn] = Field(default_factory=dict)
+    """What is known of each column beforehand. Every number, date and time needs its bounds."""
+
 
 _EPOCH = {Kind.DATE: "datetime64[D]", Kind.DATETIME: "datetime64[s]"}
 
 
 @dataclass(frozen=True)
-class Grid:
-    """Values ``(low + i) / scale`` for i in 0..last.
-
-    Whole numbers, decimals, days or seconds.
+class ValueGrid:
+    """Values ``(low + i) / scale`` for i in 0..last: whole numbers, decimals, days or seconds.
 
     Parameters
     ----------
@@ -45,17 +89,13 @@ class Grid:
     scale: int = 1
 
     @classmethod
-    def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> Grid:
-        """The grid between two bounds."""
+    def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> ValueGrid:
         scale = 10**decimals if kind is Kind.DECIMAL else 1
         low, high = (_whole(bound, kind, scale) for bound in bounds)
         return cls(kind, low, high - low, scale)
 
     def positions(self, values: pd.Series) -> Array:
-        """Position of each value; shape (n,), int64.
-
-        Values beyond the bounds are at the nearer one; ``values`` has no missing ones.
-        """
+        """Position of each value, int64; values beyond the bounds are at the nearer one, none is missing."""
         if self.kind.is_temporal:
             whole = values.to_numpy().astype(_EPOCH[self.kind]).view(np.int64)
         elif self.kind is Kind.DECIMAL:
@@ -69,7 +109,6 @@ class Grid:
         return found
 
     def values(self, positions: Array, missing: Array) -> pd.Series:
-        """Values at these positions, in the dtype of the kind."""
         whole = positions + self.low
         if self.kind is Kind.INTEGER:
             return pd.Series(pd.arrays.IntegerArray(whole, missing))
@@ -87,7 +126,7 @@ def _whole(bound: Bound, kind: Kind, scale: int) -> int:
 
 
 @dataclass(frozen=True)
-class Categories:
+class CategoryDomain:
     """Domain of a category or truth value.
 
     Parameters
@@ -107,13 +146,11 @@ class Categories:
         return len(self.states) + 1
 
     def encode(self, values: pd.Series) -> Codes:
-        """State of each value, int32."""
         plain = values.astype(object).where(values.notna(), None)
         codes = pd.Index(self.states, dtype=object).get_indexer(pd.Index(plain, dtype=object))
         return np.where(codes < 0, len(self.states), codes).astype(np.int32)
 
     def decode(self, codes: Codes, rng: np.random.Generator) -> pd.Series:  # noqa: ARG002  (a state is a value)
-        """Value of each state."""
         if self.column.kind is Kind.BOOLEAN:
             values = np.array([*self.states, False], dtype=bool)[codes]
             return pd.Series(pd.arrays.BooleanArray(values, codes == len(self.states)))
@@ -122,21 +159,19 @@ class Categories:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberDomain:
     """Domain of a number, date or time: intervals of a grid.
 
     Parameters
     ----------
     column : Column
-        As of :class:`Categories`.
-    grid : Grid
-        All values.
+        As of :class:`CategoryDomain`.
     lows, highs : numpy.ndarray, each of shape (n_intervals,), int64
         First and last position of each interval; together they are all positions.
     """
 
     column: Column
-    grid: Grid
+    grid: ValueGrid
     lows: Array
     highs: Array
 
@@ -146,7 +181,6 @@ class Numbers:
         return len(self.lows) + 1
 
     def encode(self, values: pd.Series) -> Codes:
-        """State of each value, int32."""
         known = values.notna().to_numpy()
         codes = np.full(len(values), len(self.lows), dtype=np.int32)
         codes[known] = np.searchsorted(self.lows, self.grid.positions(values[known]), side="right") - 1
@@ -159,22 +193,22 @@ class Numbers:
         return self.grid.values(rng.integers(self.lows[at], self.highs[at], endpoint=True), missing)
 
 
-Domain = Categories | Numbers
+Domain = CategoryDomain | NumberDomain
 
 
-def neutral(column: Column, decimals: int | None = None) -> Column:
+def neutral_column(column: Column, decimals: int | None = None) -> Column:
     """The column in a format that no record decides."""
     fixed = ColumnFormat(decimals=decimals) if column.kind is Kind.DECIMAL else ColumnFormat()
     return Column(column.name, column.role, column.kind, column.target, fixed)
 
 
-def each_value(column: Column, grid: Grid) -> Numbers:
+def single_value_domain(column: Column, grid: ValueGrid) -> NumberDomain:
     """Domain whose intervals are single values."""
     positions = np.arange(grid.last + 1)
-    return Numbers(column, grid, positions, positions)
+    return NumberDomain(column, grid, positions, positions)
 
 
-def cut(column: Column, grid: Grid, intervals: Sequence[tuple[int, int]]) -> Numbers:
+def interval_domain(column: Column, grid: ValueGrid, intervals: Sequence[tuple[int, int]]) -> NumberDomain:
     """Domain of these intervals (first and last position), ascending."""
     lows, highs = np.array(intervals, dtype=np.int64).T
-    return Numbers(column, grid, lows, highs)
+    return NumberDomain(column, grid, lows, highs)

@@ -24,23 +24,16 @@ _FARTHEST = 64
 _TRIES = 16
 
 
-def secure(n_bytes: int) -> bytes:
-    """Random bytes of the operating system.
-
-    All noise of a claim comes from here.
-    """
+def secure_bytes(n_bytes: int) -> bytes:
+    """Random bytes of the operating system: all noise of a claim comes from here."""
     return urandom(n_bytes)
 
 
-def discrete_gaussian(size: int, variance: int, bits: Bits = secure) -> Array:
-    """Draw from the discrete Gaussian.
-
-    P(x) is proportional to exp(-x ** 2 / (2 variance)).
+def discrete_gaussian(size: int, variance: int, bits: Bits = secure_bytes) -> Array:
+    """Draw from the discrete Gaussian: P(x) is proportional to exp(-x ** 2 / (2 variance)).
 
     Parameters
     ----------
-    size : int
-        How many.
     variance : int
         1 or more.
     bits : callable
@@ -63,7 +56,7 @@ def discrete_gaussian(size: int, variance: int, bits: Bits = secure) -> Array:
     return drawn
 
 
-def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secure) -> int:
+def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secure_bytes) -> int:
     """Draw a position by the exponential mechanism.
 
     Its probability is proportional to ``exp(epsilon * score / (2 * sensitivity))`` (McSherry and Talwar 2007). It
@@ -77,13 +70,11 @@ def choose(scores: Array, epsilon: Fraction, sensitivity: int, bits: Bits = secu
         Above 0.
     sensitivity : int
         Largest change of a score by one person, 1 or more.
-    bits : callable
-        Source of randomness.
     """
     gaps = np.array([int(scores.max()) - int(score) for score in scores], dtype=object) * epsilon.numerator
     unit = 2 * sensitivity * epsilon.denominator
     while True:
-        tried = below(np.full(_TRIES, len(scores), dtype=np.int64), bits)
+        tried = uniform_below(np.full(_TRIES, len(scores), dtype=np.int64), bits)
         accepted = bernoulli_exp(gaps[tried], np.full(_TRIES, unit, dtype=object), bits)
         if accepted.any():
             return int(tried[int(np.argmax(accepted))])
@@ -96,8 +87,6 @@ def bernoulli_exp(numerators: Array, denominators: Array, bits: Bits) -> Array:
     ----------
     numerators, denominators : numpy.ndarray, shape (n,), int64 or object (unlimited)
         0 or more, and 1 or more.
-    bits : callable
-        Source of randomness.
 
     Returns
     -------
@@ -117,7 +106,7 @@ def bernoulli_exp(numerators: Array, denominators: Array, bits: Bits) -> Array:
     return true
 
 
-def below(bounds: Array, bits: Bits) -> Array:
+def uniform_below(bounds: Array, bits: Bits) -> Array:
     """Draw whole numbers evenly from 0 up to, but without, each bound.
 
     ``bounds`` : shape (n,), int64 or object (unlimited), 1 or more; the result has its dtype.
@@ -145,14 +134,11 @@ def _below(bound: int, bits: Bits) -> int:
 
 
 def _exp_of_fraction(numerators: Array, denominators: Array, bits: Bits) -> Array:
-    """Draw true with probability ``exp(-numerator / denominator)``.
-
-    The quotient is at most 1 (Algorithm 1).
-    """
+    """Draw true with probability ``exp(-numerator / denominator)``, a quotient of at most 1 (Algorithm 1)."""
     odd = np.zeros(len(numerators), dtype=bool)
     left, k = np.arange(len(numerators)), 1
     while left.size:
-        going = below(denominators[left] * k, bits) < numerators[left]
+        going = uniform_below(denominators[left] * k, bits) < numerators[left]
         odd[left[~going.astype(bool)]] = k % 2 == 1
         left = left[going.astype(bool)]
         k += 1
@@ -165,10 +151,10 @@ def _discrete_laplace(size: int, scale: int, bits: Bits) -> Array:
     left = np.arange(size)
     while left.size:
         scales = np.full(left.size, scale, dtype=np.int64)
-        rest = below(scales, bits)
+        rest = uniform_below(scales, bits)
         kept = bernoulli_exp(rest, scales, bits)
         values = rest + scale * _successes(left.size, bits)
-        negative = below(np.full(left.size, 2, dtype=np.int64), bits) == 1
+        negative = uniform_below(np.full(left.size, 2, dtype=np.int64), bits) == 1
         kept &= ~(negative & (values == 0))
         drawn[left[kept]] = np.where(negative, -values, values)[kept]
         left = left[~kept]

@@ -1,4 +1,4 @@
-"""Private domains of a table's columns, and what they cost.
+"""Private domains of a table's columns, found by noisy counts where they are not declared, and what they cost.
 
 The budget of one release goes into the number of rows (1 %), the domains that nobody declared (8 %) and the generator
 (the rest). Where categories are searched for, a tenth of delta is theirs.
@@ -7,20 +7,157 @@ The budget of one release goes into the number of rows (1 %), the domains that n
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import Problem
-from hybrid.privacy.accounting import Part, gaussian_rho, rho_for, variance_for
-from hybrid.privacy.domain import Categories, Domain, Grid, cut, each_value, neutral
-from hybrid.privacy.find import find_intervals, find_keys
-from hybrid.privacy.noise import Bits, discrete_gaussian, secure
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
+from hybrid.privacy.accounting import BudgetPart, gaussian_rho, rho_for, variance_for
+from hybrid.privacy.domain import (
+    CategoryDomain,
+    Domain,
+    KnownColumn,
+    PrivacyOptions,
+    ValueGrid,
+    interval_domain,
+    neutral_column,
+    single_value_domain,
+)
+from hybrid.privacy.noise import Bits, discrete_gaussian, secure_bytes
 from hybrid.table import Column, Kind, Schema, Table
+from hybrid.table.persons import person_groups
+
+FAN = 16
+"""Parts that an interval is split into."""
+_AT_ONCE = 512
+"""Values that are all counted at once."""
+DEVIATIONS = 5.0
+"""Standard deviations of the noise that a count of an interval of its own exceeds."""
+
+
+@dataclass(frozen=True)
+class FoundKeys:
+    """Categories that noisy counts of persons found, and the price."""
+
+    states: tuple[str, ...]
+    rho: float
+    delta: float
+
+
+def find_keys(values: pd.Series, persons: Codes | None, rows: int, rho: float, delta: float, bits: Bits) -> FoundKeys:
+    """Find the categories that many persons have.
+
+    Stability-based selection (Korolova et al. 2009; Bun, Nissim and Stemmer 2016) with Gaussian noise: only keys that
+    occur are counted, each person once per key, and those whose noisy count reaches a threshold are found. A person has
+    up to ``rows`` keys, so that the counts change by at most the root of ``rows``; a key of this person alone has count
+    1 and passes with a probability of at most ``delta / rows``.
+
+    Parameters
+    ----------
+    values : pandas.Series, shape (n_rows,)
+        Categories, missing ones too.
+    persons : numpy.ndarray, shape (n_rows,), or None
+        Person of each row; None: each row is another person.
+    rows : int
+        Rows of one person, at most.
+    """
+    known = values.notna().to_numpy()
+    codes, keys = pd.factorize(values[known].astype(str), sort=True)
+    groups = np.arange(int(known.sum())) if persons is None else person_groups(persons)[known]
+    pairs = np.unique(np.stack([codes, groups]), axis=1) if len(codes) else np.empty((2, 0), dtype=np.int64)
+    counts = np.bincount(pairs[0], minlength=len(keys))
+    variance = variance_for(rho, rows)
+    noisy = counts + discrete_gaussian(len(keys), variance, bits)
+    found = tuple(str(key) for key in np.asarray(keys)[noisy >= threshold(variance, rows, delta)])
+    return FoundKeys(found, gaussian_rho(variance, rows), delta)
+
+
+def threshold(variance: int, rows: int, delta: float) -> int:
+    """Noisy count that a key of one person reaches with a probability of at most ``delta / rows``.
+
+    P(noise >= x) of the discrete Gaussian is at most that of the continuous one beyond x - 1 (Canonne, Kamath and
+    Steinke 2020, Proposition 25).
+    """
+    return 2 + math.ceil(math.sqrt(variance) * -NormalDist().inv_cdf(delta / rows))
+
+
+@dataclass(frozen=True)
+class FoundIntervals:
+    """Intervals of positions (first, last), ascending, and the price."""
+
+    intervals: tuple[tuple[int, int], ...]
+    rho: float
+
+
+def find_intervals(
+    positions: Array, last: int, rows: int, rho: float, bins: int, total: float, bits: Bits
+) -> FoundIntervals:
+    """Cut positions into intervals of about as many rows each; frequent values stay apart.
+
+    From coarse to fine: intervals whose noisy count is large are split into parts, level by level, and small neighbours
+    are joined in the end. A row is counted once per level.
+
+    Parameters
+    ----------
+    positions : numpy.ndarray, shape (n_known,), int64
+        In 0..last.
+    last : int
+        Greatest position.
+    rows : int
+        Rows of one person, at most.
+    bins : int
+        Intervals that are wanted, about.
+    total : float
+        Noisy number of rows.
+    """
+    fan = last + 1 if last < _AT_ONCE else FAN
+    levels = max(math.ceil(math.log(last + 1, fan) - 1e-9), 1)
+    variance = variance_for(rho / levels, rows**2)
+    limit = max(DEVIATIONS * math.sqrt(variance), total / bins)
+    ordered, leaves, spent = np.sort(positions), [], 0.0
+    waiting = [(0, last)]
+    for _ in range(levels):
+        parts = np.array([part for each in waiting for part in _parts(each, fan)], dtype=np.int64).reshape(-1, 2)
+        if not len(parts):
+            break
+        counts = np.searchsorted(ordered, parts[:, 1], "right") - np.searchsorted(ordered, parts[:, 0], "left")
+        noisy = counts + discrete_gaussian(len(parts), variance, bits)
+        spent += gaussian_rho(variance, rows**2)
+        split = (noisy > limit) & (parts[:, 1] > parts[:, 0])
+        leaves += [(int(low), int(high), float(n)) for (low, high), n in zip(parts[~split], noisy[~split], strict=True)]
+        waiting = [(int(low), int(high)) for low, high in parts[split]]
+    leaves += [(low, high, limit) for low, high in waiting]
+    return FoundIntervals(tuple(_joined(sorted(leaves), limit)), spent)
+
+
+def _parts(interval: tuple[int, int], fan: int) -> Iterator[tuple[int, int]]:
+    low, high = interval
+    width = high - low + 1
+    bounds = [low + width * at // fan for at in range(fan + 1)]
+    yield from ((start, end - 1) for start, end in pairwise(bounds) if end > start)
+
+
+def _joined(leaves: Sequence[tuple[int, int, float]], limit: float) -> Iterator[tuple[int, int]]:
+    """Neighbours joined until their noisy counts reach the limit."""
+    start, held = leaves[0][0], 0.0
+    for low, high, count in leaves:
+        if count >= limit and low > start:
+            yield start, low - 1
+            start, held = low, 0.0
+        held += count
+        if held >= limit:
+            yield start, high
+            start, held = high + 1, 0.0
+    end = leaves[-1][1]
+    if start <= end:
+        yield start, end
+
 
 ROWS_SHARE = 0.01
 """Share of rho for the number of rows."""
@@ -33,7 +170,7 @@ LARGEST_GRID = 2**53
 
 
 @dataclass(frozen=True)
-class Coded:
+class EncodedTable:
     """A table as codes of private domains.
 
     Parameters
@@ -44,8 +181,6 @@ class Coded:
         States.
     n_rows : int
         Noisy number of rows, 1 or more.
-    parts : tuple of Part
-        What was spent.
     rho : float
         What is left for the generator.
     """
@@ -53,7 +188,7 @@ class Coded:
     domains: tuple[Domain, ...]
     columns: tuple[Codes, ...]
     n_rows: int
-    parts: tuple[Part, ...]
+    parts: tuple[BudgetPart, ...]
     rho: float
 
 
@@ -66,8 +201,6 @@ def column_problems(schema: Schema, options: PrivacyOptions, listed: Mapping[str
         Columns that are learned.
     options : PrivacyOptions
         With what is known.
-    listed : mapping of str to numpy.ndarray
-        Values that hierarchy files list.
     """
     for name in options.columns:
         if name not in schema:
@@ -98,15 +231,12 @@ def _column_problems(column: Column, known: KnownColumn, listed: Mapping[str, Ar
         yield Problem(f"{key}: the bounds are not of the kind {column.kind}", "write them as values of the column")
     elif column.kind is Kind.DECIMAL and known.decimals is None:
         yield Problem(f"{key}: a decimal column needs its digits after the point", "set decimals: NUMBER")
-    elif Grid.of(column.kind, bounds, known.decimals or 0).last >= LARGEST_GRID:
+    elif ValueGrid.of(column.kind, bounds, known.decimals or 0).last >= LARGEST_GRID:
         yield Problem(f"{key}: more than 2 ** 53 values lie between the bounds", "set fewer decimals, or nearer bounds")
 
 
 def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -> tuple[Any, Any] | None:
-    """Bounds of a number, date or time; None if unknown.
-
-    Declared, or of the values that a hierarchy file lists.
-    """
+    """Bounds of a number, date or time: declared, or of the values that a hierarchy file lists; None if unknown."""
     if known.bounds is not None or column.name not in listed or column.kind is Kind.DECIMAL:
         return known.bounds
     values = listed[column.name]
@@ -116,7 +246,9 @@ def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
     return pd.Timestamp(least).to_pydatetime(), pd.Timestamp(greatest).to_pydatetime()
 
 
-def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure) -> Coded:
+def encode_table(
+    table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits = secure_bytes
+) -> EncodedTable:
     """Find the domains of a table and encode it.
 
     Parameters
@@ -125,8 +257,6 @@ def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], row
         Training records without identifiers; of each person at most ``rows``.
     options : PrivacyOptions
         Budget and public knowledge, complete (:func:`column_problems`).
-    listed : mapping of str to numpy.ndarray
-        Values that hierarchy files list.
     rows : int
         Rows of one person, at most.
     bits : callable
@@ -136,10 +266,10 @@ def code(table: Table, options: PrivacyOptions, listed: Mapping[str, Array], row
     domains = tuple(finder.domain(column) for column in table.schema)
     columns = tuple(domain.encode(table.frame[domain.column.name]) for domain in domains)
     left = finder.rho - math.fsum(part.rho for part in finder.parts)
-    return Coded(domains, columns, finder.n_rows, tuple(finder.parts), left)
+    return EncodedTable(domains, columns, finder.n_rows, tuple(finder.parts), left)
 
 
-def price(options: PrivacyOptions, *, searches: bool) -> Part:
+def price_of_draw(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
     """The most that one draw spends, decided by its options alone.
 
     Parameters
@@ -150,34 +280,31 @@ def price(options: PrivacyOptions, *, searches: bool) -> Part:
         Whether the values of a category are to be found, which takes its share of delta.
     """
     delta = KEYS_SHARE * options.delta if searches else 0.0
-    return Part("draw", rho_for(options.epsilon, options.delta - delta), delta)
+    return BudgetPart("draw", rho_for(options.epsilon, options.delta - delta), delta)
 
 
 class _Finder:
-    """Domains of one table, and the account of their price."""
-
     def __init__(
         self, table: Table, options: PrivacyOptions, listed: Mapping[str, Array], rows: int, bits: Bits
     ) -> None:
         self.table, self.options, self.listed, self.rows, self.bits = table, options, listed, rows, bits
-        self.parts: list[Part] = []
+        self.parts: list[BudgetPart] = []
         self.keys = [column.name for column in table.schema if self._is_searched(column)]
         self.paid = [*self.keys, *(column.name for column in table.schema if self._is_cut(column))]
-        whole = price(options, searches=bool(self.keys))
+        whole = price_of_draw(options, searches=bool(self.keys))
         self.delta = whole.delta / len(self.keys) if self.keys else 0.0
         self.rho = whole.rho
         self.n_rows = self._count_rows()
 
     def domain(self, column: Column) -> Domain:
-        """Domain of a column, declared or found."""
         known = self.options.columns.get(column.name, KnownColumn())
         if not column.kind.is_continuous:
-            return Categories(neutral(column), self._states(column, known))
+            return CategoryDomain(neutral_column(column), self._states(column, known))
         bounds = bounds_of(column, known, self.listed)
         assert bounds is not None
-        grid = Grid.of(column.kind, bounds, known.decimals or 0)
-        fixed = neutral(column, known.decimals)
-        return each_value(fixed, grid) if grid.last < self.options.bins else self._cut(fixed, grid)
+        grid = ValueGrid.of(column.kind, bounds, known.decimals or 0)
+        fixed = neutral_column(column, known.decimals)
+        return single_value_domain(fixed, grid) if grid.last < self.options.bins else self._cut(fixed, grid)
 
     def _states(self, column: Column, known: KnownColumn) -> tuple[str, ...] | tuple[bool, ...]:
         if column.kind is Kind.BOOLEAN:
@@ -188,19 +315,19 @@ class _Finder:
             return tuple(str(value) for value in self.listed[column.name])
         persons, values = self.table.persons, self.table.frame[column.name]
         found = find_keys(values, persons, self.rows, self._share, self.delta, self.bits)
-        self.parts.append(Part(f"categories of {column.name}", found.rho, found.delta))
+        self.parts.append(BudgetPart(f"categories of {column.name}", found.rho, found.delta))
         return found.states
 
-    def _cut(self, column: Column, grid: Grid) -> Domain:
+    def _cut(self, column: Column, grid: ValueGrid) -> Domain:
         values = self.table.frame[column.name]
         positions = grid.positions(values[values.notna()])
         found = find_intervals(positions, grid.last, self.rows, self._share, self.options.bins, self.n_rows, self.bits)
-        self.parts.append(Part(f"intervals of {column.name}", found.rho))
-        return cut(column, grid, found.intervals)
+        self.parts.append(BudgetPart(f"intervals of {column.name}", found.rho))
+        return interval_domain(column, grid, found.intervals)
 
     def _count_rows(self) -> int:
         variance = variance_for(ROWS_SHARE * self.rho, self.rows**2)
-        self.parts.append(Part("number of rows", gaussian_rho(variance, self.rows**2)))
+        self.parts.append(BudgetPart("number of rows", gaussian_rho(variance, self.rows**2)))
         return max(len(self.table) + int(discrete_gaussian(1, variance, self.bits)[0]), 1)
 
     @property
@@ -214,4 +341,4 @@ class _Finder:
     def _is_cut(self, column: Column) -> bool:
         known = self.options.columns.get(column.name, KnownColumn())
         bounds = bounds_of(column, known, self.listed) if column.kind.is_continuous else None
-        return bounds is not None and Grid.of(column.kind, bounds, known.decimals or 0).last >= self.options.bins
+        return bounds is not None and ValueGrid.of(column.kind, bounds, known.decimals or 0).last >= self.options.bins

@@ -3,10 +3,9 @@
 No such value enters anything that learns.
 """
 
+from hybrid.protect.categories import refuse_texts, text_problems
 from hybrid.protect.options import ColumnChoice, ProtectOptions
-from hybrid.protect.protect_table import Protected, protect
-from hybrid.protect.result import ColumnProtection, Protection
-from hybrid.protect.texts import refuse_texts, text_problems
+from hybrid.protect.protect_table import ColumnProtection, Protected, Protection, protect
 
 __all__ = [
     "ColumnChoice",

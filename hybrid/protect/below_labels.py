@@ -15,11 +15,11 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array, Leaves, Levels, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec
-from hybrid.protect.alike import draw_below
-from hybrid.protect.group_values import come_through, decoded, grouped, with_names
-from hybrid.protect.histories import redraw
+from hybrid.protect.donors import draw_below
+from hybrid.protect.group_values import decoded, grouped, values_let_through, with_names
+from hybrid.protect.numbers import steps_of
 from hybrid.protect.options import ProtectOptions
-from hybrid.protect.steps import steps_of
+from hybrid.protect.related_dates import redraw
 from hybrid.table import Column, Kind
 from hybrid.table.holders import row_holders, row_persons
 
@@ -115,8 +115,6 @@ def has_public_list(tree: Hierarchy, values: pd.Series) -> bool:
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     values : pandas.Series, shape (n,)
         The column in the whole table, in the dtype of its kind.
     """
@@ -141,13 +139,10 @@ def _below(
     public: bool,
     released: bool,
 ) -> Restorable:
-    """Values of a column whose hierarchy has values as leaves.
-
-    ``released``: whether every label is held by enough people.
-    """
+    """Values of a column whose leaves are values; ``released``: whether every label is held by enough people."""
     leaves, level = records
     own = tree.node_of[leaves]
-    through = come_through(own[:, 0].astype(np.int64), tree.n_nodes, least, rng, persons)
+    through = values_let_through(own[:, 0].astype(np.int64), tree.n_nodes, least, rng, persons)
     if released:
         through[own[level == 0, 0]] = True
     rare = ~through[own[:, 0]] & (leaves != tree.missing_leaf)
@@ -233,10 +228,7 @@ def _inside(
 
 
 def _between(low: Array, high: Array, ends: Array | None, rng: np.random.Generator, *, whole: bool) -> Array:
-    """A position between two bounds, inside the ends of the column where these overlap.
-
-    Else the bound that lies nearer to the ends.
-    """
+    """A position between two bounds, inside the ends of the column where these overlap, else the nearer bound."""
     first, last = (low, low) if ends is None else (np.maximum(low, ends[0]), np.minimum(high, ends[1]))
     nearest = low if ends is None else np.where(low > ends[1], low, high)
     apart = first > last

@@ -1,18 +1,20 @@
-"""Protected categories: those that few people hold are replaced."""
+"""Protected categories: those that few people hold are replaced; text columns need a decision."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError, Problem
 from hybrid.hierarchy import Hierarchy
-from hybrid.protect.alike import category_codes, draw_alike, draw_below
+from hybrid.protect.donors import category_codes, draw_alike, draw_below
 from hybrid.protect.group_values import decoded, grouped, with_names
-from hybrid.protect.options import Replace
-from hybrid.table import DTYPES, Kind
+from hybrid.protect.options import ProtectOptions, Replace
+from hybrid.table import DTYPES, Kind, Table
 from hybrid.table.holders import holders
 
 OTHER = "other"
@@ -72,8 +74,6 @@ def protect_categories(
     ----------
     values : pandas.Series, shape (n,)
         The column.
-    found : Rarity
-        Of this column.
     replace : {"sample", "other", "missing"}
         By what. A boolean column has no ``other``, and fewer than ``least`` people together do not make one: then a
         value is drawn. Where no category has enough holders, the values become missing.
@@ -81,8 +81,6 @@ def protect_categories(
         People who must hold a category.
     matrix : numpy.ndarray, shape (n, p)
         The other columns, for ``sample``.
-    rng : numpy.random.Generator
-        Draws.
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record.
     tree : Hierarchy, optional
@@ -123,10 +121,7 @@ def _kept_names(found: Rarity) -> list[str]:
 
 
 def _categorical(codes: Array, names: list[str], values: pd.Series) -> pd.Series:
-    """Categorical column of these codes with only the occurring categories.
-
-    The dtype's order is kept.
-    """
+    """Categorical column with only the occurring categories; the dtype's order is kept."""
     occurring = {names[code] for code in np.unique(codes[codes >= 0])}
     before = [name for name in map(str, values.cat.categories) if name in occurring]
     categories = [*before, *sorted(occurring - set(before))]
@@ -134,3 +129,79 @@ def _categorical(codes: Array, names: list[str], values: pd.Series) -> pd.Series
     new = np.array([place.get(name, -1) for name in names] + [-1], dtype=np.int64)
     dtype = pd.CategoricalDtype(pd.Index(categories, dtype=values.cat.categories.dtype), ordered=values.cat.ordered)
     return pd.Series(pd.Categorical.from_codes(new[codes], dtype=dtype))
+
+
+MOST_CHANGED = 0.2
+"""Share of the records of a categorical column that may change without a decision."""
+
+
+def text_problems(
+    table: Table,
+    options: ProtectOptions,
+    k: int = 0,
+    persons: Array | None = None,
+    generalized: Container[str] = (),
+) -> list[Problem]:
+    """Columns without a decision, and decisions about columns that the table does not have.
+
+    Parameters
+    ----------
+    table : Table
+        The training records, without identifiers.
+    options : ProtectOptions
+        Decisions made already.
+    k : int
+        Of the anonymization; 0 without one.
+    persons : numpy.ndarray, shape (n,), int, optional
+        Person of each record.
+    generalized : container of str
+        Columns that will be generalized, and need no decision.
+    """
+    return [*_unknown(table, options), *_texts(table, options, k, persons, generalized)]
+
+
+def refuse_texts(
+    table: Table,
+    options: ProtectOptions,
+    k: int = 0,
+    persons: Array | None = None,
+    generalized: Container[str] = (),
+) -> None:
+    """Refuse a table with columns that need a decision.
+
+    Arguments as for :func:`text_problems`.
+
+    Raises
+    ------
+    DataError
+        All such columns at once.
+    """
+    problems = text_problems(table, options, k, persons, generalized)
+    if problems:
+        raise DataError(problems)
+
+
+def _unknown(table: Table, options: ProtectOptions) -> Iterator[Problem]:
+    names = ", ".join(table.schema.names)
+    for name in options.columns:
+        if name not in table.schema:
+            yield Problem(f"protect.columns.{name}: no such column, or an identifier", f"one of: {names}")
+
+
+def _texts(
+    table: Table, options: ProtectOptions, k: int, persons: Array | None, generalized: Container[str]
+) -> Iterator[Problem]:
+    least = options.least_holders(k)
+    for column in table.schema:
+        decided = column.name in options.columns or column.name in generalized
+        if column.kind is not Kind.CATEGORICAL or decided or not len(table):
+            continue
+        found = rarity(table.frame[column.name], least, persons)
+        share = float(found.affected.mean())
+        if share > MOST_CHANGED:
+            yield Problem(
+                f"data.columns.{column.name}: {100 * share:.0f} % of the records hold a value that fewer than {least} "
+                f"of the {len(table):,} training records hold; this is a text that may name people",
+                f"set role: identifier, or leave the column out of the file, or decide what its rare values become "
+                f"with protect.columns.{column.name}: sample, other or missing (keep releases them)",
+            )

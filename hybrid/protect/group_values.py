@@ -9,7 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Leaves, Levels, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
-from hybrid.protect.alike import from_group
+from hybrid.protect.donors import from_group
 from hybrid.table import Kind
 from hybrid.table.holders import holders
 
@@ -47,7 +47,7 @@ def keep_probability(held: Array, least: int) -> Array:
     return probability
 
 
-def come_through(codes: Array, n_codes: int, least: int, rng: np.random.Generator, persons: Array | None) -> Mask:
+def values_let_through(codes: Array, n_codes: int, least: int, rng: np.random.Generator, persons: Array | None) -> Mask:
     """Values that come through by :func:`keep_probability`, shape (n_codes,), bool; arguments as for ``holders``."""
     through: Mask = rng.random(n_codes) < keep_probability(holders(codes, n_codes, persons), least)
     return through
@@ -67,8 +67,6 @@ def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator,
         Level up to which each may rise.
     least : int
         Fewer people are never a group.
-    rng : numpy.random.Generator
-        Draws.
     persons : numpy.ndarray, shape (m,), int, or None
         Person of each record; None: each is another one.
 
@@ -83,7 +81,7 @@ def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator,
         waiting = np.flatnonzero((found < 0) & (level <= top) & (own[:, level] != own[:, 0]))
         nodes, codes = np.unique(own[waiting, level], return_inverse=True)
         who = None if persons is None else persons[waiting]
-        found[waiting[come_through(codes, len(nodes), least, rng, who)[codes]]] = level
+        found[waiting[values_let_through(codes, len(nodes), least, rng, who)[codes]]] = level
     return found
 
 
@@ -103,8 +101,6 @@ def grouped(
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     leaves : numpy.ndarray, shape (n,), int
         Value of each record.
     rare : numpy.ndarray, shape (n,), bool
@@ -142,8 +138,6 @@ def group_names(tree: Hierarchy, groups: Nodes) -> dict[int, str]:
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     groups : numpy.ndarray, shape (n_groups,), int
         Nodes above the values.
     """
@@ -201,8 +195,6 @@ def decoded(tree: Hierarchy, leaves: Leaves, values: pd.Series) -> pd.Series:
 
     Parameters
     ----------
-    tree : Hierarchy
-        Of the column.
     leaves : numpy.ndarray, shape (n,), int
         Value of each record.
     values : pandas.Series

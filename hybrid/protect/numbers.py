@@ -1,7 +1,4 @@
-"""Protected numbers and dates.
-
-They are coded at both ends, and drawn anew where few people hold a value.
-"""
+"""Protected numbers and dates: coded at both ends, drawn anew where few people hold a value, as whole steps."""
 
 from __future__ import annotations
 
@@ -13,9 +10,121 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.keys import pack
-from hybrid.protect.steps import Steps, steps_of
-from hybrid.table import Column
-from hybrid.table.holders import bounds, holders
+from hybrid.table import DTYPES, Column, Kind
+from hybrid.table.holders import holders, people_bounds
+
+MOST_DIGITS = 15
+"""Significant decimal digits that a float64 always keeps."""
+WIDEST = 2**62
+"""Range of whole numbers beyond which a column is treated as one without steps."""
+_LIMIT = 2**63 - 1024
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Distinct values of a column as whole numbers of steps.
+
+    A value is ``base + step * i``, divided by ``scale``.
+
+    Parameters
+    ----------
+    column : Column
+        Its kind gives the dtype.
+    values : numpy.ndarray, shape (m,), int64 or float64
+        Position of every distinct value, ascending: its ``i``; the value itself where the column has no steps.
+    base, step, scale : int
+        Of the values; 0, 1, 1 where the column has no steps.
+    listed : numpy.ndarray, shape (l,), or None
+        The values that the column can have, ascending, where they are listed: positions are places in it.
+    """
+
+    column: Column
+    values: Array
+    base: int = 0
+    step: int = 1
+    scale: int = 1
+    listed: Array | None = None
+
+    @property
+    def whole(self) -> bool:
+        """True if the column has steps."""
+        return self.values.dtype == np.int64
+
+    def positions(self, values: pd.Series, *, up: bool = False) -> Array:
+        """Position at or below each value (``up``: at or above), of a column whose values are not listed."""
+        plain = _plain(values, self.column.kind)
+        if not self.whole:
+            return plain.astype(np.float64)
+        if self.column.kind is Kind.DECIMAL:
+            plain = np.rint(plain * self.scale).astype(np.int64)
+        offsets = plain - self.base
+        return -(-offsets // self.step) if up else offsets // self.step
+
+    def series(self, positions: Array, missing: Array) -> pd.Series:
+        """Column with these positions, shape (n,), in its kind's dtype; those in the mask ``missing`` have no value."""
+        kind = self.column.kind
+        there = np.where(missing, self.values[0], positions)
+        values = there * self.step + self.base if self.listed is None else self.listed[there]
+        if kind is Kind.DECIMAL:
+            return pd.Series(np.where(missing, np.nan, values / self.scale))
+        whole = np.rint(values).clip(-_LIMIT, _LIMIT).astype(np.int64) if values.dtype == np.float64 else values
+        if kind is Kind.INTEGER:
+            return pd.Series(pd.arrays.IntegerArray(whole.astype(np.int64), missing))
+        times = whole.astype("datetime64[us]")
+        times[missing] = np.datetime64("NaT")
+        return pd.Series(times).astype(DTYPES[kind])
+
+
+def steps_of(distinct: pd.Series, column: Column, listed: Array | None = None) -> Steps:
+    """Find the widest step that reaches all values.
+
+    Parameters
+    ----------
+    distinct : pandas.Series, shape (m,)
+        Distinct values, ascending, none missing; m at least 1.
+    listed : numpy.ndarray, optional
+        The values that the column can have, if a file lists them; unused unless it has all of ``distinct``.
+    """
+    if listed is not None and distinct.isin(pd.Series(listed, dtype=distinct.dtype)).all():
+        every = np.unique(_plain(pd.Series(listed, dtype=distinct.dtype), column.kind))
+        return Steps(column, np.searchsorted(every, _plain(distinct, column.kind)), listed=every)
+    scale = 1
+    if column.kind is Kind.DECIMAL:
+        numbers = distinct.to_numpy(dtype=np.float64)
+        found = _scale(numbers, column.format.decimals)
+        if found is None:
+            return Steps(column, numbers)
+        scale, whole = found, np.rint(numbers * found).astype(np.int64)
+    else:
+        whole = _plain(distinct, column.kind)
+    base = int(whole[0])
+    if int(whole[-1]) - base >= WIDEST:
+        return Steps(column, whole.astype(np.float64))
+    offsets = whole - base
+    step = int(np.gcd.reduce(offsets)) or 1
+    return Steps(column, offsets // step, base, step, scale)
+
+
+def _plain(values: pd.Series, kind: Kind) -> Array:
+    """Numbers as int64 or float64, dates in microseconds since 1970, int64."""
+    if kind.is_temporal:
+        return np.asarray(values, dtype="datetime64[us]").view(np.int64)
+    return np.asarray(values, dtype=np.float64 if kind is Kind.DECIMAL else np.int64)
+
+
+def _scale(values: Array, decimals: int | None) -> int | None:
+    """Power of ten that makes all values whole; None where they need more digits than a float keeps."""
+    if not np.isfinite(values).all():
+        return None
+    for digits in range(MOST_DIGITS + 1) if decimals is None else [decimals]:
+        scale: int = 10**digits
+        scaled = np.rint(values * scale)
+        if np.abs(scaled).max() >= 10**MOST_DIGITS:
+            return None
+        if (scaled / scale == values).all():
+            return scale
+    return None
+
 
 LEAST_BLOCK = 10
 """Fewest people whose values are drawn from one range."""
@@ -27,7 +136,7 @@ MOST_DRAWS = 10
 
 
 @dataclass(frozen=True)
-class Redrawn:
+class RedrawnColumn:
     """A protected column.
 
     Parameters
@@ -50,7 +159,7 @@ def protect_numbers(
     rng: np.random.Generator,
     persons: Array | None = None,
     listed: Array | None = None,
-) -> Redrawn:
+) -> RedrawnColumn:
     """Code both ends of a column and redraw its rare values.
 
     Rare are values that fewer than ``least`` people hold. Nothing lies beyond the values of the ``least``-th smallest
@@ -71,12 +180,8 @@ def protect_numbers(
     ----------
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind.
-    column : Column
-        Its kind and format.
     least : int
         People who must hold a value so that it stays.
-    rng : numpy.random.Generator
-        Draws.
     persons : numpy.ndarray, shape (n,), int, optional
         Person of each record; by default every record is a person.
     listed : numpy.ndarray, optional
@@ -84,27 +189,26 @@ def protect_numbers(
     """
     codes, distinct = pd.factorize(values, sort=True)
     if not len(distinct):
-        return Redrawn(values, 0, 0)
+        return RedrawnColumn(values, 0, 0)
     steps = steps_of(pd.Series(distinct), column, listed)
     held = holders(codes, len(distinct), persons)
-    ends = bounds(codes, least, persons)
+    ends = people_bounds(codes, least, persons)
     rare = int((held < least).sum())
     if ends is None:
-        return Redrawn(steps.series(np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), bool)), len(held), rare)
+        return RedrawnColumn(
+            steps.series(np.zeros(len(codes), dtype=np.int64), np.ones(len(codes), bool)), len(held), rare
+        )
     if not rare:
-        return Redrawn(values, len(held), 0)
+        return RedrawnColumn(values, len(held), 0)
     coded = np.where(codes >= 0, np.clip(codes, *ends), -1)
     drawn, missing = _drawn(steps, coded, held >= least, max(2 * least, LEAST_BLOCK), persons, rng)
-    return Redrawn(steps.series(drawn, missing), len(held), rare)
+    return RedrawnColumn(steps.series(drawn, missing), len(held), rare)
 
 
 def _drawn(
     steps: Steps, codes: Array, stays: Array, block: int, persons: Array | None, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Positions of all records after the draw, and a missing mask.
-
-    ``stays`` (m,) marks the values that are kept.
-    """
+    """Positions of all records after the draw, and a missing mask; ``stays`` (m,) marks the values that are kept."""
     missing = codes < 0
     positions = steps.values[codes]
     rows = np.flatnonzero(~missing & ~stays[codes])
@@ -120,10 +224,7 @@ def _drawn(
 
 
 def _first_alike(codes: Array, persons: Array) -> Array:
-    """Position of the first record of the same person and value.
-
-    Records without a person (below 0) are alone.
-    """
+    """Position of the first record of the same person and value; records without a person (below 0) are alone."""
     alone = np.where(persons < 0, persons.max(initial=0) + 1 + np.arange(len(persons)), persons)
     pairs, _ = pack(((alone, int(alone.max(initial=0)) + 1), (codes, int(codes.max(initial=0)) + 1)), len(codes))
     _, first, back = np.unique(pairs, return_index=True, return_inverse=True)
@@ -132,10 +233,7 @@ def _first_alike(codes: Array, persons: Array) -> Array:
 
 
 def _from_blocks(steps: Steps, codes: Array, stays: Array, block: float, rng: np.random.Generator) -> Array:
-    """A position for each rare value, from the range of its block.
-
-    Blocks have at least ``block`` records.
-    """
+    """A position for each rare value, from the range of its block of at least ``block`` records."""
     rare, at, counts = np.unique(codes, return_inverse=True, return_counts=True)
     block_of = _blocks(steps.values[rare], counts, block, steps.whole)
     first = np.flatnonzero(np.diff(block_of, prepend=-1))
@@ -187,19 +285,13 @@ def _blocks(values: Array, counts: Array, block: float, whole: bool) -> Array:
 
 
 def _records_at(values: Array, counts: Array, drawn: Array) -> Array:
-    """Number of records with each drawn value.
-
-    ``values`` are ascending, with ``counts`` records each.
-    """
+    """Number of records with each drawn value; ``values`` are ascending, with ``counts`` records each."""
     at = np.minimum(np.searchsorted(values, drawn), len(values) - 1)
     return np.where(values[at] == drawn, counts[at], 0)
 
 
 def _ranges(inside: Array, first: Array, last: Array, whole: bool) -> tuple[Array, Array]:
-    """First and last position of each block.
-
-    They are half-way to the values beside it, or its own value at the ends.
-    """
+    """First and last position of each block: half-way to the values beside it, or its own value at the ends."""
     below = inside[np.maximum(first - 1, 0)]
     above = inside[np.minimum(last + 1, len(inside) - 1)]
     if not whole:
@@ -220,7 +312,6 @@ class _Free:
         return below
 
     def position(self, index: Array) -> Array:
-        """The free position with this index."""
         at: Array = index + np.searchsorted(self.taken - np.arange(len(self.taken)), index, side="right")
         return at
 

@@ -32,16 +32,11 @@ class ProtectOptions(Options):
     which more than a fifth of the records would change, needs one."""
 
     def least_holders(self, k: int = 0) -> int:
-        """Number of holders that a value needs.
-
-        It depends on the table's k (0: not anonymized).
-        """
+        """Number of holders that a value needs, which depends on the table's k (0: not anonymized)."""
         return max(LEAST_HOLDERS, k) if self.min_count is None else self.min_count
 
     def only(self, names: Container[str]) -> Self:
-        """These options with the decisions about some columns alone."""
         return self.model_copy(update={"columns": {name: own for name, own in self.columns.items() if name in names}})
 
     def choice(self, column: str) -> ColumnChoice:
-        """Choice of protection for one column."""
         return self.columns.get(column, self.replace)

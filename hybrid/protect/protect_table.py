@@ -1,23 +1,70 @@
-"""Protection of all columns of a table."""
+"""Protection of all columns of a table, and its result in aggregates only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy
-from hybrid.protect.alike import ranks_of
-from hybrid.protect.categories import protect_categories, rarity
-from hybrid.protect.histories import redraw
+from hybrid.protect.categories import protect_categories, rarity, refuse_texts
+from hybrid.protect.donors import ranks_of
 from hybrid.protect.options import ProtectOptions, Replace
-from hybrid.protect.result import BELOW_LABELS, ColumnProtection, Protection
-from hybrid.protect.texts import refuse_texts
-from hybrid.protect.tied import protect_ties
+from hybrid.protect.related_dates import protect_ties, redraw
 from hybrid.table import Column, Kind, Role, Table
+
+BELOW_LABELS = "below labels"
+"""Method of columns that are generalized with their true values, and protected where values are restored."""
+
+
+@dataclass(frozen=True)
+class ColumnProtection:
+    """Protection of one column."""
+
+    column: str
+    method: str
+    """keep, sample, other, missing; draw: numbers and dates, coded at both ends and drawn anew where rare; below
+    labels: generalized as they are, and rare values written as groups below the same label when they are restored."""
+    values: int
+    """Distinct values before."""
+    rare: int | None
+    """How many of them too few people held; None: some, but fewer than `min_count`."""
+    changed: float | None
+    """Share of the records whose value is another one now, 0..1; None: some, but of fewer than `min_count` records."""
+
+    @property
+    def sentence(self) -> str:
+        if self.method == "keep":
+            return f"{self.column}: left as it is by decision, with all its {self.values:,} values"
+        if self.rare == 0 and self.changed == 0:
+            return f"{self.column}: each of its {self.values:,} values has enough holders; nothing was changed"
+        if self.method == BELOW_LABELS:
+            rare = "a few" if self.rare is None else f"{self.rare:,}"
+            return f"{self.column}: generalized as it is; {rare} of {self.values:,} values were rare, and become groups"
+        rare = "a few" if self.rare is None else f"{self.rare:,}"
+        changed = "very few" if self.changed is None else f"{100 * self.changed:.1f} %"
+        return f"{self.column}: {rare} of {self.values:,} values were rare, {changed} of the records changed"
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Protection of a table: the content of ``protection.json``."""
+
+    min_count: int
+    """People who must hold a value so that it stays."""
+    columns: tuple[ColumnProtection, ...]
+
+    @property
+    def kept(self) -> list[str]:
+        """Columns that were left as they are by decision."""
+        return [column.column for column in self.columns if column.method == "keep"]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -28,8 +75,6 @@ class Protected:
     ----------
     table : Table, n records
         What a generator may learn as it is.
-    result : Protection
-        What was changed.
     labelled : Table, n records
         The same records to be generalized: quasi-identifiers with a hierarchy have their true values, so that no label
         is false; dates tied to these are counted from them.
@@ -74,8 +119,8 @@ def protect(
         else is drawn.
     ties : mapping of str to str, optional
         Dates that are protected by their gap to another one of the row, each with that one
-        (:func:`~hybrid.protect.tied.protect_ties`). Columns that a decision keeps, or whose values a file lists, are
-        protected on their own.
+        (:func:`~hybrid.protect.related_dates.protect_ties`). Columns that a decision keeps, or whose values a file
+        lists, are protected on their own.
     decided : bool
         Whether the columns were decided on a larger table of which this is a sample; texts are then not refused.
 
@@ -87,7 +132,7 @@ def protect(
     Raises
     ------
     DataError
-        Columns need a decision (:func:`hybrid.protect.texts.text_problems`).
+        Columns need a decision (:func:`hybrid.protect.categories.text_problems`).
     """
     trees = {} if hierarchies is None else hierarchies
     if not decided:
@@ -139,7 +184,6 @@ def protect(
 
 
 def _listed(tree: Hierarchy | None) -> Array | None:
-    """Values of a column that a file lists; None without one."""
     return None if tree is None or tree.rule is not None else tree.leaves[: tree.missing_leaf]
 
 
@@ -192,5 +236,4 @@ def _changed(before: pd.Series, now: pd.Series) -> int:
 
 
 def _masked_share(count: int, n: int, least: int) -> float | None:
-    """Share of the records; None for few."""
     return None if 0 < count < least else round(count / max(n, 1), 3)

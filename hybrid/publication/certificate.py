@@ -9,19 +9,35 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.guarantee import guarantee_sentence
-from hybrid.publication.nature import is_synthetic, nature
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
 from hybrid.publication.private_words import SOURCE_NOTE, WITHHELD, unit_words
 from hybrid.publication.protection_words import listed
 from hybrid.publication.redact import public_anonymization, public_config
-from hybrid.publication.stated_tables import stated_tables
-from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.table_facts import TableFacts, stated_tables
 from hybrid.publication.verdict import Verdict
+
+KEYWORD = "synthetic data"
+"""Keyword of descriptions of synthetic tables."""
+
+
+def is_synthetic(config: Mapping[str, Any]) -> bool:
+    """True if a generator drew the released rows of a configuration as resolved (JSON types)."""
+    return (config.get("synthesize") or {}).get("generator") != "none"
+
+
+def nature(config: Mapping[str, Any]) -> str:
+    """Sentence on the rows of the released table, or tables about people."""
+    if not is_synthetic(config):
+        record = "anonymized record" if config.get("anonymize") else "record"
+        return f"No row is synthetic: each stands for one {record} of a person."
+    rows = "Every row about people" if config.get("tables") else "Every row"
+    return f"{rows} is synthetic: a program drew it, which had learned from records of people."
+
 
 FORMAT = 1
 METRIC_ENTRIES = ("name", "family", "stage", "column", "direction", "value", "ci", "reference", "n", "state")
@@ -47,7 +63,7 @@ def build_certificate(
     release: str,
     created: str,
     verdict: Verdict,
-    draw: Draw,
+    draw: DrawNumber,
     acceptances: Sequence[Acceptance],
     data_tag: str,
     release_tag: str,
@@ -64,7 +80,7 @@ def build_certificate(
         Name of the release's folder; when it was made (UTC, ISO 8601), of a private table the day alone.
     verdict, acceptances
         What the gate said, and who accepted a review.
-    draw : Draw
+    draw : DrawNumber
         Number of the draw at which the verdict was reached.
     data_tag, release_tag : str
         As :mod:`hybrid.publication.key` gives them.
@@ -122,11 +138,11 @@ def build_certificate(
 
 
 def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
-    """A certificate without anything that records decide without noise.
+    """Remove from a certificate all that records decide without noise.
 
-    What remains follows from the table, the account of its budget and the configuration.
-    Which verdict let it out, after how many draws and by whose approval, stays with the operator: approvals give
-    reasons, and a verdict is a measurement. Equal tags of the source would tell that no record had changed.
+    What remains follows from the table, the account of its budget and the configuration. Which verdict let it out,
+    after how many draws and by whose approval, stays with the operator: approvals give reasons, and a verdict is a
+    measurement. Equal tags of the source would tell that no record had changed.
     """
     kept = {key: value for key, value in content.items() if key != "draw"}
     budget = run.manifest["privacy_budget"]
@@ -145,24 +161,17 @@ def _private(content: Mapping[str, Any], run: FinishedRun) -> dict[str, Any]:
 
 
 def _decision(roles: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Name and date of the decision on roles.
-
-    What the columns look like was read in the records.
-    """
+    # What the columns look like was read in the records: only name and date are public.
     return None if roles is None else {key: roles.get(key) for key in ("decided_by", "date")}
 
 
 def _tables(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Files and rows of linked tables; nothing for a single one."""
     found = [{"name": one.name, "file": one.file, "rows": one.rows} for one in stated_tables(manifest)]
     return {"tables": found} if found else {}
 
 
 def summary_of(run: FinishedRun, verdict: Verdict, created: str, acceptances: Sequence[Acceptance] = ()) -> FirstPage:
-    """Build the plain-language summary.
-
-    ``created`` is in ISO 8601; ``acceptances`` are those by which a review was published, none before.
-    """
+    """Build the plain-language summary; ``created`` is in ISO 8601, ``acceptances`` those of a review."""
     manifest = run.manifest
     facts = RunFacts(
         name=run.data_set,
@@ -191,10 +200,7 @@ def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 
 def checksum(content: Mapping[str, Any]) -> str:
-    """SHA-256 of a certificate without its entry ``checksum``.
-
-    As canonical JSON (sorted keys, no spaces).
-    """
+    """SHA-256 of a certificate without its entry ``checksum``, as canonical JSON (sorted keys, no spaces)."""
     rest = {key: value for key, value in content.items() if key != "checksum"}
     text = json.dumps(rest, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

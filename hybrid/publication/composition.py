@@ -19,7 +19,7 @@ import numpy as np
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.table import Table
-from hybrid.table.record_hash import each_once, mixed, record_hashes
+from hybrid.table.record_hash import each_once, hash_pairs, record_hashes
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class Exposure:
-    """Records whose joint class over all releases has fewer than k persons.
-
-    Records, where each is another person.
-    """
+    """Records (where each is another person) whose joint class over all releases has fewer than k persons."""
 
     k: int
     releases: int
@@ -62,10 +59,7 @@ class Exposure:
 
     @property
     def exposed_share(self) -> float:
-        """Exposed share of the records.
-
-        0 if all joint classes have k records, 1 if none has.
-        """
+        """Exposed share of the records: 0 if all joint classes have k records, 1 if none has."""
         return self.exposed / self.records if self.records else 0.0
 
 
@@ -99,22 +93,19 @@ class JointClasses:
         return cls(0, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), np.uint64(0))
 
     def joined(self, new: Membership) -> JointClasses:
-        """Join one more release in O(n log n).
-
-        The cost does not depend on the number of releases.
-        """
+        """Join one more release, in O(n log n) whatever the number of releases."""
         records: Array = np.union1d(self.records, new.records)
         signatures = np.full(len(records), self.never_in)
         signatures[np.searchsorted(records, self.records)] = self.signatures
         classes = np.zeros(len(records), dtype=np.uint64)
         classes[np.searchsorted(records, new.records)] = new.classes + np.uint64(1)
-        never_in = np.uint64(mixed(np.asarray(self.never_in), np.uint64(0)))
+        never_in = np.uint64(hash_pairs(np.asarray(self.never_in), np.uint64(0)))
         persons = None
         if self.persons is not None or new.persons is not None:
             persons = np.empty(len(records), dtype=np.uint64)
             for part in (self, new):
                 persons[np.searchsorted(records, part.records)] = part.records if part.persons is None else part.persons
-        return JointClasses(self.releases + 1, records, mixed(signatures, classes), never_in, persons)
+        return JointClasses(self.releases + 1, records, hash_pairs(signatures, classes), never_in, persons)
 
     def exposure(self, new: Membership, k: int) -> Exposure:
         """Exposure of the joined releases; ``new`` is the last of them."""
@@ -189,7 +180,7 @@ def membership(
     inside = distinct[at] == content if len(distinct) else np.zeros(len(content), dtype=bool)
     whose = record_hashes(train, secret, key)
     # Rows of one person are told apart by what they hold.
-    content_of = whose if train.persons is None else mixed(whose, record_hashes(train, secret, train.schema.names))
+    content_of = whose if train.persons is None else hash_pairs(whose, record_hashes(train, secret, train.schema.names))
     records = each_once(content_of[inside])
     classes = anonymized.class_ids[first[at[inside]]].astype(np.uint64)
     order = np.argsort(records)

@@ -1,4 +1,4 @@
-"""Differences between a run and the last release of its data set.
+"""Comparison of a run with the last release of its data set, and of finished runs side by side.
 
 Settings, columns and counts are compared as a certificate states them: without places, seeds and exact counts. Metrics
 are those of the certificate too, from the ledger, which has them for private tables as well.
@@ -7,19 +7,24 @@ are those of the certificate too, from the ledger, which has them for private ta
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from hybrid.base.errors import ConfigError
 from hybrid.evaluation.display import range_of, within
 from hybrid.publication.certificate import metrics_of
-from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.folder import Release
+from hybrid.publication.gate import judge
 from hybrid.publication.key import data_tag, release_key
+from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import newest_own
 from hybrid.publication.redact import public_anonymization, public_config
+from hybrid.publication.roles import DecidedRoles, with_roles
+from hybrid.publication.verdict import Verdict
 
 COUNTS = ("k", "records", "persons", "suppressed", "suppressed_persons", "classes")
 """Numbers of the anonymization that are compared; those of records in tens."""
@@ -36,10 +41,8 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Moved:
-    """Metric of the released table that moved.
-
-    Its intervals do not meet, or it has a value only before or only now.
+class MovedMetric:
+    """Metric of the released table whose intervals do not meet, or that has a value only before or only now.
 
     Parameters
     ----------
@@ -74,7 +77,7 @@ class Difference:
         Name, version and content of the policy; options; roles of columns; numbers of the anonymization.
     added, removed : tuple of str
         Columns that only the run has, and that only the release has.
-    moved : tuple of Moved
+    moved : tuple of MovedMetric
         Metrics that moved beyond their intervals.
     compared : int
         Metrics with a value and an interval in both.
@@ -89,26 +92,17 @@ class Difference:
     counts: tuple[Change, ...]
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    moved: tuple[Moved, ...]
+    moved: tuple[MovedMetric, ...]
     compared: int
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
 
 def difference_to_last(run: FinishedRun, releases_dir: Path, private_dir: Path) -> Difference | None:
-    """Compare a run with the newest release of its data set.
+    """Compare a run with the newest release of its data set; None if there is none.
 
-    None if there is none. A release that was withdrawn or changed since does not count, nor one that the
-    ledger does not hold.
-
-    Parameters
-    ----------
-    run : FinishedRun
-        What is compared.
-    releases_dir, private_dir : Path
-        The public and the private zone.
+    A release that was withdrawn or changed since does not count, nor one that the ledger does not hold.
 
     Raises
     ------
@@ -126,18 +120,9 @@ def difference_to_last(run: FinishedRun, releases_dir: Path, private_dir: Path) 
 def difference(
     run: FinishedRun, release: Release, metrics: tuple[Mapping[str, Any], ...], same_source: bool
 ) -> Difference:
-    """Compare a run with a release.
+    """Compare a run with a release and its ``metrics``, as in a certificate.
 
-    Parameters
-    ----------
-    run : FinishedRun
-        What is compared.
-    release : Release
-        Its certificate has policy, options, columns and counts.
-    metrics : tuple of mapping
-        Of the release, as in a certificate.
-    same_source : bool
-        Whether the records are the same.
+    ``same_source``: whether the records are the same.
     """
     certificate, policy = release.certificate, run.policy
     before, now = certificate["config"], public_config(run.manifest["config"])
@@ -175,18 +160,15 @@ def released_metrics(metrics: Iterable[Mapping[str, Any]]) -> dict[tuple[str, st
 
 def _moved(
     before: Mapping[tuple[str, str], Mapping[str, Any]], now: Mapping[tuple[str, str], Mapping[str, Any]]
-) -> Iterator[Moved | None]:
-    """One entry per metric.
-
-    None where it has not moved; metrics that have no interval are left out.
-    """
+) -> Iterator[MovedMetric | None]:
+    # None where a metric has not moved; metrics without an interval are left out.
     for key in dict.fromkeys((*before, *now)):
         one, other = before.get(key), now.get(key)
         known = [metric is not None and metric["state"] == "ok" for metric in (one, other)]
         if known == [False, False]:
             continue
         if not all(known):
-            yield Moved(*key, value_words(one), value_words(other), None)
+            yield MovedMetric(*key, value_words(one), value_words(other), None)
             continue
         assert one is not None
         assert other is not None
@@ -194,7 +176,7 @@ def _moved(
             continue
         apart = one["ci"][1] < other["ci"][0] or other["ci"][1] < one["ci"][0]
         better = {"lower": other["value"] < one["value"], "higher": other["value"] > one["value"]}
-        yield Moved(*key, value_words(one), value_words(other), better.get(other["direction"])) if apart else None
+        yield MovedMetric(*key, value_words(one), value_words(other), better.get(other["direction"])) if apart else None
 
 
 def value_words(metric: Mapping[str, Any] | None) -> str:
@@ -232,7 +214,6 @@ def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Options by their dotted keys."""
     found: dict[str, Any] = {}
     for key, value in options.items():
         found |= _flat(value, f"{before}{key}.") if isinstance(value, Mapping) and value else {f"{before}{key}": value}
@@ -240,7 +221,6 @@ def _flat(options: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _roles(config: Mapping[str, Any]) -> dict[str, str]:
-    """Roles of the columns, those of linked tables by table and column."""
     tables = {f"{name}.": about["columns"] for name, about in (config.get("tables") or {}).items()}
     return {
         f"{table}{name}": str(about.get("role", "–"))
@@ -253,3 +233,116 @@ def _counts(anonymization: Mapping[str, Any] | None) -> dict[str, Any]:
     found = anonymization or {}
     loss = {"information loss": f"{found['loss']['value']:.3f}"} if found else {}
     return {key.replace("_", " "): found[key] for key in COUNTS if found.get(key) is not None} | loss
+
+
+MOST = 8
+"""Runs that are shown at a time."""
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """One line, with a value for each run.
+
+    Parameters
+    ----------
+    what : str
+        The setting or the metric, and what it is about.
+    values : tuple of str
+        "–" where a run has none.
+    apart : bool
+        Of a metric: whether the intervals of two runs do not meet.
+    """
+
+    what: str
+    values: tuple[str, ...]
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Several runs in columns.
+
+    Parameters
+    ----------
+    runs, created, verdicts : tuple of str
+        Names of the folders; when they were made (UTC, ISO 8601); what the policy says of each alone.
+    risks : tuple of ComparedRow
+        Lamps: the standing of each question about the people in the data.
+    settings : tuple of ComparedRow
+        Options that differ, as a certificate states them.
+    metrics : tuple of ComparedRow
+        Of the released table.
+    """
+
+    runs: tuple[str, ...]
+    created: tuple[str, ...]
+    verdicts: tuple[str, ...]
+    risks: tuple[ComparedRow, ...]
+    settings: tuple[ComparedRow, ...]
+    metrics: tuple[ComparedRow, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def side_by_side(runs: Sequence[FinishedRun]) -> SideBySide:
+    """Compare finished runs, in the given order.
+
+    Parameters
+    ----------
+    runs : sequence of FinishedRun
+        2 to :data:`MOST`.
+
+    Raises
+    ------
+    ConfigError
+        Fewer or more.
+    """
+    if not 2 <= len(runs) <= MOST:
+        raise ConfigError(f"{len(runs)} runs cannot stand side by side", hint=f"choose 2 to {MOST}")
+    judged = [verdict_of(run) for run in runs]
+    settings = [settings_of(public_config(run.manifest["config"])) for run in runs]
+    metrics = [released_metrics(metrics_of(run.evaluation)) for run in runs]
+    return SideBySide(
+        runs=tuple(run.folder.name for run in runs),
+        created=tuple(str(run.manifest["created"]) for run in runs),
+        verdicts=tuple(found.status for found in judged),
+        risks=tuple(
+            ComparedRow(same[0].question, tuple(lamp.status for lamp in same))
+            for same in zip(*(lamps(found) for found in judged), strict=True)
+        ),
+        settings=tuple(
+            ComparedRow(key, tuple(short_words(one.get(key)) for one in settings))
+            for key in dict.fromkeys(key for one in settings for key in one)
+            if any(one.get(key) != settings[0].get(key) for one in settings)
+        ),
+        metrics=tuple(
+            _metric(" ".join(filter(None, key)), [one.get(key) for one in metrics])
+            for key in dict.fromkeys(key for one in metrics for key in one)
+        ),
+    )
+
+
+def verdict_of(run: FinishedRun, draws: int | None = None) -> Verdict:
+    """Verdict on a run alone, from its checked files.
+
+    Publishing judges again, with all earlier releases. ``draws`` counts the draws of the table so far, 1 or more; by
+    default those that the run states.
+
+    Raises
+    ------
+    DataError
+        A number of the run is no number: it was written by another program.
+    """
+    number = (run.draw or 1) if draws is None else draws
+    try:
+        found = judge(run.policy, run.evaluation, run.anonymization, draws=number, power=run.power, private=run.is_dp)
+        return with_roles(found, DecidedRoles.from_json(run.manifest.get("roles")))
+    except DAMAGE:
+        raise damaged(run.folder) from None
+
+
+def _metric(what: str, found: Sequence[Mapping[str, Any] | None]) -> ComparedRow:
+    ends = [one["ci"] for one in found if one is not None and one["state"] == "ok" and one["ci"] is not None]
+    apart = bool(ends) and max(low for low, _ in ends) > min(high for _, high in ends)
+    return ComparedRow(what, tuple(value_words(one) for one in found), apart)

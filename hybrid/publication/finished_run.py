@@ -1,4 +1,4 @@
-"""Finished run, read from its folder and checked against its manifest."""
+"""Finished run, read from its folder and checked against its manifest; runs that are never published."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.base.errors import DataError, Problem, VerificationError
+from hybrid.base.errors import ConfigError, DataError, Problem, VerificationError
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.regular_file import LARGEST, parse_json, read_regular
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, MetricResult, NotComputable
@@ -60,7 +60,6 @@ class FinishedRun:
         return is_dp(self.manifest["config"])
 
     def source_of(self, name: str) -> Path:
-        """File of the run behind a name of ``payload``."""
         return self.folder / (PUBLIC_REPORT if self.is_dp and name == REPORT else name)
 
     @property
@@ -89,9 +88,7 @@ def joint_sha256(files: Mapping[str, str]) -> str:
 
 
 def read_whole_run(folder: Path) -> FinishedRun:
-    """Read a finished run, and compare its files with its manifest.
-
-    Every file of its folder is compared.
+    """Read a finished run, and compare every file of its folder with its manifest.
 
     Raises
     ------
@@ -207,10 +204,7 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
 
 
 def _checked(folder: Path, name: str, files: Mapping[str, str], parse: Callable[[Any], T]) -> T:
-    """Parse a file of a run.
-
-    Its hash may have been renewed.
-    """
+    # Its hash may have been renewed, so that the content may be of another kind.
     found = _checked_json(folder, name, files)
     try:
         return parse(found)
@@ -254,11 +248,40 @@ def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
 
 
 def damaged(folder: Path) -> DataError:
-    """Error for a run whose files have other entries."""
     said = f"{folder}: a file of the run is damaged: entries are missing or of another kind"
     return DataError(said, hint="run it again")
 
 
 def changed(path: Path) -> VerificationError:
-    """Error for a file that differs from what its run wrote."""
     return VerificationError(f"{path}: the file was changed after the run wrote it", hint="run it again")
+
+
+def refuse_known_leak(config: Mapping[str, Any]) -> None:
+    """Refuse a configuration (JSON types) with the section ``risk``.
+
+    Raises
+    ------
+    ConfigError
+        It is a trial of the laboratory; its table may hold training records as they are.
+    """
+    if config.get("risk") is not None:
+        raise ConfigError(
+            "the configuration has a section risk: it is a trial of the laboratory, whose tables may hold training "
+            "records and are never written or released",
+            hint="hybrid lab tries metrics on such tables and keeps aggregates alone",
+        )
+
+
+def refuse_without_claim(manifest: Mapping[str, Any]) -> None:
+    """Refuse the manifest of a run with the section ``privacy`` that claims nothing.
+
+    Raises
+    ------
+    ConfigError
+        The seed was given, so whoever gave it can repeat the draws, or the account is missing.
+    """
+    if is_dp(manifest["config"]) and not (manifest.get("differential_privacy") and manifest.get("privacy_budget")):
+        raise ConfigError(
+            "privacy.mode dp: this run claims no differential privacy, and its release would state it",
+            hint="draw again without --seed: hybrid release CONFIG",
+        )

@@ -9,14 +9,13 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
-from hybrid.publication.crossed import first_page_sentences, folds_of
+from hybrid.publication.gate import first_page_sentences, folds_of
 from hybrid.publication.lamps import Lamp, lamps
 from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED, decision, guarantee, is_dp, terms
 from hybrid.publication.protection_words import protection
 from hybrid.publication.rules.rule import text_of
-from hybrid.publication.stated_tables import StatedTable
-from hybrid.publication.table_facts import TableFacts, rounded
+from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.sample import SampleOptions
 

@@ -49,9 +49,7 @@ class Release:
 
 @contextmanager
 def opened(releases_dir: Path) -> Iterator[None]:
-    """Lock the folder for changes.
-
-    It is created if needed and cleared of what killed processes left.
+    """Lock the folder for changes; it is created if needed and cleared of what killed processes left.
 
     Raises
     ------
@@ -92,18 +90,9 @@ def named_latest(releases_dir: Path) -> str | None:
         return None
 
 
-def latest_in(releases_dir: Path) -> Release | None:
-    """Unverified folder that ``latest`` names; None if it names none."""
-    named = named_latest(releases_dir)
-    return None if named is None or Path(named).name != named else read_release(releases_dir / named)
-
-
 @contextmanager
 def incoming(releases_dir: Path) -> Iterator[Path]:
-    """Yield a hidden folder to fill (mode 0700).
-
-    Removed unless :func:`place` took it.
-    """
+    """Yield a hidden folder to fill (mode 0700), which is removed unless :func:`place` took it."""
     with atomic.workplace(releases_dir) as hidden:
         temporary = hidden / "release"
         temporary.mkdir()
@@ -111,9 +100,7 @@ def incoming(releases_dir: Path) -> Iterator[Path]:
 
 
 def place(temporary: Path, target: Path) -> None:
-    """Rename a folder of :func:`incoming` to a release.
-
-    Whole, read-only, and on the disk.
+    """Rename a folder of :func:`incoming` to a release: whole, read-only, and on the disk.
 
     Raises
     ------
@@ -141,10 +128,7 @@ def point_latest(release: Path) -> None:
 
 
 def read_mark(release: Path) -> Mapping[str, Any] | None:
-    """Content of the mark of a withdrawn release.
-
-    Empty if damaged; None where there is no mark.
-    """
+    """Content of the mark of a withdrawn release; empty if damaged, None where there is no mark."""
     try:
         content = read_json(release / WITHDRAWN, _MARK_BYTES)
     except FileNotFoundError:

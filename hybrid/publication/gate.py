@@ -1,25 +1,174 @@
-"""The gate.
-
-Apply every rule of a policy to the facts of one run.
-"""
+"""Gate: every rule of a policy, applied to the facts of one run."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
-from hybrid.evaluation.measure import Evaluation, Measure
-from hybrid.publication.all_rows import all_rows_checks
+from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, Subject
 from hybrid.publication.composition import Exposure
 from hybrid.publication.criteria import Criterion, criterion_of
-from hybrid.publication.crossed import crossed_checks
 from hybrid.publication.policy import Policy
 from hybrid.publication.power import Power, power_checks
+from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.metric import about
-from hybrid.publication.rules.rule import Facts
-from hybrid.publication.verdict import Verdict
+from hybrid.publication.rules.rule import Facts, text_of
+from hybrid.publication.verdict import Check, Verdict
+from hybrid.table.split import CROSS, SplitOptions
+
+if TYPE_CHECKING:
+    from hybrid.publication.policy import Policy
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+@dataclass(frozen=True)
+class DrawNumber:
+    """Number of a draw among those of the same data and policy, counted for each data set (its name) by itself."""
+
+    number: int
+    """1 or more."""
+    total: int
+    """Highest number so far; a number that a run brings from another private zone may leave a gap below it."""
+    elsewhere: int = 0
+    """Draws of the same data under the same policy that were counted for other data sets."""
+
+    @property
+    def words(self) -> str:
+        """In words, such as "third draw of this data under this policy"."""
+        later = f"; {self.total} were made so far" if self.total > self.number else ""
+        other = ""
+        if self.elsewhere:
+            draws = "one draw" if self.elsewhere == 1 else f"{self.elsewhere} draws"
+            other = f" for this data set; {draws} of the same data under other names"
+        return f"{_ordinal(self.number)} draw of this data under this policy{other}{later}"
+
+
+def _ordinal(number: int) -> str:
+    if number <= len(_ORDINALS):
+        return _ORDINALS[number - 1]
+    ending = "th" if number // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+ALL_ROWS = "all rows"
+"""Start of the names of the checks."""
+COPIES = "identical_match"
+"""Metric whose rule limits the excess of exact copies."""
+_ALL_ROWS_HINT = "release no more rows than are judged (synthesize.rows up to part_rows), or let a person decide"
+_CONFIDENCE = 0.95
+
+
+def all_rows_checks(policy: Policy, found: AllRows | None) -> Iterator[Check]:
+    """Checks about all rows; none where all rows were judged.
+
+    Exact copies are counted on all rows: the share of training records that equal one of them, above that of control
+    records, is limited as the policy limits the excess of exact copies; its low end is judged (normal approximation
+    of the difference of two shares). All other attacks are run on the sample, and what more rows disclose is not
+    judged: that is a review, whatever they find.
+    """
+    if found is None:
+        return
+    yield _copies(policy, found)
+    message = (
+        f"attacks, usefulness and likeness were judged on {found.judged:,} of {found.rows:,} rows, drawn at random; "
+        "what someone learns who has all of them was not measured"
+    )
+    yield Check(f"{ALL_ROWS}: attacks", "not judged", message, _ALL_ROWS_HINT)
+
+
+def _copies(policy: Policy, found: AllRows) -> Check:
+    name = f"{ALL_ROWS}: exact copies"
+    rule = next((rule for rule in policy.rules if rule.metric == COPIES and rule.compare == "excess"), None)
+    if not found.control or rule is None:
+        lacks = "there are no control records" if rule is not None else f"the policy has no rule about {COPIES}"
+        return Check(name, "not judged", f"copies among all rows are not judged: {lacks}", _ALL_ROWS_HINT)
+    shares = found.train_found / found.train, found.control_found / found.control
+    errors = (share * (1 - share) / n for share, n in zip(shares, (found.train, found.control), strict=True))
+    low = shares[0] - shares[1] - quantile(_CONFIDENCE) * math.sqrt(sum(errors))
+    message = (
+        f"{_percent(shares[0])} % of the training records equal one of all {found.rows:,} rows, and "
+        f"{_percent(shares[1])} % of people never seen; the excess is at least {_percent(max(low, 0))} %"
+    )
+    if rule.block is not None and low > rule.block:
+        return Check(name, "block", message, rule.hint, metric=COPIES)
+    if rule.review is not None and low > rule.review:
+        return Check(name, "review", message, rule.hint, metric=COPIES)
+    return Check(name, "pass", message, metric=COPIES)
+
+
+def _percent(share: float) -> str:
+    return text_of(float(f"{100 * share:.2g}"))
+
+
+LIKE_FOLDS = "like the judged tables"
+"""Start of the names of the checks."""
+_COUNTED = {"identical_match": "exact copies of people", "hitting_rate": "people with a near copy"}
+_FOLDS_HINT = (
+    "run it again: the released table is one draw; where it happens again, look for what depends on single people"
+)
+
+
+def folds_of(config: Mapping[str, Any]) -> int | None:
+    """Number of folds of a configuration (JSON types); None without ``split.control: cross``."""
+    split = SplitOptions.model_validate(config.get("split") or {})
+    return split.folds if split.control == CROSS else None
+
+
+def first_page_sentences(folds: int, *, sampled: bool) -> Iterator[str]:
+    """State on the first page what the verdict is about, and who is in the data."""
+    yield "Nobody was kept apart: everybody is in the data from which this table was made."
+    yield (
+        f"The verdict is about {folds} further tables that were made the same way. Each was made without some of the "
+        "people, who then served to test attacks. Everybody did so once."
+    )
+    if sampled:
+        yield "Only the random choice of records hides whether somebody in the data was used for this table."
+    else:
+        yield "So whoever is known to be in the data is known to be among those this table was made from."
+
+
+def measured_sentence(folds: int) -> str:
+    """State in the technical guarantee what was measured."""
+    return (
+        f"Attacks were measured on {folds} further tables made the same way, each without the records that then served "
+        "as control, and pooled; the published table was learned from all records, and what needs no control was "
+        "measured on it."
+    )
+
+
+def crossed_checks(found: Sequence[Crossed]) -> Iterator[Check]:
+    """Check that the released table holds no more copies of people than those by which it was judged.
+
+    A table from F / (F - 1) times as many people has by chance up to so many times the share. Beyond that the
+    difference must lie within the intervals of both (Zou and Donner 2008).
+    """
+    for one in found:
+        expected, most = (one.folds / (one.folds - 1) * share for share in (one.of_folds, one.high))
+        chance = math.hypot(one.released - one.low, most - expected)
+        message = (
+            f"{_COUNTED[one.metric]}: {_per_thousand(one.released)} of 1,000 in this table; "
+            f"{_per_thousand(one.of_folds)} in the one with most of the {one.folds} tables that were judged."
+        )
+        name = f"{LIKE_FOLDS}: {_COUNTED[one.metric]}"
+        message = message if one.table is None else f"About {one.table}: {message}"
+        if one.released - expected > chance:
+            more = " That is more than chance explains, so the verdict about those tables may not hold for this one."
+            yield Check(name, "review", message + more, _FOLDS_HINT, table=one.table)
+        else:
+            yield Check(name, "pass", message, table=one.table)
+
+
+def _per_thousand(share: float) -> str:
+    return text_of(float(f"{1000 * share:.2g}"))
+
 
 ERROR = 0.025
 """Error that all intervals of excesses of one criterion share: .05/(n (n + 1)) for the first draw."""
@@ -116,3 +265,22 @@ def strictness(draws: int) -> float:
     than the first alone may, and trying again gains nothing.
     """
     return quantile(1 - 0.05 / (draws * (draws + 1))) - quantile(1 - ERROR)
+
+
+def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, Verdict]:
+    """Judge each stage's table by the policy's metric rules, as if it were released.
+
+    Rules about the intermediate table and about earlier releases are left out: they are not about a stage's table.
+    So are leaks that must be detected: they are planted into the released table alone. Rules that name another stage
+    than the released one keep it.
+    """
+    rules = policy.restricted([kind for kind in KINDS.values() if kind.judges_stage]).without_detection()
+    stages = [stage for stage in get_args(Subject) if any(metric.stage == stage for metric in evaluation.metrics)]
+    return {stage: judge(rules, _as_released(evaluation, stage), None) for stage in stages if rules.all_rules}
+
+
+def _as_released(evaluation: Evaluation, stage: Subject) -> Evaluation:
+    """Evaluation in which this stage's metrics replace those of the synthetic table."""
+    others = [metric for metric in evaluation.metrics if metric.stage != "synthetic"]
+    mine = [replace(metric, stage="synthetic") for metric in evaluation.metrics if metric.stage == stage]
+    return Evaluation((*mine, *others))

@@ -1,32 +1,84 @@
-"""The guarantee sentence of a release.
-
-What its reader may rely on, and what not.
-"""
+"""Technical guarantee of a release: what its readers may rely on, and what not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.techniques.protocol import LabelTechnique
+from hybrid.anonymize.techniques.registry import technique_of
 from hybrid.constraints.registry import learns_values
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.protect import ProtectOptions
 from hybrid.publication import private_words
-from hybrid.publication.crossed import folds_of, measured_sentence
+from hybrid.publication.gate import folds_of, measured_sentence
 from hybrid.publication.table_facts import few, public_household, public_risk
-from hybrid.publication.technique_words import (
-    NOTHING_TOGETHER,
-    has_local_privacy,
-    makes_labels,
-    masks_values,
-    technique_sentences,
-)
 from hybrid.sample import SampleOptions
 from hybrid.synthesize import registry
-from hybrid.table.options import EACH_ROW
+from hybrid.table.data_options import EACH_ROW
 from hybrid.transition import reads_originals
+
+UNKNOWN = "A step of the anonymization is unknown to this version, so nothing is promised for it."
+NOTHING_TOGETHER = (
+    "The intermediate table has no k-anonymity: no step made groups of records that are equal in all "
+    "quasi-identifiers, so that someone who knows the quasi-identifiers of a person may single out a record."
+)
+
+
+def technique_sentences(result: AnonymizationResult) -> Iterator[str]:
+    """Sentence of each step: its work and its promise."""
+    for step in result.steps or ():
+        columns = ", ".join(map(str, step.get("columns") or ()))
+        try:
+            yield technique_of(step["options"]).words(columns, step.get("facts") or {})
+        except (ValidationError, KeyError, TypeError):
+            yield UNKNOWN
+
+
+def loss_sentence(loss: Mapping[str, Any]) -> str:
+    """Public sentence on how :attr:`AnonymizationResult.loss` weighs the quasi-identifiers; empty for masked values."""
+    match loss.get("name"):
+        case "masking" | None:
+            return ""
+        case "aecs" | "discernibility":
+            return "The loss looks at the sizes of groups and weighs no column."
+        case "association":
+            declared = ", ".join(map(str, loss.get("use") or ()))
+            what = f"with {declared}, which the table is for" if declared else "with all other columns"
+            why = "" if declared else ", since no target is declared"
+            known = f"Half of the loss is what a label loses of its column's association {what}{why}."
+        case _:
+            known = ""
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in (loss.get("weights") or {}).items())
+    equal = "" if known else "The loss weighs all columns alike."
+    return " ".join(filter(None, (known, f"The loss weighs columns: {weights}; others 1." if weights else equal)))
+
+
+def masks_values(result: AnonymizationResult | None) -> bool:
+    """True if a step put other values in place, or is unknown."""
+    return result is not None and not all(_labels(step) for step in result.steps or ())
+
+
+def makes_labels(result: AnonymizationResult | None) -> bool:
+    """True if some quasi-identifiers have labels of hierarchies."""
+    return result is not None and (result.steps is None or any(_labels(step) for step in result.steps))
+
+
+def has_local_privacy(result: AnonymizationResult) -> bool:
+    """True if the sentence of a step claims local differential privacy."""
+    return any((step.get("facts") or {}).get("epsilon") for step in result.steps or ())
+
+
+def _labels(step: Mapping[str, Any]) -> bool:
+    try:
+        return isinstance(technique_of(step["options"]), LabelTechnique)
+    except (ValidationError, KeyError, TypeError):
+        return False
+
 
 NOT_LINKED = (
     "Persons had several records, and no published row is linked to another: each has a person number of its own."
@@ -62,23 +114,18 @@ def guarantee_sentence(
     *,
     private: bool = False,
 ) -> str:
-    """Guarantee of a release to its readers, in a few sentences.
+    """Guarantee of a release to its readers, in a few sentences without cell value, seed or path.
 
     Parameters
     ----------
     anonymization : AnonymizationResult or None
-        How the intermediate table was made; None if nothing was anonymized.
+        None if nothing was anonymized.
     config : mapping
-        The run's config as resolved (JSON types); its sections ``sample``, ``transition`` and ``synthesize`` count.
+        The run's configuration as resolved (JSON types).
     evaluation : Evaluation
         Which privacy metrics were measured on the synthetic table.
     private : bool
         Whether the run's explanation claims differential privacy.
-
-    Returns
-    -------
-    str
-        No cell value, no seed, no path.
     """
     if private and private_words.is_dp(config):
         return " ".join(private_words.guarantee(config))
@@ -176,7 +223,6 @@ def _elsewhere(result: AnonymizationResult) -> str:
 
 
 def _drawn(result: AnonymizationResult) -> Iterator[str]:
-    """Statement of the sample of a table that stayed in a warehouse."""
     if result.drawn is None:
         return
     whose = "" if result.drawn_persons is None else f" of {few(result.drawn_persons)} persons"
@@ -200,10 +246,7 @@ def _persons_left_out(result: AnonymizationResult) -> str:
 
 
 def _protected(protect: Any, k: int, holders: str, *, labelled: bool) -> str:
-    """Statement of the values that were replaced before anything learned.
-
-    Nothing is known of an audited file.
-    """
+    # Nothing is known of an audited file.
     if not isinstance(protect, Mapping):
         return "Values of single people were not protected."
     options = ProtectOptions.model_validate(protect)
@@ -301,7 +344,6 @@ def _sampled(config: Mapping[str, Any], records: str, anonymization: Anonymizati
 
 
 def _sampled_first(config: Mapping[str, Any]) -> bool:
-    """True if a sample was anonymized, and k holds in it."""
     return SampleOptions.model_validate(config.get("sample") or {}).effective.order == "pre"
 
 
@@ -325,7 +367,6 @@ def _person_table(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _several_rows(config: Mapping[str, Any]) -> bool:
-    """True if the configuration names the person of a row."""
     return is_linked(config) or (config.get("data") or {}).get("person") not in (None, EACH_ROW)
 
 
@@ -352,7 +393,6 @@ def _linked(config: Mapping[str, Any]) -> str:
 
 
 def _used(sample: SampleOptions, records: str) -> str:
-    """Sentence on the records used, true for every sampling method."""
     share = f"{sample.beta:g}"
     if sample.method == "none" or sample.beta == 1:
         return f"All {records} were used"
@@ -372,7 +412,6 @@ def _used(sample: SampleOptions, records: str) -> str:
 
 
 def _kept_model(evaluation: Evaluation) -> Iterator[str]:
-    """Statement of the success of an attacker with the trained model, where the run keeps it."""
     found = evaluation.find(WHITE_BOX, "synthetic")
     if found is None:
         return

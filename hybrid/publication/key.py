@@ -29,9 +29,7 @@ KEY_BYTES = 32
 
 
 def release_key(private_dir: Path) -> bytes:
-    """Secret key of an installation, created on first use.
-
-    32 random bytes, file mode 0600.
+    """Secret key of an installation: 32 random bytes, file mode 0600, created on first use.
 
     Losing it is harmless: the same source then counts as a new one.
 
@@ -61,18 +59,12 @@ def data_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
 
 
 def release_tag(key: bytes, manifest: Mapping[str, Any]) -> str:
-    """Tag of source and method.
-
-    Equal for runs that differ only in seed, paths and time.
-    """
+    """Tag of source and method, equal for runs that differ only in seed, paths and time."""
     return _tag(key, "release", manifest["data_fingerprint"], fingerprint(public_config(manifest["config"])))
 
 
 def draw_tag(key: bytes, table_sha256: str, numbers: Any) -> str:
-    """Tag of a draw: its table and the numbers measured.
-
-    The table is the synthetic one; the numbers are those measured on it.
-    """
+    """Tag of a draw: the synthetic table and the numbers measured on it."""
     return _tag(key, "draw", table_sha256, fingerprint(numbers))
 
 

@@ -84,23 +84,11 @@ class Lamp:
     sentence: str
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
 
 def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
-    """Summarize a verdict by criterion.
-
-    Parameters
-    ----------
-    verdict : Verdict
-        Its checks know their metric and the widened interval of their excess.
-
-    Returns
-    -------
-    tuple of Lamp
-        One per criterion, in the order of :data:`QUESTIONS`.
-    """
+    """Summarize a verdict by criterion, in the order of :data:`QUESTIONS`."""
     about: dict[Criterion, list[Check]] = {criterion: [] for criterion in QUESTIONS}
     for check in verdict.checks:
         criterion = criterion_of(check.metric)
@@ -113,13 +101,11 @@ def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
 
 
 def _status(checks: Sequence[Check]) -> Standing:
-    """The worst of the checks that apply, else not judged."""
     found = {check.standing for check in checks if check.applies}
     return next((standing for standing in WORST_FIRST if standing in found), "not judged")
 
 
 def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
-    """The answer in natural frequencies."""
     if not checks:
         return "Cannot tell: the policy has no rule about it."
     asked = [check for check in checks if check.applies]
@@ -154,7 +140,6 @@ def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
 
 
 def _of_100(check: Check) -> Iterator[str]:
-    """Sentences on an attack that repeats the whole process."""
     if check.metric is not None and check.measured is not None:
         yield TRAINED[check.metric].format(_cases(check.measured))
     yield f"Up to {_cases(_ends(check)[1])} cannot be ruled out."
@@ -168,10 +153,7 @@ def _cases(excess: float) -> str:
 
 
 def _deciding(checks: Sequence[Check]) -> Check:
-    """The check whose numbers the lamp states.
-
-    Of the worst, the one whose interval reaches farthest beyond its limit.
-    """
+    """The check whose numbers are stated: of the worst, the one whose interval reaches farthest beyond its limit."""
     return min(checks, key=lambda check: (WORST_FIRST.index(check.standing), -_reach(check)))
 
 
@@ -191,7 +173,6 @@ def _keeps_away(check: Check) -> bool:
 
 
 def _found(criterion: Criterion, check: Check) -> str:
-    """Sentence on the leak that was found, or not."""
     low, high = _ends(check)
     match check.standing:
         case "pass" if low > 0:
@@ -215,7 +196,6 @@ def _found(criterion: Criterion, check: Check) -> str:
 
 
 def _three_parts(criterion: Criterion, check: Check, words: str) -> Iterator[str]:
-    """Sentences on what was measured, cannot be ruled out, and is allowed."""
     if check.measured is not None:
         yield words.format(_counted(criterion, _rounded(check.measured, check.limit, _step(criterion, check.measured))))
     said = check.standing == "not ruled out" and _ends(check)[0] <= 0
@@ -248,10 +228,7 @@ def _counted(criterion: Criterion, share: float) -> str:
 
 
 def _step(criterion: Criterion, share: float) -> float:
-    """Unit that a share is rounded to.
-
-    Thousandths, and two significant digits of small shares that are counted.
-    """
+    # Thousandths, and two significant digits of small shares that are counted.
     if criterion == "membership" or abs(share) >= _WHOLE or not share:
         return 0.001
     return float(10.0 ** (math.floor(math.log10(abs(share))) - 1))

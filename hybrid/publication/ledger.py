@@ -20,7 +20,7 @@ from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses
-from hybrid.publication.draw import Draw
+from hybrid.publication.gate import DrawNumber
 
 LEDGER = "ledger.sqlite"
 WAIT_SECONDS = 60
@@ -73,7 +73,7 @@ CREATE TABLE certificates (folder TEXT NOT NULL, release TEXT NOT NULL, sha256 T
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """Entry of one release in the ledger."""
 
     release: str
@@ -96,7 +96,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ReleaseOrigin:
     """Folder and certificate with which a release was published."""
 
     release: str
@@ -145,11 +145,8 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Event:
-    """Event for operators.
-
-    A release, a refusal, a night that was kept or failed.
-    """
+class LedgerEvent:
+    """Event for operators: a release, a refusal, a night that was kept or failed."""
 
     data_set: str
     at: str
@@ -177,7 +174,7 @@ class Ledger:
     def __init__(self, private_dir: Path) -> None:
         self.path = private_dir / LEDGER
 
-    def entries(self, data_set: str | None = None) -> list[Entry]:
+    def entries(self, data_set: str | None = None) -> list[LedgerEntry]:
         """Confirmed releases in order of entry, optionally of one data set."""
         with self._connected() as database:
             rows = database.execute(
@@ -187,10 +184,7 @@ class Ledger:
         return [_entry(row) for row in rows]
 
     def joint_classes(self, data_set: str) -> JointClasses | None:
-        """Joint classes of the confirmed releases.
-
-        None where the records of one are unknown.
-        """
+        """Joint classes of the confirmed releases; None where the records of one are unknown."""
         with self._connected() as database:
             last = database.execute(
                 "SELECT joint_classes FROM releases WHERE confirmed AND data_set = ? ORDER BY rowid DESC LIMIT 1",
@@ -201,16 +195,16 @@ class Ledger:
         content = last["joint_classes"]
         return None if content is None else JointClasses.from_bytes(content)
 
-    def origins(self) -> list[Origin]:
+    def origins(self) -> list[ReleaseOrigin]:
         """Origin of each confirmed release, in order of entry."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT release, folder, COALESCE(sha256, '') AS certificate FROM releases"
                 " LEFT JOIN certificates USING (folder, release) WHERE confirmed ORDER BY releases.rowid"
             ).fetchall()
-        return [Origin(**row) for row in rows]
+        return [ReleaseOrigin(**row) for row in rows]
 
-    def enter(self, entry: Entry, folder: Path, joint: JointClasses | None, certificate: str = "") -> None:
+    def enter(self, entry: LedgerEntry, folder: Path, joint: JointClasses | None, certificate: str = "") -> None:
         """Enter a release before its folder appears under ``folder``.
 
         ``certificate``: SHA-256 of its certificate, by which no key that was stolen later can exchange it.
@@ -256,10 +250,7 @@ class Ledger:
             _put_out(database, data_set, release)
 
     def outs(self, data_set: str | None = None) -> list[str]:
-        """Releases in the order of being put out.
-
-        Optionally of one data set. One that came back is there twice.
-        """
+        """Releases in the order of being put out, optionally of one data set; one that came back is there twice."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT release FROM outs WHERE data_set = ? OR ? IS NULL ORDER BY rowid", (data_set, data_set)
@@ -267,10 +258,7 @@ class Ledger:
         return [row["release"] for row in rows]
 
     def withdraw(self, folder: Path, given: Withdrawal) -> Withdrawal:
-        """Record the withdrawal of a release.
-
-        One that was recorded before stays as it is.
-        """
+        """Record the withdrawal of a release; one that was recorded before stays as it is."""
         with self._connected() as database:
             row = (str(folder.resolve()), given.release, given.at, given.by, given.reason, given.account)
             database.execute("INSERT OR IGNORE INTO withdrawals VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -301,10 +289,7 @@ class Ledger:
         return [Delivery(**row) for row in rows]
 
     def approve(self, run: str, given: Approval) -> None:
-        """Keep an approval of a run.
-
-        One by the same name replaces it.
-        """
+        """Keep an approval of a run; one by the same name replaces it."""
         with self._connected() as database:
             row = (run, given.by, given.reason, given.at, given.account, given.proof)
             database.execute("INSERT OR REPLACE INTO approvals VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -316,7 +301,7 @@ class Ledger:
             rows = database.execute(f"SELECT {columns} FROM approvals WHERE run = ? ORDER BY at, by", (run,)).fetchall()
         return [Approval(**row) for row in rows]
 
-    def count_draw(self, data_set: str, data_tag: str, policy: str, draw: str, at_least: int = 1) -> Draw:
+    def count_draw(self, data_set: str, data_tag: str, policy: str, draw: str, at_least: int = 1) -> DrawNumber:
         """Count a draw, once.
 
         Draws that were counted before the ledger kept the data set count for every one.
@@ -350,7 +335,7 @@ class Ledger:
             )
             others = f"SELECT COUNT(*) {of_all} AND data_set NOT IN (:data_set, '')"
             elsewhere = database.execute(others, asked).fetchone()[0]
-        return Draw(number, max(highest, number), elsewhere)
+        return DrawNumber(number, max(highest, number), elsewhere)
 
     def has_draw(self, data_set: str, data_tag: str, policy: str, draw: str) -> bool:
         """True if :meth:`count_draw` has counted the draw."""
@@ -367,16 +352,16 @@ class Ledger:
             now = datetime.now(UTC).isoformat(timespec="microseconds")
             database.execute("INSERT INTO events VALUES (?, ?, ?, ?)", (data_set, now, outcome, message))
 
-    def events(self, data_set: str | None = None, last: int = 20) -> list[Event]:
+    def events(self, data_set: str | None = None, last: int = 20) -> list[LedgerEvent]:
         """Newest events, oldest of them first."""
         with self._connected() as database:
             rows = database.execute(
                 "SELECT * FROM events WHERE data_set = ? OR ? IS NULL ORDER BY rowid DESC LIMIT ?",
                 (data_set, data_set, last),
             ).fetchall()
-        return [Event(**row) for row in reversed(rows)]
+        return [LedgerEvent(**row) for row in reversed(rows)]
 
-    def last_events(self, data_set: str | None = None) -> list[Event]:
+    def last_events(self, data_set: str | None = None) -> list[LedgerEvent]:
         """Last event of every data set, or of one."""
         with self._connected() as database:
             rows = database.execute(
@@ -384,7 +369,7 @@ class Ledger:
                 " AND (data_set = ? OR ? IS NULL) ORDER BY rowid",
                 (data_set, data_set),
             ).fetchall()
-        return [Event(**row) for row in rows]
+        return [LedgerEvent(**row) for row in rows]
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
@@ -423,9 +408,9 @@ def _put_out(database: sqlite3.Connection, data_set: str, release: str) -> None:
 _PLAIN = ("release", "data_set", "created", "data_tag", "release_tag", "status", "policy")
 
 
-def _entry(row: Mapping[str, Any]) -> Entry:
+def _entry(row: Mapping[str, Any]) -> LedgerEntry:
     exposure = row["exposure"]
-    return Entry(
+    return LedgerEntry(
         **{key: row[key] for key in _PLAIN},
         acceptances=tuple(Acceptance(**found) for found in json.loads(row["acceptances"])),
         metrics=tuple(json.loads(row["metrics"])),

@@ -13,13 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from hybrid.base.atomic import PREFIX, is_workplace
 from hybrid.base.errors import Problem
 from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.folder import LATEST, Release, named_latest, point_latest, read_mark, read_release
-from hybrid.publication.ledger import Entry, Ledger, Withdrawal
+from hybrid.publication.ledger import Ledger, LedgerEntry, Withdrawal
+from hybrid.publication.private_words import WITHHELD
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.verify import verify
 
@@ -33,8 +35,8 @@ _WORK = "if it was made here, name the private zone it was made with (--work)"
 
 
 @dataclass(frozen=True)
-class Look:
-    """Outcome of a look at a folder of releases.
+class FolderState:
+    """State of a folder of releases.
 
     Parameters
     ----------
@@ -56,9 +58,7 @@ class Look:
 
 
 class OwnReleases:
-    """Releases of this installation in one folder.
-
-    As the ledger has them when this is made.
+    """Releases of this installation in one folder, as the ledger has them when this is made.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class OwnReleases:
         self.folder = releases_dir
         self._ledger = ledger
         self._origins = {one.release: one for one in ledger.origins()}
-        self.entries: Mapping[str, Entry] = {entry.release: entry for entry in ledger.entries()}
+        self.entries: Mapping[str, LedgerEntry] = {entry.release: entry for entry in ledger.entries()}
         self.withdrawals: Mapping[str, Withdrawal] = {one.release: one for one in ledger.withdrawals()}
         newest_first = dict.fromkeys(reversed(ledger.outs()))
         self.order = tuple(name for name in reversed(newest_first) if name in self.entries)
@@ -84,19 +84,14 @@ class OwnReleases:
         """Releases whose folder is here, oldest first; optionally of one data set."""
         return [name for name in self._of(data_set) if _is_folder(self.folder / name)]
 
-    def standing(self, data_set: str | None = None) -> list[str]:
+    def not_withdrawn(self, data_set: str | None = None) -> list[str]:
         """Those of :meth:`names` that are not withdrawn."""
         return [name for name in self.names(data_set) if name not in self.withdrawals]
 
     def problems(self, name: str, *, whole: bool = True) -> list[Problem]:
-        """Differences of a folder from the release that was published; empty without.
+        """Differences of a release's folder from what was published; empty without.
 
-        Parameters
-        ----------
-        name : str
-            Of a folder among the releases.
-        whole : bool
-            False: the content of files is not compared, only signature, certificate, names and sizes.
+        Unless ``whole``, the content of files is not compared, only signature, certificate, names and sizes.
         """
         if (name, whole) not in self._verified:
             self._verified[name, whole] = self._problems(name, whole)
@@ -113,13 +108,13 @@ class OwnReleases:
 
     def right_latest(self) -> str | None:
         """Newest release that is true and not withdrawn; None without one."""
-        return next((name for name in reversed(self.standing()) if not self.problems(name)), None)
+        return next((name for name in reversed(self.not_withdrawn()) if not self.problems(name)), None)
 
     def foreign(self) -> list[str]:
-        """Folders, links and special files that the ledger does not hold.
+        """Names of folders, links and special files that the ledger does not hold.
 
-        Their names. Plain files, such as an index of a web server, are no releases, nor is what is hidden; but what
-        only looks like a folder in which this program writes is named.
+        Plain files, such as an index of a web server, are no releases, nor is what is hidden; but what only looks like
+        a folder in which this program writes is named.
         """
         try:
             with os.scandir(self.folder) as found:
@@ -131,13 +126,10 @@ class OwnReleases:
         hidden = {name for name in odd if name.startswith(PREFIX) and _is_odd(self.folder / name)}
         return sorted(visible | hidden)
 
-    def look(self, most_bytes: float = float("inf")) -> Look:
-        """Look at everything in the folder.
+    def inspect(self, most_bytes: float = float("inf")) -> FolderState:
+        """Compare everything in the folder with what was published.
 
-        Parameters
-        ----------
-        most_bytes : float
-            Releases are compared byte by byte, the newest first, until so many bytes; of others content is not read.
+        Releases are compared byte by byte, the newest first, up to ``most_bytes``; of others content is not read.
         """
         found = [*self._wrong_latest(), *self._missing()]
         whole = others = 0
@@ -152,16 +144,13 @@ class OwnReleases:
         found += [Problem(f"{shown(name)} is not in the ledger: {_FOREIGN}", _DISTRUST) for name in foreign[:_SHOWN]]
         if len(foreign) > _SHOWN:
             found.append(Problem(f"{len(foreign) - _SHOWN:,} further folders are not in the ledger", _DISTRUST))
-        return Look(tuple(found), whole, others)
+        return FolderState(tuple(found), whole, others)
 
     def _of(self, data_set: str | None) -> list[str]:
         return [name for name in self.order if data_set in (None, self.entries[name].data_set)]
 
     def _newest(self, data_set: str | None = None) -> str | None:
-        """Newest that is not withdrawn, also if it is gone.
-
-        One that lies in another folder of releases does not count.
-        """
+        # Also if it is gone. One that lies in another folder of releases does not count.
         standing = (name for name in reversed(self._of(data_set)) if name not in self.withdrawals)
         return next(
             (name for name in standing if _is_folder(self.folder / name) or not self._lies_elsewhere(name)), None
@@ -184,7 +173,6 @@ class OwnReleases:
         return problems or [*self._mark_problems(path, name), *self._claim_problems(path, entry)]
 
     def _mark_problems(self, path: Path, name: str) -> list[Problem]:
-        """Differences of the unsigned mark of a withdrawal from the ledger."""
         mark, given = read_mark(path), self.withdrawals.get(name)
         if not mark:
             return []
@@ -193,7 +181,7 @@ class OwnReleases:
         same = all(mark.get(key) == getattr(given, key) for key in ("release", "at", "by", "reason"))
         return [] if same else [Problem("its mark is not that of its withdrawal", f"hybrid withdraw {name}")]
 
-    def _claim_problems(self, path: Path, entry: Entry) -> list[Problem]:
+    def _claim_problems(self, path: Path, entry: LedgerEntry) -> list[Problem]:
         known, release = self._origins[entry.release].certificate, read_release(path)
         if known and release is not None and file_sha256(path / CERTIFICATE) != known:
             return [Problem("its certificate is another one than the ledger knows, whoever signed it", _DISTRUST)]
@@ -223,17 +211,10 @@ class OwnReleases:
 
 
 def verify_own(release_dir: Path, ledger: Ledger) -> list[Problem]:
-    """List every problem of a release of this installation.
+    """List every problem of a release of this installation, in its folder named as it was published.
 
     The ledger must hold it. Its signature must be of one of the installation's keys; only a release that the ledger
     holds from before the first key may be unsigned.
-
-    Parameters
-    ----------
-    release_dir : Path
-        A release's folder, named as it was published.
-    ledger : Ledger
-        The ledger, in the private zone that holds the keys.
     """
     return OwnReleases(release_dir.parent, ledger).problems(release_dir.name)
 
@@ -288,9 +269,25 @@ def _is_folder(path: Path) -> bool:
 
 
 def _bytes(folder: Path) -> int:
-    """Bytes of the files of a release."""
     try:
         with os.scandir(folder) as found:
             return sum(one.stat(follow_symlinks=False).st_size for one in found)
     except OSError:
         return 0
+
+
+class ReleaseTags(NamedTuple):
+    """Keyed tags of the source, and of source and method (:mod:`hybrid.publication.key`)."""
+
+    data: str
+    release: str
+
+
+def tags_of(release: Release, ledger: Ledger) -> ReleaseTags:
+    """Tags of a release: of its certificate, or of the ledger where withheld; empty where neither has them."""
+    certificate = release.certificate
+    stated = certificate.get("release_tag")
+    if stated != WITHHELD:
+        return ReleaseTags(str((certificate.get("source") or {}).get("tag") or ""), str(stated or ""))
+    entry = next((known for known in ledger.entries() if known.release == release.path.name), None)
+    return ReleaseTags("", "") if entry is None else ReleaseTags(entry.data_tag, entry.release_tag)

@@ -13,7 +13,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.publication.composition import Exposure, JointClasses, Membership
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.folder import releases_in
-from hybrid.publication.ledger import Entry, Ledger
+from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.store import keep_private
 
 FOLDER = "memberships"
@@ -75,8 +75,7 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
     return JoinedHistory(joint.exposure(found, run.anonymization.k), joint)
 
 
-def _of_whole_table(found: AnonymizationResult, earlier: Sequence[Entry]) -> JoinedHistory:
-    """Exposure of a first release with classes in a warehouse."""
+def _of_whole_table(found: AnonymizationResult, earlier: Sequence[LedgerEntry]) -> JoinedHistory:
     if earlier:
         return JoinedHistory(
             "the classes of all rows are in the warehouse, and were not compared with earlier ones", None

@@ -10,25 +10,78 @@ import difflib
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator
+from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import Field, model_validator
 
-from hybrid.base.config_files import Merged, Origins, YamlMapping, read_yaml, validated
+from hybrid.base.config_files import MergedSource, Origins, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options, composed_options
 from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.evaluation.trust import TrustLeague, load_trust
+from hybrid.privacy.accounting import delta_of, rho_for
 from hybrid.publication.approvers import Approver, roster_problem
 from hybrid.publication.power import MustDetect, PowerOptions, SmallTable
 from hybrid.publication.rules import KINDS
 from hybrid.publication.rules.rule import Rule, RuleKind
-from hybrid.publication.yearly_budget import YearlyBudget
 
 if TYPE_CHECKING:
     from hybrid.publication.rules.metric import MetricRule
+
+
+YEAR = timedelta(days=365)
+"""Time after which a draw no longer counts."""
+
+
+class YearlyBudget(Options):
+    """Most that private draws about the same people may spend yearly.
+
+    Those of any 365 days count together.
+    """
+
+    epsilon: float | None = Field(default=None, gt=0)
+    """Epsilon of all draws together, by zero-concentrated differential privacy; or set rho."""
+    rho: float | None = Field(default=None, gt=0)
+    """Sum of rho of all draws; or set epsilon."""
+    delta: float = Field(default=1e-5, gt=0, lt=0.01)
+    """Probability that the bound may fail, of all draws together. Beside rho: sum of the deltas that the search for
+    categories spends."""
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.epsilon is None) == (self.rho is None):
+            raise ValueError("set epsilon or rho, one of both")
+        return self
+
+    def allows(self, rho: float, delta: float) -> bool:
+        """True if draws that spend so much together stay within the budget.
+
+        ``rho`` is their sum, ``delta`` the sum of the deltas that are spent beside it; 0 or more.
+        """
+        if self.rho is not None:
+            return rho <= self.rho * (1 + 1e-9) and delta <= self.delta * (1 + 1e-9)
+        assert self.epsilon is not None
+        return delta + delta_of(rho, self.epsilon) <= self.delta * (1 + 1e-9)
+
+    def left(self, rho: float, delta: float) -> float:
+        """Largest rho that a further draw may spend, 0 or more.
+
+        ``rho`` is the sum of the draws so far, ``delta`` that of the deltas beside it, the further draw's included.
+        """
+        if delta >= self.delta:
+            return 0.0
+        if self.rho is not None:
+            return max(self.rho - rho, 0.0)
+        assert self.epsilon is not None
+        return max(rho_for(self.epsilon, self.delta - delta) - rho, 0.0)
+
+    @property
+    def words(self) -> str:
+        limit = f"rho = {self.rho:g}" if self.rho is not None else f"epsilon = {self.epsilon:g}"
+        return f"{limit} at delta = {self.delta:g} in 365 days"
 
 
 DEFAULT_BUDGET = YearlyBudget(epsilon=10, delta=1e-5)
@@ -80,17 +133,14 @@ class _PolicyHead(Options):
 
     @property
     def all_rules(self) -> tuple[Rule, ...]:
-        """Every rule, in the order in which they are judged."""
         return tuple(rule for _, rule in self.by_kind())
 
     def by_kind(self) -> Iterator[tuple[RuleKind[Any], Rule]]:
-        """Every rule with its kind, in the order of judging."""
         for kind in KINDS.values():
             for rule in getattr(self, kind.section):
                 yield kind, rule
 
     def restricted(self, kinds: Collection[RuleKind[Any]]) -> Self:
-        """The policy with the rules of some kinds only."""
         others = {kind.section: () for kind in KINDS.values() if kind not in kinds}
         return self.model_copy(update=others)
 
@@ -107,7 +157,6 @@ class _PolicyHead(Options):
 
     @property
     def plants_leaks(self) -> bool:
-        """True where leaks are demanded and trials not skipped."""
         return bool(self.must_detect) and self.power.skip is None
 
     @property
@@ -133,23 +182,18 @@ class _PolicyHead(Options):
         return self.league if isinstance(self.league, TrustLeague) else None
 
     def with_league(self, league: TrustLeague) -> Self:
-        """The policy with a league's verdicts.
-
-        On the metrics of rules that need trust alone.
-        """
+        """The policy with a league's verdicts on the metrics of rules that need trust alone."""
         asked = {name for rule in self.all_rules if (name := rule.metric_to_trust) is not None}
         return self.model_copy(update={"league": league.about(asked)})
 
     def without_detection(self) -> Self:
-        """The policy without its demand that leaks be noticed."""
         return self.model_copy(update={"must_detect": {}})
 
     @property
     def sha256(self) -> str:
-        """Of the policy's content.
+        """SHA-256 of the policy's content: the same for the same rules, however the file is written.
 
-        The same for the same rules, however the file is written; the default yearly budget is no part of it, nor are
-        approvals that need no signature.
+        The default yearly budget is no part of it, nor are approvals that need no signature.
         """
         left_out = {"yearly_budget"} if self.yearly_budget == DEFAULT_BUDGET else set()
         left_out |= set() if self.small_tables else {"small_tables"}
@@ -198,9 +242,7 @@ def packaged_policies() -> dict[str, Path]:
 
 
 def packaged_policy(name: str) -> Path | None:
-    """Find a packaged policy by its name.
-
-    None for a path, which has a folder or a suffix.
+    """Find a packaged policy by its name; None for a path, which has a folder or a suffix.
 
     Raises
     ------
@@ -301,7 +343,7 @@ def _merged(parent: YamlMapping, content: YamlMapping) -> YamlMapping:
         else:
             origins[key,] = content.source, (key,)
         merged[key] = () if key in _SECTIONS else value
-    return YamlMapping(merged, Merged(content.source.name, content.source.lines, origins=origins))
+    return YamlMapping(merged, MergedSource(content.source.name, content.source.lines, origins=origins))
 
 
 def _merged_rules(section: str, parent: YamlMapping, content: YamlMapping, origins: Origins) -> list[Any]:

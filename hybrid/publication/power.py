@@ -64,10 +64,7 @@ class PowerOptions(Options):
 
 @dataclass(frozen=True)
 class LeakTrials:
-    """Trials of one kind of leak.
-
-    Trials end early once too many leaks passed unnoticed for the kind to count as noticed.
-    """
+    """Trials of one kind of leak; they end early once too many passed unnoticed for the kind to count as noticed."""
 
     kind: LeakName
     size: float
@@ -84,7 +81,6 @@ class LeakTrials:
 
     @property
     def misses_allowed(self) -> int:
-        """Trials in which the leak may pass unnoticed."""
         return self.planned - math.ceil(RELIABLE * self.planned)
 
     @property
@@ -99,7 +95,6 @@ class LeakTrials:
 
     @property
     def words(self) -> str:
-        """The leak in plain words."""
         return _words(self.kind, self.size, [self.way])
 
 
@@ -124,12 +119,10 @@ class Power:
     """Those the table was made from and those kept apart; None where that was not stated."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
-        """Parse what :meth:`to_json` wrote."""
         leaks = tuple(LeakTrials(**leak) for leak in content["leaks"])
         return cls(leaks, content["control"], content.get("people"))
 
@@ -137,15 +130,7 @@ class Power:
 def not_tried(checks: Iterable[Check]) -> str:
     """Sentence on the forms of leaks that were not planted, and on the attacker who would repeat the whole process.
 
-    Parameters
-    ----------
-    checks : iterable of Check
-        Of a verdict: what it had to notice is there, whether it did or not.
-
-    Returns
-    -------
-    str
-        Empty where no leak was demanded and that attack was made.
+    Empty where no leak was demanded and that attack was made.
     """
     checks, start = tuple(checks), f"{POWER}: "
     applies = {check.rule.removeprefix(start): check.applies for check in checks if check.rule.startswith(start)}
@@ -186,7 +171,6 @@ def power_checks(policy: Policy, power: Power | None) -> Iterator[Check]:
 
 
 def _accepted(check: Check, kind: LeakName, size: float, small: SmallTable | None) -> Check:
-    """The check, with what the policy accepts for so small a table."""
     assert small is not None
     words = _words(kind, size, [leak.way for leak in LEAKS[kind].ways])
     said = f"It cannot be excluded that {words} would pass. The policy accepts that for tables made from fewer than "

@@ -18,7 +18,7 @@ from pathlib import Path
 from hybrid.base.errors import GateRefused, Problem
 from hybrid.privacy.accounting import epsilon_of
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.yearly_budget import YEAR, YearlyBudget
+from hybrid.publication.policy import YEAR, YearlyBudget
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,10 @@ class PaidDraws(Ledger):
             database.executemany("INSERT INTO payers VALUES (?, ?)", [(name, source) for source in sources])
 
     def payments(self, source: str) -> list[Payment]:
-        """Payments of a source, oldest first."""
         with self._connected() as database:
             return _of(database, source)
 
     def is_paid(self, draw: str) -> bool:
-        """True if a draw was paid at least once."""
         with self._connected() as database:
             return database.execute("SELECT 1 FROM payments WHERE draw = ?", (draw,)).fetchone() is not None
 
@@ -182,10 +180,7 @@ class Account:
             raise
 
     def settle(self, draw: str) -> None:
-        """Pay a draw that a store kept and this ledger lacks.
-
-        Errors as for :meth:`pay`.
-        """
+        """Pay a draw that a store kept and this ledger lacks; errors as for :meth:`pay`."""
         if not self._paid.is_paid(draw):
             self.pay(draw)
 
@@ -220,7 +215,6 @@ class Account:
         return Payment(now.isoformat(timespec="seconds"), price.data_set, price.unit, draw, *spent)
 
     def _problem(self, source: str, before: Sequence[Payment], now: datetime) -> Problem | None:
-        """Reason for refusing a further draw; None if it is allowed."""
         limit, price = self.limit, self.price
         counted = _recent(before, now)
         if limit is None or _allows(limit, [*counted, price]):
@@ -253,10 +247,7 @@ def _recent(payments: Sequence[Payment], now: datetime) -> list[Payment]:
 
 
 def _free_again(limit: YearlyBudget, counted: Sequence[Payment], price: Payment) -> str | None:
-    """Day on which a draw is allowed again.
-
-    UTC, ISO 8601, if none is made until then; None: never.
-    """
+    """Day (UTC, ISO 8601) on which a draw is allowed again if none is made until then; None: never."""
     ordered = sorted(counted, key=lambda one: one.at)
     for at, gone in enumerate(ordered, 1):
         if _allows(limit, [*ordered[at:], price]):
@@ -270,14 +261,12 @@ def _sum(people: str, unit: str, payments: Sequence[Payment], now: datetime) -> 
 
 
 def _statement(payments: Sequence[Payment]) -> tuple[float, float, float]:
-    """rho, and the epsilon and delta that it gives."""
     rho, beside = _total(payments)
     delta = math.fsum(one.stated_delta for one in payments)
     return rho, epsilon_of(rho, delta - beside) if payments else 0.0, delta
 
 
 def _of(database: sqlite3.Connection, source: str) -> list[Payment]:
-    """Payments of a source, oldest first."""
     columns = "at, data_set, unit, draw, rho, delta, stated_delta"
     joined = f"SELECT {columns} FROM payments JOIN payers USING (payment) WHERE source = ? ORDER BY payments.rowid"
     return [Payment(**row) for row in database.execute(joined, (source,)).fetchall()]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.privacy.accounting import at_most
-from hybrid.table.options import EACH_ROW
+from hybrid.table.data_options import EACH_ROW
 
 WITHHELD = "withheld"
 """Entry of a public file that would be computed from records without noise."""
@@ -33,15 +33,7 @@ def is_dp(config: Mapping[str, Any]) -> bool:
 
 
 def terms(config: Mapping[str, Any], claimed: bool) -> Iterator[str]:
-    """State epsilon and delta, for first pages and terminals.
-
-    Parameters
-    ----------
-    config : mapping
-        A configuration with the section ``privacy`` (JSON types).
-    claimed : bool
-        Whether its run makes the claim.
-    """
+    """State epsilon and delta, for first pages and terminals; ``claimed``: whether the run makes the claim."""
     privacy = config["privacy"]
     epsilon = at_most(privacy["epsilon"], 6)
     delta = np.format_float_positional(float(at_most(privacy["delta"], 6)), trim="-")
@@ -59,13 +51,7 @@ def terms(config: Mapping[str, Any], claimed: bool) -> Iterator[str]:
 
 
 def guarantee(config: Mapping[str, Any]) -> Iterator[str]:
-    """State what is guaranteed, for whom, against whom, and what is not.
-
-    Parameters
-    ----------
-    config : mapping
-        A configuration with the section ``privacy`` (JSON types), whose run makes the claim.
-    """
+    """State what is guaranteed, for whom, against whom, and what is not; the run makes the claim."""
     privacy = config["privacy"]
     epsilon, delta = at_most(privacy["epsilon"], 6), at_most(privacy["delta"], 6)
     yield (
@@ -111,10 +97,7 @@ def not_covered() -> Iterator[str]:
 
 
 def account(budget: Mapping[str, Any]) -> str:
-    """State every part of a spent budget.
-
-    ``budget`` is :meth:`hybrid.privacy.accounting.Budget.to_json`.
-    """
+    """State every part of a spent budget (:meth:`hybrid.privacy.accounting.Budget.to_json`)."""
     parts = ", ".join(f"{part['name']} {part['rho']:.3g}" for part in budget["parts"])
     delta = math.fsum(part["delta"] for part in budget["parts"])
     failing = f" (and delta {delta:.3g} for categories that noisy counts of persons found)" if delta else ""

@@ -7,18 +7,20 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.constraints.registry import learns_values
-from hybrid.protect.result import BELOW_LABELS
+from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.publication.guarantee import (
     declared_constraints,
     draws_persons,
     has_person_number,
     is_linked,
+    makes_labels,
+    masks_values,
+    technique_sentences,
     where_of,
 )
 from hybrid.publication.private_words import is_dp, steps
 from hybrid.publication.rules.rule import text_of
 from hybrid.publication.table_facts import ROUNDED_TO, TableFacts, rounded
-from hybrid.publication.technique_words import makes_labels, masks_values, technique_sentences
 from hybrid.sample import SampleOptions
 from hybrid.transition import reads_originals
 
@@ -32,18 +34,8 @@ def protection(
 ) -> Iterator[str]:
     """State each step from the source to the released rows.
 
-    Parameters
-    ----------
-    table : TableFacts
-        The columns.
-    config : mapping
-        The configuration as resolved (JSON types).
-    anonymization : AnonymizationResult or None
-        How the intermediate table was made.
-    private : bool
-        Whether differential privacy is claimed.
-    protected : mapping or None
-        Result of the protection of values (JSON types).
+    ``config`` (as resolved) and ``protected`` (result of the protection of values) are of JSON types; ``private``:
+    whether differential privacy is claimed.
     """
     yield _identifiers(table, config)
     if is_dp(config):
@@ -70,7 +62,6 @@ def protection(
 
 
 def _drawn_there(anonymization: AnonymizationResult) -> str:
-    """Sentences about the sample of a table that stayed in a warehouse."""
     people = "people" if anonymization.persons is not None else "records"
     share = text_of(float(f"{100 * anonymization.drawn_share:.2g}"))
     return (
@@ -166,7 +157,6 @@ def _sampled(sample: SampleOptions, unit: str) -> str:
 
 
 def _written(config: Mapping[str, Any], anonymization: AnonymizationResult | None) -> Iterator[str]:
-    """The last two steps, in their order."""
     transition = config.get("transition") or {}
     off = (config.get("synthesize") or {}).get("generator") == "none"
     declared, where = declared_constraints(config), where_of(config)
@@ -224,5 +214,4 @@ def _promised(anonymization: AnonymizationResult | None, private: bool) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -13,6 +13,7 @@ import logging
 import secrets
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,40 +23,66 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import open_regular
-from hybrid.publication.approvals import SignedStatement, accepted, approve
+from hybrid.publication.approvals import SignedStatement, accepted, approve, blocking_runs, refuse_sent_back
 from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
 from hybrid.publication.composition import Exposure
-from hybrid.publication.count_draws import count_run
-from hybrid.publication.description.write import ReleaseFacts, write_descriptions
-from hybrid.publication.draw import Draw
-from hybrid.publication.finished_run import EVALUATION, FinishedRun, changed, read_run
-from hybrid.publication.folder import (
-    Release,
-    incoming,
-    opened,
-    place,
-    point_latest,
-    read_release,
-    releases_in,
+from hybrid.publication.description.description import PublishOptions
+from hybrid.publication.description.write import FORMATS, PROVENANCE, README, ReleaseFacts, write_descriptions
+from hybrid.publication.draws import check_seal, count_run
+from hybrid.publication.finished_run import (
+    EVALUATION,
+    FinishedRun,
+    changed,
+    read_run,
+    refuse_known_leak,
+    refuse_without_claim,
 )
-from hybrid.publication.gate import judge
+from hybrid.publication.folder import Release, incoming, opened, place, point_latest, read_release, releases_in
+from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.key import data_tag, record_secret, release_key, release_tag
-from hybrid.publication.known_leak import refuse_known_leak
-from hybrid.publication.last_look import refuse_rare_values
-from hybrid.publication.ledger import Entry, Ledger
-from hybrid.publication.own_release import OwnReleases, repair_latest
+from hybrid.publication.ledger import Ledger, LedgerEntry
+from hybrid.publication.own_release import OwnReleases, repair_latest, tags_of
 from hybrid.publication.pending_membership import JoinedHistory, forget_membership, joined_history
-from hybrid.publication.private_run import refuse_without_claim
+from hybrid.publication.rare_values import refuse_rare_values
 from hybrid.publication.redact import private_evaluation, public_evaluation, public_manifest, refuse_leaks
-from hybrid.publication.release_tags import tags_of
 from hybrid.publication.roles import DecidedRoles, with_roles
-from hybrid.publication.seal import check_seal
-from hybrid.publication.sent_back import refuse_sent_back, standing
-from hybrid.publication.signing.envelope import signing_entry, write_envelope
+from hybrid.publication.signing.envelope import ENVELOPE, signing_entry, write_envelope
 from hybrid.publication.signing.keyring import release_signer, signing_keys
 from hybrid.publication.verdict import Verdict
 from hybrid.publication.verify import verify
+
+
+@dataclass(frozen=True)
+class ReleaseContents:
+    """Files of a release that is still to be published.
+
+    Parameters
+    ----------
+    copied : mapping of str to str
+        SHA-256 of files that the run holds and the release copies as they are, by name.
+    made : tuple of str
+        Files that publishing makes from the run: redacted copies, descriptions, certificate and its signature.
+    kept : tuple of str
+        Files of the run that stay behind.
+    """
+
+    copied: dict[str, str]
+    made: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def release_contents(run: FinishedRun) -> ReleaseContents:
+    """Files that publishing a run puts into the release's folder."""
+    said = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
+    descriptions = (*FORMATS, README, *([PROVENANCE] if said.provenance else []))
+    sources = {run.source_of(name).name for name in run.payload}
+    return ReleaseContents(
+        copied=dict(sorted(run.payload.items())),
+        made=tuple(sorted((EVALUATION, MANIFEST, CERTIFICATE, ENVELOPE, *descriptions))),
+        kept=tuple(sorted({MANIFEST, *run.manifest["files"]} - sources)),
+    )
+
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +108,7 @@ def publish(
     never overwritten. Runs of the same source, hierarchies and method (whatever their seed) are one release:
     publishing the second returns the first, unless that was damaged since; where another was out in between, ``latest``
     names the first again. Of a source and method whose release was withdrawn nothing is published, and of a run that
-    was sent back (:mod:`hybrid.publication.sent_back`) nothing until whoever sent it back approves.
+    was sent back (:mod:`hybrid.publication.approvals`) nothing until whoever sent it back approves.
 
     Parameters
     ----------
@@ -109,7 +136,7 @@ def publish(
     ------
     GateRefused
         The verdict is block; the failed checks are the problems. Or a text prints a value that few people of the source
-        hold (:mod:`hybrid.publication.last_look`). Or ``this_run``, and another draw is out. Or
+        hold (:mod:`hybrid.publication.rare_values`). Or ``this_run``, and another draw is out. Or
         the release of the same source and method was withdrawn, or a run of them sent back.
     ApprovalNeeded
         The verdict is review, and too few people accepted it. An acceptance is kept in the ledger, and counts when the
@@ -154,10 +181,10 @@ def publish(
             forget_membership(private_dir, run)
             ledger.note(run.data_set, outcome, message)
             return existing.path
-        returned = standing(run, private_dir, datetime.now(UTC))
+        returned = blocking_runs(run, private_dir, datetime.now(UTC))
         if accept_review and (verdict.status == "review" or returned):
             approve(run, ledger, by, reason, signed, datetime.now(UTC))
-            returned = standing(run, private_dir, datetime.now(UTC))
+            returned = blocking_runs(run, private_dir, datetime.now(UTC))
         refuse_sent_back(run, returned, ledger)
         acceptances = _admit(run, verdict, ledger)
         release = _build(run, releases_dir, private_dir, ledger, verdict, draw, acceptances, tags, history)
@@ -191,7 +218,6 @@ def _problems(verdict: Verdict) -> list[Problem]:
 
 
 def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptance, ...]:
-    """Acceptances of the review; none for a pass."""
     if verdict.status == "pass":
         return ()
     wanted = run.policy.approvals
@@ -208,7 +234,6 @@ def _admit(run: FinishedRun, verdict: Verdict, ledger: Ledger) -> tuple[Acceptan
 
 
 def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release | None:
-    """Find the newest undamaged release of the same source and method."""
     own = OwnReleases(releases_dir, ledger)
     for name in reversed(own.names()):
         if own.entries[name].release_tag != release_tag:
@@ -220,10 +245,7 @@ def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release 
 
 
 def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
-    """Refuse a second draw of a release that the ledger has lost.
-
-    Its signature is of this installation.
-    """
+    """Refuse a second draw of a release signed by this installation that the ledger has lost."""
     keys = [key.public for key in signing_keys(ledger.path.parent)]
     known = {entry.release for entry in ledger.entries()}
     for release in releases_in(releases_dir) if keys else ():
@@ -240,10 +262,7 @@ def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> Non
 
 
 def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> None:
-    """Refuse a second draw of a source and method already released.
-
-    The run's table must be that of the release.
-    """
+    """Refuse a second draw of a source and method already released: the table must be that of the release."""
     published = {about["sha256"] for about in existing.certificate["files"].values()}
     if not published.issuperset(run.tables.values()):
         message = f"another draw of the same data and method is out as {existing.path.name}"
@@ -255,7 +274,6 @@ def _refuse_other_draw(run: FinishedRun, existing: Release, ledger: Ledger) -> N
 
 
 def _refuse_withdrawn(run: FinishedRun, ledger: Ledger, release_tag: str) -> None:
-    """Refuse a source and method whose release was withdrawn."""
     of_this = {entry.release for entry in ledger.entries() if entry.release_tag == release_tag}
     found = next((known for known in reversed(ledger.withdrawals()) if known.release in of_this), None)
     if found is not None:
@@ -276,7 +294,7 @@ def _catch_up(releases_dir: Path, existing: Release, run: FinishedRun, ledger: L
     Returns the outcome and its message for the ledger.
     """
     name, own = existing.path.name, OwnReleases(releases_dir, ledger)
-    newest = own.standing(run.data_set)[-1]
+    newest = own.not_withdrawn(run.data_set)[-1]
     if newest == name or str(run.manifest["created"]) <= own.entries[newest].created:
         repair_latest(own)
         return "kept", name
@@ -291,7 +309,7 @@ def _build(
     private_dir: Path,
     ledger: Ledger,
     verdict: Verdict,
-    draw: Draw,
+    draw: DrawNumber,
     acceptances: tuple[Acceptance, ...],
     tags: Mapping[str, str],
     history: JoinedHistory,
@@ -327,7 +345,7 @@ def _build(
         refuse_leaks(temporary, run, private_dir)
         _look_once_more(temporary, run, tuple(one.by for one in acceptances), ledger, private_dir)
         write_envelope(temporary, certificate, signing_key, signer)
-        entry = Entry(
+        entry = LedgerEntry(
             release=target.name,
             data_set=run.data_set,
             created=created,
@@ -344,7 +362,6 @@ def _build(
 
 
 def _look_once_more(folder: Path, run: FinishedRun, names: tuple[str, ...], ledger: Ledger, private_dir: Path) -> None:
-    """Refuse texts that print what few people hold."""
     try:
         refuse_rare_values(folder, run, names, record_secret(release_key(private_dir)))
     except GateRefused as refusal:

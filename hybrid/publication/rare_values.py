@@ -1,27 +1,152 @@
-"""Values that few people of a source hold, as keyed hashes.
+"""Values that few people of a source hold, and the search for them in the texts of a release before publication.
 
-No text of a release may print them. A run keeps them beside its tables; hashes under the key of the private zone tell
-nothing to anybody else, and let the gate look for the values without the source.
+A run keeps these values as hashes under the key of the private zone: they tell nothing to others, and let the gate
+search reports, evaluation, descriptions and certificate without the source. A value is found where its words follow one
+another, whatever is between them: case, punctuation, line breaks and the separators of thousands do not count.
+Protection, pooled charts and masked counts should have kept such values out; where one was forgotten, or a person wrote
+one into the configuration, nothing is published.
 """
 
 from __future__ import annotations
 
 import io
+import json
+import re
 import sys
+import unicodedata
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.base.errors import DataError
-from hybrid.publication.finished_run import checked_content
-from hybrid.publication.words import all_phrases, phrase
+from hybrid.base.errors import DataError, GateRefused, Problem
+from hybrid.base.manifest import MANIFEST
+from hybrid.publication.finished_run import FinishedRun, checked_content
 from hybrid.table import Column, Kind, Role, Table
 from hybrid.table.holders import value_holders
+
+MOST_WORDS = 8
+"""Words of a value that are looked for; of longer ones these are the first."""
+LEAST_DIGITS, MOST_DIGITS = 9, 14
+"""Significant digits of a number that is looked for. Shorter ones may be a count, longer ones are computed."""
+MOST_OF_TERM = 3
+"""Words of a term, such as "not known", that the program's own texts may print by chance; more are no chance."""
+_WORD = re.compile(r"\w+(?:[.@+'’-]\w+)*")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}")
+_REMARK = re.compile(r'^\s*"""(?:.|\n)*?"""|\s#.*$', re.MULTILINE)
+"""Docstrings and comments, which are never printed."""
+_NO_REPORT = ("cli", "comparison", "demo", "desk", "lab", "operations", "starter")
+"""Folders of the package whose texts are in no release."""
+
+
+def words_of(text: str) -> list[str]:
+    """Words of a text in their order, without case."""
+    return _WORD.findall(_THOUSANDS.sub("", unicodedata.normalize("NFKC", text)).casefold())
+
+
+def phrase(text: str) -> str:
+    """First words of a value, as :func:`phrases` finds them in a text; empty if too common to be looked for."""
+    found = words_of(text)[:MOST_WORDS]
+    return " ".join(found) if is_telling(found) else ""
+
+
+def phrases(text: str) -> Iterator[str]:
+    """Runs of up to :data:`MOST_WORDS` words that a value could be."""
+    words = words_of(text)
+    for first in range(len(words)):
+        for end in range(first + 1, min(first + MOST_WORDS, len(words)) + 1):
+            if is_telling(words[first:end]):
+                yield " ".join(words[first:end])
+
+
+def is_telling(words: list[str]) -> bool:
+    """True if words are those of few texts.
+
+    They are no short number, date, single letter or term of the program. A number tells where it has
+    :data:`LEAST_DIGITS` to :data:`MOST_DIGITS` significant digits. A term is up to :data:`MOST_OF_TERM` words
+    that the program itself uses.
+    """
+    if len(words) <= MOST_OF_TERM and all(word in vocabulary() for word in words):
+        return False
+    whole = " ".join(words)
+    if any(character.isalpha() for character in whole):
+        return len(whole) > 1
+    digits = "".join(filter(str.isdigit, whole)).strip("0")
+    return LEAST_DIGITS <= len(digits) <= MOST_DIGITS and _DATE.fullmatch(whole) is None
+
+
+@cache
+def vocabulary() -> frozenset[str]:
+    """Words of the program's own texts, metrics and options."""
+    found: set[str] = set()
+    for path in sorted(Path(__file__).parents[1].rglob("*")):
+        if path.suffix not in (".py", ".html", ".yaml") or set(_NO_REPORT) & set(path.parts):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".py":
+            text = _REMARK.sub("", text)
+        found.update(_WORD.findall(text.casefold()), _WORD.findall(text.casefold().replace("_", " ")))
+    return frozenset(found)
+
+
+def printed_texts(path: Path) -> Iterator[str]:
+    """Texts that a reader of a file sees, one by one.
+
+    Text nodes and titles of HTML, keys and values of JSON, lines of any other text.
+    """
+    content = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        yield from _ShownTexts(content).found
+    elif path.suffix in (".json", ".jsonld"):
+        yield from scalars(json.loads(content))
+    else:
+        yield from content.splitlines()
+
+
+def scalars(content: object) -> Iterator[str]:
+    """Keys and values of nested mappings and lists, as texts."""
+    if isinstance(content, Mapping):
+        for key, value in content.items():
+            yield str(key)
+            yield from scalars(value)
+    elif isinstance(content, list | tuple):
+        for value in content:
+            yield from scalars(value)
+    elif content is not None:
+        yield str(content)
+
+
+class _ShownTexts(HTMLParser):
+    def __init__(self, content: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+        self._hidden = False
+        self.feed(content)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden = tag in ("style", "script")
+        self.found += [value for name, value in attrs if name in ("title", "alt", "aria-label", "content") and value]
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._hidden = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.found.append(data)
+
+
+def all_phrases(texts: Iterable[str]) -> set[str]:
+    return {one for text in texts for one in phrases(text)}
+
 
 RARE = "rare-values.parquet"
 
@@ -46,7 +171,7 @@ class RareValues:
         """The rare values of a source's tables.
 
         Texts and values of identifiers, exact numbers and times, as far as they tell of somebody
-        (:func:`hybrid.publication.words.is_telling`). What enough people hold in any column, also as a part of a longer
+        (:func:`is_telling`). What enough people hold in any column, also as a part of a longer
         text, is not rare.
 
         Parameters
@@ -78,19 +203,11 @@ class RareValues:
         return found.astype({"value": str, "column": str, "identifier": bool})
 
     def write(self, folder: Path) -> None:
-        """Write into the folder of a run."""
         self.found.assign(least=self.least).to_parquet(folder / RARE, index=False)
 
     @classmethod
     def read(cls, folder: Path, sha256: str | None) -> RareValues:
-        """Read from the folder of a run.
-
-        Parameters
-        ----------
-        folder : Path
-            Of the run.
-        sha256 : str or None
-            Of the file, as the run's manifest states it; None if it does not.
+        """Read from the folder of a run; ``sha256`` is that of the run's manifest, None if it has none.
 
         Raises
         ------
@@ -126,3 +243,79 @@ def _texts(column: Column, values: pd.Index) -> Iterator[str]:
     if column.kind is Kind.DATETIME:
         return (text for text in values.astype(str) if not text.endswith(" 00:00:00"))
     return iter(())
+
+
+TEXTS = (".html", ".json", ".jsonld", ".md")
+"""Endings of the files of a release that hold texts; all others are tables."""
+_STATED = ("packages", "python", "platform", "git", "created", "name", "stages")
+"""Entries of a manifest about the program, not the source."""
+
+
+def refuse_rare_values(folder: Path, run: FinishedRun, approvers: Collection[str], secret: bytes) -> None:
+    """Search the texts of a release for values that few people hold.
+
+    Not of a private table (``privacy.mode: dp``): its files are a function of the table, its account and the
+    configuration, and whether they are published must not depend on a record beyond that.
+
+    Parameters
+    ----------
+    folder : Path
+        The files that would be published.
+    run : FinishedRun
+        Knows the rare values of its source.
+    approvers : collection of str
+        People who accepted the review; they are named in the release.
+    secret : bytes
+        Key of the hashes of the rare values.
+
+    Raises
+    ------
+    GateRefused
+        A text prints a rare value. The message names file and column, not the value.
+    DataError, VerificationError
+        The run does not know its rare values, or they were changed.
+    """
+    if run.is_dp:
+        return
+    listed = run.manifest["files"].get(RARE)
+    rare = RareValues.read(run.folder, None if listed is None else listed["sha256"])
+    stated, columns = all_phrases([*approvers, *_stated(run)]), all_phrases(_columns(run.manifest))
+    files: dict[str, list[str]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in TEXTS:
+            continue
+        found = rare.among(all_phrases(printed_texts(path)) - stated, secret)
+        # A column may be called what few people have in another one; but not what only an identifier says.
+        alike = found["value"].isin(columns) & (~found["identifier"] | found["value"].str.isalpha())
+        for column in sorted(set(found.loc[~alike, "column"])):
+            files.setdefault(column, []).append(path.name)
+    if files:
+        raise GateRefused(_problem(", ".join(names), column, rare.least) for column, names in files.items())
+
+
+def _problem(where: str, column: str, least: int) -> Problem:
+    return Problem(
+        f"a value of the column {column!r} that fewer than {least} people of the source hold is printed in {where}; "
+        "nothing was published",
+        "take the value out of the configuration (constraints, conditions, names of columns, reasons of approvals); or "
+        f"protect the column (protect.columns.{column}: sample, other or missing) and run again",
+    )
+
+
+def _stated(run: FinishedRun) -> Iterator[str]:
+    """Texts that the publisher, the policy and the program state of themselves."""
+    config: Mapping[str, Any] = run.manifest["config"]
+    yield from scalars([run.manifest.get(key) for key in _STATED])
+    yield from scalars([run.policy.model_dump(mode="json"), config.get("publish"), run.manifest.get("roles")])
+    yield from scalars([(config.get("anonymize") or {}).get("beforehand")])
+    yield from (name for name in (*run.payload, MANIFEST))
+    yield from (str(table["name"]) for table in run.manifest.get("tables") or ())
+
+
+def _columns(manifest: Mapping[str, Any]) -> Iterator[str]:
+    config = manifest["config"]
+    sources = [config.get("data") or {}, *(config.get("tables") or {}).values()]
+    for source in sources:
+        yield from source.get("columns") or ()
+    for table in (manifest, *(manifest.get("tables") or ())):
+        yield from (str(column["name"]) for column in table.get("columns") or ())

@@ -50,7 +50,6 @@ def public_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _public_table(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Public description of one of several linked tables."""
     return {key: _withhold(table[key]) for key in TABLE if key in table} | {"columns": _roles(table["columns"])}
 
 
@@ -125,7 +124,6 @@ def refuse_leaks(folder: Path, run: FinishedRun, private_dir: Path) -> None:
 
 
 def _absolute_paths(config: Mapping[str, Any]) -> dict[str, str]:
-    """Absolute paths of the source's files, by what they are."""
     sources = {"the path of the data": config.get("data") or {}}
     sources |= {f"the path of the table {name}": table for name, table in (config.get("tables") or {}).items()}
     paths = {what: str(source.get("path") or "") for what, source in sources.items()}

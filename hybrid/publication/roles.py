@@ -50,23 +50,16 @@ class DecidedRoles:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any] | None) -> DecidedRoles:
-        """Read the content that :meth:`to_json` wrote.
-
-        For a run without it, no person has decided the roles.
-        """
+        """Read the content that :meth:`to_json` wrote; for a run without it, no person has decided the roles."""
         entries: dict[str, Any] = dict(content or {})
         entries |= {key: tuple(value) for key, value in entries.items() if isinstance(value, list)}
         return cls(**entries)
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types; no cell value."""
         return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
     def check(self) -> Check:
-        """Check of the decision: pass, or review.
-
-        Passes where a person has decided every role and nothing contradicts the decision; asks for a review otherwise.
-        """
+        """Check that a person has decided every role and nothing contradicts the decision; else a review."""
         left = f"left as they are: {', '.join(self.as_they_are)}" if self.as_they_are else "no column is left as it is"
         left += f"; left out: {', '.join(self.excluded)}" if self.excluded else ""
         open_points = []
@@ -93,5 +86,4 @@ class DecidedRoles:
 
 
 def with_roles(verdict: Verdict, roles: DecidedRoles) -> Verdict:
-    """The verdict with the check of the roles before all others."""
     return Verdict.of(verdict.policy, (roles.check(), *verdict.checks))

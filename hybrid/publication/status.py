@@ -9,9 +9,8 @@ from pathlib import Path
 
 from hybrid.base.errors import Problem
 from hybrid.publication.folder import named_latest, read_mark
-from hybrid.publication.held_run import HeldRun, held_runs
-from hybrid.publication.ledger import Entry, Event, Ledger, Withdrawal
-from hybrid.publication.night_lock import cut_off_nights
+from hybrid.publication.ledger import Ledger, LedgerEntry, LedgerEvent, Withdrawal
+from hybrid.publication.nights import HeldRun, cut_off_nights, held_runs
 from hybrid.publication.own_release import LOOKED_BYTES, OwnReleases
 from hybrid.publication.privacy_account import PaidDraws, SpentBudget
 
@@ -31,9 +30,9 @@ class State:
 
     latest: str | None
     """Name of the release of this installation that ``latest`` points to; None where it points elsewhere."""
-    releases: tuple[Entry, ...]
+    releases: tuple[LedgerEntry, ...]
     """All releases of the ledger, oldest first."""
-    events: tuple[Event, ...]
+    events: tuple[LedgerEvent, ...]
     """The newest twenty, oldest of them first."""
     problems: tuple[Problem, ...]
     """Reasons to look; empty if there is no problem."""
@@ -54,23 +53,15 @@ def releases_state(
 ) -> State:
     """Read the state of the releases from their folder and the ledger.
 
-    Parameters
-    ----------
-    releases_dir, private_dir : Path
-        The public and the private zone.
-    data_set : str or None
-        Only this one; None: all.
-    now : datetime
-        With a time zone.
-    max_age_hours : float, optional
-        The oldest that the last release, or the last night that kept it, may be.
+    Without ``data_set``, of all. ``now`` has a time zone. ``max_age_hours`` is the oldest that the last release, or the
+    last night that kept it, may be.
     """
     ledger = Ledger(private_dir)
     own = OwnReleases(releases_dir, ledger)
     known = list(own.entries.values())
     entries = tuple(entry for entry in known if data_set in (None, entry.data_set))
     events = tuple(ledger.events(data_set))
-    look = own.look(LOOKED_BYTES)
+    look = own.inspect(LOOKED_BYTES)
     cut_off = cut_off_nights(private_dir, data_set)
     nights = [Problem(f"{name}: the night that began {began} was cut off", _AFTER) for name, began in cut_off.items()]
     last = ledger.last_events(data_set)
@@ -98,8 +89,7 @@ def releases_state(
     )
 
 
-def _waiting(held: Mapping[str, HeldRun], last: list[Event]) -> Iterator[Problem]:
-    """Runs of nights that wait, and other runs that wait."""
+def _waiting(held: Mapping[str, HeldRun], last: list[LedgerEvent]) -> Iterator[Problem]:
     for name, run in held.items():
         if run.outcome == "waiting":
             yield Problem(f"{name}: {run.message}, since {run.since[:10]}", _approve(run.run))
@@ -112,14 +102,13 @@ def _approve(run: str) -> str:
     return f"look at its report, then: hybrid approve {run} --by NAME --reason TEXT"
 
 
-def _ended_badly(last: list[Event]) -> Iterator[Problem]:
+def _ended_badly(last: list[LedgerEvent]) -> Iterator[Problem]:
     for event in last:
         if event.outcome in _HINTS:
             yield Problem(f"{event.data_set}: the last night: {event.outcome}: {event.message}", _HINTS[event.outcome])
 
 
 def _unfinished(own: OwnReleases) -> Iterator[Problem]:
-    """Withdrawals that were cut off."""
     for name in sorted(own.withdrawals.keys() & {*own.names()}):
         if name == named_latest(own.folder):
             yield Problem(f"{name} is withdrawn, and still the latest", f"{_COMPLETE} {name}")
@@ -128,10 +117,10 @@ def _unfinished(own: OwnReleases) -> Iterator[Problem]:
 
 
 def _too_old(
-    own: OwnReleases, events: tuple[Event, ...], now: datetime, max_age_hours: float | None
+    own: OwnReleases, events: tuple[LedgerEvent, ...], now: datetime, max_age_hours: float | None
 ) -> Iterator[Problem]:
     good = [event.at for event in events if event.outcome in ("released", "kept")]
-    newest = max([*good, *(own.entries[name].created for name in own.standing()[-1:])], default=None)
+    newest = max([*good, *(own.entries[name].created for name in own.not_withdrawn()[-1:])], default=None)
     if newest is None or max_age_hours is None:
         return
     if (now - datetime.fromisoformat(newest)).total_seconds() > max_age_hours * 3600:

@@ -65,20 +65,14 @@ class Check:
 
     @property
     def standing(self) -> Standing:
-        """The status as it is shown.
-
-        Everything that shows a check or a lamp takes its sign and colour from here.
-        """
+        """The status as it is shown: everything that shows a check takes its sign and colour from here."""
         if self.status == "pass" and self.excess is not None and self.limit is not None and self.excess[1] > self.limit:
             return "not ruled out"
         return self.status
 
     @property
     def decision(self) -> Decision:
-        """The verdict that this check alone leads to.
-
-        A rule that applies and was not judged is a review.
-        """
+        """The verdict that this check alone leads to; a rule that applies and was not judged is a review."""
         if self.status == "not judged":
             return "review" if self.applies else "pass"
         return self.status
@@ -94,10 +88,7 @@ class Verdict:
 
     @classmethod
     def of(cls, policy: str, checks: tuple[Check, ...]) -> Verdict:
-        """The verdict of some checks.
-
-        Without any it is a review, since nothing was judged.
-        """
+        """The verdict of some checks; without any it is a review, since nothing was judged."""
         decisions = [check.decision for check in checks] or ["review"]
         return cls(max(decisions, key=SEVERITY.__getitem__), policy, checks)
 
@@ -112,7 +103,6 @@ class Verdict:
         return Verdict.of(self.policy, tuple(check for check in self.checks if check.table == table))
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
     def to_frame(self) -> pd.DataFrame:

@@ -13,14 +13,19 @@ from hybrid.base.errors import Problem, VerificationError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import LARGEST, read_json
+from hybrid.publication.approvers import person_of
 from hybrid.publication.certificate import FORMAT, checksum, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
 from hybrid.publication.folder import WITHDRAWN, read_mark
-from hybrid.publication.names import person_of
 from hybrid.publication.private_words import WITHHELD
-from hybrid.publication.signing.check import signature_problems, statement_problems
-from hybrid.publication.signing.envelope import ENVELOPE, SignedCertificate, read_envelope
-from hybrid.publication.stated_tables import table_files
+from hybrid.publication.signing.envelope import (
+    ENVELOPE,
+    SignedCertificate,
+    read_envelope,
+    signature_problems,
+    statement_problems,
+)
+from hybrid.publication.table_facts import table_files
 from hybrid.publication.verdict import Check, Verdict
 
 if TYPE_CHECKING:
@@ -117,10 +122,7 @@ def _certificate_problems(certificate: Mapping[str, Any]) -> Iterator[Problem]:
 def _folder_problems(
     release_dir: Path, certificate: Mapping[str, Any], signed: SignedCertificate | None, whole: bool
 ) -> Iterator[Problem]:
-    """Compare the folder with the signed statement.
-
-    With the certificate where no statement of this release is there.
-    """
+    """Compare the folder with the signed statement of this release, or without one with the certificate."""
     stated = certificate["files"]
     expected = {name: about["sha256"] for name, about in stated.items()}
     signed_content = certificate if signed is None else signed.certificate

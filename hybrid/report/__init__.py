@@ -3,17 +3,25 @@
 from hybrid.report.charts.side_by_side import TableComparison, compare_tables
 from hybrid.report.comparison.data import comparison_json
 from hybrid.report.comparison.page import render_comparison
-from hybrid.report.run.inputs import Change, Loss, MetricText, ReportInputs, Step, TradeOff, describe
+from hybrid.report.run.inputs import (
+    LossCurve,
+    MetricText,
+    ReportedChange,
+    ReportedStage,
+    ReportInputs,
+    TradeOffPoint,
+    describe,
+)
 from hybrid.report.run.render import render_report
 
 __all__ = [
-    "Change",
-    "Loss",
+    "ReportedChange",
+    "LossCurve",
     "MetricText",
     "ReportInputs",
     "TableComparison",
-    "TradeOff",
-    "Step",
+    "TradeOffPoint",
+    "ReportedStage",
     "compare_tables",
     "comparison_json",
     "describe",

@@ -57,20 +57,9 @@ def render_public(
 ) -> str:
     """Render the report of a private table as one self-contained HTML document.
 
-    Parameters
-    ----------
-    name, day : str
-        Name of the run; its day (ISO 8601).
-    page : FirstPage
-        :func:`hybrid.publication.first_page.private_page`.
-    budget : mapping
-        :meth:`hybrid.privacy.accounting.Budget.to_json`.
-    table : Table
-        The released table.
-    config : str
-        Public configuration, YAML.
-    versions : mapping of str to str
-        Versions of packages.
+    ``page`` is that of :func:`hybrid.publication.first_page.private_page`, ``budget`` that of
+    :meth:`hybrid.privacy.accounting.Budget.to_json`, ``config`` the public configuration as YAML; ``day`` is in ISO
+    8601.
     """
     columns = [_released(column, table.frame[column.name]) for column in table.schema]
     known = {"name": name, "day": day, "page": page, "budget": budget, "config": config, "versions": versions}

@@ -1,7 +1,6 @@
 """Sampling of records: Bernoulli, simple random and stratified."""
 
-from hybrid.sample.draw import Sampled, SampledTable, sample, sample_before, sample_table
-from hybrid.sample.options import SampleOptions
-from hybrid.sample.shares import GroupShare
+from hybrid.sample.draw import GroupShare, Sampled, SampledTable, sample, sample_before, sample_table
+from hybrid.sample.methods import SampleOptions
 
 __all__ = ["GroupShare", "SampleOptions", "Sampled", "SampledTable", "sample", "sample_before", "sample_table"]

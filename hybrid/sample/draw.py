@@ -1,30 +1,106 @@
-"""Drawing a sample of records."""
+"""Drawing a sample of records: its strata, the draw, and the shares of declared groups."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Codes, Counts, Rows
-from hybrid.base.errors import DataError
-from hybrid.sample import beta, simple, stratified
-from hybrid.sample.options import SampleOptions
-from hybrid.sample.shares import GroupShare, group_shares
-from hybrid.sample.strata import strata_of
+from hybrid.base.errors import ConfigError, DataError
+from hybrid.sample.methods import SampleOptions, bernoulli_quotas, simple_quotas, stratified_quotas
 from hybrid.table import Table
-from hybrid.table.households import kept_together
+from hybrid.table.holders import holders, row_holders
+from hybrid.table.persons import kept_together
+
+MOST_GROUPS = 50
+"""Largest number of groups a column may have for its shares to be reported."""
+
+
+def strata_of(table: Table, options: SampleOptions) -> Codes:
+    """Stratum of each record by its columns, numbered from 0."""
+    if options.method != "stratified":
+        return np.zeros(len(table), dtype=np.int64)
+    if options.by == "equivalence_class":
+        raise ConfigError(
+            "sample.by is equivalence_class, but the records are not anonymized and have no classes",
+            hint="set sample.by to column names, or sample.method: beta",
+        )
+    require_columns(table, options.by, "sample.by")
+    strata: Codes = table.frame.groupby(options.by, dropna=False, observed=True, sort=False).ngroup().to_numpy()
+    return strata
+
+
+def require_columns(table: Table, names: Sequence[str], key: str) -> None:
+    """Raise ConfigError if a table lacks the columns that the configuration key ``key`` names."""
+    unknown = [name for name in names if name not in table.schema]
+    if unknown:
+        raise ConfigError(
+            f"{key} names columns that the data does not have (or that are identifiers): {', '.join(unknown)}",
+            hint=f"use some of: {', '.join(table.schema.names)}",
+        )
+
+
+@dataclass(frozen=True)
+class GroupShare:
+    """Share of a group of records before and after sampling, in [0, 1]: an aggregate for reports."""
+
+    column: str
+    group: str
+    before: float
+    after: float
+    people: int
+    """People of the group, before or after sampling, whichever is fewer."""
+
+
+def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tuple[GroupShare, ...]:
+    """Shares of every group of some columns.
+
+    Parameters
+    ----------
+    kept : numpy.ndarray, shape (n_kept,), int, or None
+        Positions of the kept records; None: all.
+
+    Raises
+    ------
+    ConfigError
+        A column does not exist.
+    DataError
+        A column has more than :data:`MOST_GROUPS` groups.
+    """
+    require_columns(table, columns, "sample.groups")
+    shares: list[GroupShare] = []
+    whose = row_holders(table)
+    for name in columns:
+        codes, groups = pd.factorize(table.frame[name], sort=True, use_na_sentinel=True)
+        codes = np.where(codes < 0, len(groups), codes)
+        if len(groups) > MOST_GROUPS:
+            raise DataError(
+                f"sample.groups: column {name!r} has {len(groups)} groups; at most {MOST_GROUPS} can be reported",
+                hint="declare columns with few groups",
+            )
+        before = np.bincount(codes, minlength=len(groups) + 1) / max(len(codes), 1)
+        chosen = codes if kept is None else codes[kept]
+        after = np.bincount(chosen, minlength=len(groups) + 1) / max(len(chosen), 1)
+        names = [*map(str, groups), "(missing)"]
+        there = holders(chosen, len(names), whose if whose is None or kept is None else whose[kept])
+        people = np.minimum(holders(codes, len(names), whose), there)
+        found = zip(names, before.tolist(), after.tolist(), people.tolist(), strict=True)
+        shares.extend(GroupShare(name, *one) for one in found if one[1])
+    return tuple(shares)
+
 
 Quotas = Callable[[Counts, SampleOptions, np.random.Generator], tuple[Counts, float]]
 """From the strata's sizes to the records to keep of each, and their expected total."""
 
 METHODS: dict[str, Quotas] = {
-    "beta": beta.quotas,
-    "simple": simple.quotas,
-    "stratified": stratified.quotas,
+    "beta": bernoulli_quotas,
+    "simple": simple_quotas,
+    "stratified": stratified_quotas,
 }
 """Every way to sample; ``none`` keeps all records."""
 
@@ -120,7 +196,7 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         A column to stratify by or to report on does not exist.
     DataError
         The sample came out empty, or a reported column has more than
-        :data:`~hybrid.sample.shares.MOST_GROUPS` groups.
+        :data:`~hybrid.sample.draw.MOST_GROUPS` groups.
     """
     original = anonymized.originals
     if options.method == "stratified" and options.by == "equivalence_class":
@@ -171,9 +247,7 @@ def sample_table(table: Table, options: SampleOptions, rng: np.random.Generator)
 
 
 def _draw(strata: Codes, table: Table, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:
-    """Positions of the kept records, and the expected number drawn.
-
-    Positions are None for all records. The number is of persons where records share them, or of households.
+    """Positions of the kept records (None: all), and the expected number of records, persons or households.
 
     Where records share persons, or households, these are drawn, with all their records; one is in the stratum of its
     first record.
@@ -186,7 +260,6 @@ def _draw(strata: Codes, table: Table, options: SampleOptions, rng: np.random.Ge
 
 
 def _facts(table: Table, kept: Rows | None, expected: float, strata: Codes, options: SampleOptions) -> dict[str, Any]:
-    """Fields of a drawn sample."""
     return {
         "method": options.method,
         "beta": 1.0 if kept is None else options.beta,
@@ -200,7 +273,6 @@ def _facts(table: Table, kept: Rows | None, expected: float, strata: Codes, opti
 
 
 def _unit(table: Table) -> str:
-    """Unit of the draw."""
     if table.households is not None:
         return "households"
     return "records" if table.persons is None else "persons"
@@ -223,10 +295,7 @@ def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator)
 
 
 def _choose(strata: Codes, sizes: Counts, quotas: Counts, rng: np.random.Generator) -> Rows:
-    """Positions of the kept records, ascending.
-
-    ``quotas[s]`` of stratum ``s``, all subsets equally likely.
-    """
+    """Positions, ascending, of ``quotas[s]`` records of each stratum ``s``, all subsets equally likely."""
     shuffled = np.lexsort((rng.random(len(strata)), strata))
     place_in_stratum = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.sort(shuffled[place_in_stratum < np.repeat(quotas, sizes)])

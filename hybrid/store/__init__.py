@@ -1,9 +1,8 @@
 """Stores of stage results, keyed by inputs, options and code."""
 
 from hybrid.base.hashing import code_version, fingerprint, library_versions
-from hybrid.store.entry import StoreEntry
-from hybrid.store.local import Store, keep_private
-from hybrid.store.opened import MEMORY, StorePlace, memory_store
+from hybrid.store.local import Store, StoreEntry, keep_private
+from hybrid.store.place import MEMORY, StorePlace, memory_store
 
 __all__ = [
     "MEMORY",

@@ -43,10 +43,7 @@ class Cipher:
         self._key = key.encode()
 
     def name(self, fingerprint: str) -> str:
-        """Keyed hash of a fingerprint.
-
-        A guessed fingerprint cannot be confirmed by it.
-        """
+        """Keyed hash of a fingerprint, by which a guessed one cannot be confirmed."""
         return hmac.new(self._key, fingerprint.encode(), hashlib.sha256).hexdigest()
 
     def dump(self, value: object, entry: str) -> bytes:
@@ -81,16 +78,13 @@ class ExchangedError(Exception):
 
 
 def _bound(entry: str) -> bytes:
-    """Hash of an entry's name, at the head of what is encrypted."""
     return hashlib.sha256(entry.encode()).digest()
 
 
 def new_key() -> str:
-    """Generate a key."""
     key: bytes = Fernet.generate_key()
     return key.decode()
 
 
 def key_of_environment() -> str | None:
-    """Key in the environment; None if there is none."""
     return os.environ.get(KEY_VARIABLE) or None

@@ -15,10 +15,11 @@ import pickle
 import re
 import shutil
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from io import BufferedReader
 from pathlib import Path
@@ -28,7 +29,45 @@ from hybrid.base import atomic
 from hybrid.base.errors import OutputError
 from hybrid.base.locks import locked, locked_if_free
 from hybrid.store.cipher import Cipher, ExchangedError
-from hybrid.store.entry import StoreEntry, own_seconds
+
+
+@dataclass(frozen=True)
+class StoreEntry:
+    """Metadata of one stored result."""
+
+    stage: str
+    key: str
+    """The fingerprint; in an encrypted store its keyed hash."""
+    created: str
+    """UTC, ISO 8601."""
+    seconds: float
+    """Seconds of its own computation, without that of other stored results it requested."""
+    n_bytes: int
+    sha256: str
+    """Of the stored file: the pickled result, encrypted where the store is."""
+
+
+class _Nested(threading.local):
+    def __init__(self) -> None:
+        self.seconds = [0.0]
+
+
+_nested = _Nested()
+
+
+@contextmanager
+def own_seconds() -> Iterator[Callable[[], float]]:
+    """Measure a block: gives a function for its wall-clock seconds, without those of blocks measured inside it."""
+    start = time.perf_counter()
+    _nested.seconds.append(0.0)
+    own = 0.0
+    try:
+        yield lambda: own
+    finally:
+        whole = time.perf_counter() - start
+        own = whole - _nested.seconds.pop()
+        _nested.seconds[-1] += whole
+
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -106,12 +145,10 @@ class Store:
         return None if self.path is None else _about(self.path / self._name(stage, key))
 
     def unfinished(self, stage: str, key: str) -> Path | None:
-        """Private folder for the state of an unfinished computation.
-
-        The computation restarts from it.
+        """Private folder for the state from which an unfinished computation restarts.
 
         To be asked for within ``compute`` of :meth:`get_or_compute`, for the same stage and key. It goes when the
-        result is kept, or with :meth:`clean`; None where nothing is kept, or only encrypted.
+        result is kept, or with :meth:`clean`; None where nothing is kept.
         """
         if self.path is None or self.cipher is not None:
             return None
@@ -216,7 +253,6 @@ class Store:
             yield from (path for path in self.path.iterdir() if path.name[0] != "." and _ENTRY.fullmatch(path.name))
 
     def _locks(self) -> list[Path]:
-        """Locks of all entries, unfinished work and computations."""
         assert self.path is not None
         names = {path.stem for path in (self.path / LOCKS).glob("*.lock")} | {path.name for path in self._folders()}
         names |= {path.name[len(UNFINISHED) :] for path in self.path.glob(f"{UNFINISHED}*")}
@@ -225,9 +261,7 @@ class Store:
 
 
 def keep_private(path: Path, content: bytes, days: float) -> None:
-    """Write a private file atomically (mode 0600).
-
-    Removes expired files beside it.
+    """Write a private file atomically (mode 0600), and remove expired files beside it.
 
     Parameters
     ----------
@@ -265,10 +299,7 @@ def _about(folder: Path) -> StoreEntry | None:
 
 
 def _opened(path: Path) -> BufferedReader:
-    """Open a file of an entry and check its owner afterwards.
-
-    The order excludes an exchange in between.
-    """
+    """Open a file of an entry and check its owner afterwards, so that it cannot be exchanged in between."""
     _refuse_foreign(path.parent.lstat(), path.parent)
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 from hybrid.base.errors import ConfigError, MissingExtraError, OutputError
 from hybrid.base.s3 import s3
 from hybrid.store.cipher import Cipher, ExchangedError
-from hybrid.store.entry import StoreEntry, own_seconds
-from hybrid.store.local import Store
+from hybrid.store.local import Store, StoreEntry, own_seconds
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -62,11 +61,9 @@ class SharedStore(Store):
 
     @property
     def place(self) -> str | None:
-        """Address of what is kept."""
         return self.url
 
     def get_or_compute(self, stage: str, key: str, compute: Callable[[], T]) -> T:
-        """Return the stored result, or compute and store it; see :meth:`Store.get_or_compute`."""
         path = self._path(stage, key)
         found = self._payload(path)
         if found is not None:
@@ -80,19 +77,13 @@ class SharedStore(Store):
         return result
 
     def entry(self, stage: str, key: str) -> StoreEntry | None:
-        """Metadata of a stored result; None if there is none."""
         return self._about(self._path(stage, key))
 
     def entries(self) -> list[StoreEntry]:
-        """Metadata of all stored results, oldest first."""
         found = (self._about(path) for path in self._files() if _ENTRY.fullmatch(_name(path)))
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.created)
 
     def clean(self, max_age: timedelta) -> int:
-        """Remove old entries and abandoned temporaries; return their number.
-
-        Old entries were made at least ``max_age`` ago.
-        """
         now, removed = datetime.now(UTC), 0
         for path in self._files():
             if _name(path).startswith(TEMPORARY):

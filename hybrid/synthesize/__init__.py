@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hybrid.synthesize.fitted import FittedGenerator, fit
+    from hybrid.synthesize.kept import load_generator, save_generator
     from hybrid.synthesize.options import SynthesizeOptions
     from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Generator, Model
     from hybrid.synthesize.registry import REGISTRY, availability
-    from hybrid.synthesize.saved import load_generator, save_generator
 
 _HOME = {
     "REGISTRY": "registry",
@@ -27,8 +27,8 @@ _HOME = {
     "SynthesizeOptions": "options",
     "availability": "registry",
     "fit": "fitted",
-    "load_generator": "saved",
-    "save_generator": "saved",
+    "load_generator": "kept",
+    "save_generator": "kept",
 }
 
 __all__ = [

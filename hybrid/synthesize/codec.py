@@ -179,9 +179,7 @@ class Codec:
         return Encoded(self.features, columns, table.persons)
 
     def decode(self, columns: Sequence[Array], n_rows: int) -> Table:
-        """Turn drawn columns into a table like the learned one.
-
-        With its schema, dtypes and categories.
+        """Turn drawn columns into a table with the schema, dtypes and categories of the learned one.
 
         Parameters
         ----------
@@ -257,10 +255,7 @@ def _discrete(values: pd.Series, column: Column, missing: bool) -> _Discrete:
 
 
 def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
-    """Discrete column with the states of its domain.
-
-    In the dtype of its kind.
-    """
+    """Discrete column with the states of its domain, in the dtype of its kind."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         states = [str(value) for value in domain]
         dtype: object = pd.CategoricalDtype(states, ordered=bool(values.dtype.ordered))
@@ -279,10 +274,7 @@ def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
 
 
 def _grid(distinct: pd.Series, column: Column, feature: Feature) -> _Grid | None:
-    """The widest grid that holds these values.
-
-    None for decimals that need too many digits.
-    """
+    """The widest grid that holds these values; None for decimals that need too many digits."""
     scale = 1
     if column.kind is Kind.DECIMAL:
         found = _scale(distinct.to_numpy(), column.format.decimals)

@@ -1,4 +1,4 @@
-"""Fitting of any generator to a table, and drawing of tables."""
+"""Fitting of any generator to a table, drawing of tables, and what a model says of single records."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
@@ -21,7 +23,7 @@ from hybrid.synthesize.codec import Codec
 from hybrid.synthesize.isolation import environments
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits, learn_isolated
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.synthesize.protocol import Encoded, Generator, Model
+from hybrid.synthesize.protocol import Encoded, Generator, InspectableGenerator, Model
 from hybrid.synthesize.registry import distributions, is_here, require
 from hybrid.synthesize.snapshots import Snapshots, drawn_level, training_options
 from hybrid.table import Table
@@ -166,10 +168,7 @@ def fit_all_levels(
     unfinished: Path | None = None,
     domains: Mapping[str, Array] | None = None,
 ) -> FittedGenerator:
-    """Train with the snapshots of all levels, if there are any.
-
-    As :func:`fit`; :meth:`FittedGenerator.at` chooses a level.
-    """
+    """As :func:`fit`, with the snapshots of all levels: :meth:`FittedGenerator.at` chooses one."""
     generator, own = options.engine, training_options(options.resolve())
     require(generator)
     started = time.perf_counter()
@@ -190,10 +189,7 @@ def fit_all_levels(
 
 
 def versions_of(generator: Generator) -> dict[str, str]:
-    """Versions that decide a model of this generator.
-
-    Here or in its managed environment.
-    """
+    """Versions that decide a model of this generator, here or in its managed environment."""
     here = library_versions(*sorted({*LIBRARIES, *distributions(generator)}))
     if is_here(generator) or generator.environment is None:
         return here
@@ -213,7 +209,6 @@ class Curve:
         self.points: list[LossPoint] = []
 
     def __call__(self, step: str, done: int, total: int | None = None, **values: float) -> None:
-        """Keep the losses of a step, and pass it on."""
         if values:
             self.points.append(LossPoint(done, total, values))
         self._progress(step, done, total, **values)
@@ -265,3 +260,52 @@ def blamed_on(name: str, what: str) -> Iterator[None]:
             hint="--debug shows its own words; more records or a smaller learning rate may help",
             values=str(error),
         ) from None
+
+
+def log_odds(fitted: FittedGenerator, generator: Generator, people: Table, reference: Table, seed: int) -> Array:
+    """Evidence of a model about records, for an attacker who holds it.
+
+    Parameters
+    ----------
+    fitted : FittedGenerator
+        One that draws single rows.
+    generator : Generator
+        Who trained it; an :class:`~hybrid.synthesize.protocol.InspectableGenerator`.
+    people : Table, n rows
+        Records in the columns learned from.
+    reference : Table, 1 row or more
+        Records of other people of the population.
+    seed : int
+        The same seed gives the same numbers.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        The larger, the more a record looks like one learned from. All 0 where no column varies.
+
+    Raises
+    ------
+    GeneratorError
+        The model could not be asked.
+    """
+    assert isinstance(generator, InspectableGenerator)
+    model = fitted.model
+    if model is None:
+        return np.zeros(len(people))
+    with blamed_on(fitted.name, "inspect"):
+        mine, others = (
+            _learned_states(fitted.codec.encode(table, rng_for(seed, "inspect"))) for table in (people, reference)
+        )
+        if isinstance(model, IsolatedModel):
+            return model.log_odds(mine, others, seed)
+        held = list(model.models.values())[-1] if isinstance(model, Snapshots) else model
+        return generator.log_odds(held, mine, others, seed)
+
+
+def _learned_states(data: Encoded) -> Encoded:
+    """The same with -1 for missing values in columns that were learned without."""
+    columns = [
+        np.where(column < feature.n_levels, column, -1).astype(np.int32) if feature.is_discrete else column
+        for feature, column in zip(data.features, data.columns, strict=True)
+    ]
+    return Encoded(data.features, columns, data.persons)

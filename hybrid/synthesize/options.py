@@ -102,7 +102,7 @@ class SynthesizeOptions(Options):
 
     @property
     def engine(self) -> Generator:
-        """Name of the generator, or of the engine in its options."""
+        """The generator that does the work: the named one, or the engine in its options."""
         return engine(self.generator, self.resolve())
 
     def resolve(self) -> Options:

@@ -13,9 +13,59 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from hybrid.base.arrays import Array
+from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Cost of training, and of drawing as many rows.
+
+    Parameters
+    ----------
+    seconds : float
+        On the reference machine, one core, no GPU; about.
+    memory_bytes : int
+        Peak of the process beyond the interpreter and its libraries; about.
+    inputs : int
+        States of all discrete columns and inputs of continuous ones, where a network has one for each; else 0.
+    most_inputs : int
+        The generator's limit for ``inputs``; 0: none.
+    """
+
+    seconds: float
+    memory_bytes: int
+    inputs: int = 0
+    most_inputs: int = 0
+
+
+def refuse_wide(generator: str, widths: Mapping[str, int], limit: int) -> None:
+    """Stop before memory runs out: these networks have an input for every state of every discrete column.
+
+    Parameters
+    ----------
+    generator : str
+        As the message calls it.
+    widths : mapping
+        Inputs per column.
+    limit : int
+        Most inputs in all.
+
+    Raises
+    ------
+    GeneratorError
+        Names the columns with the most inputs.
+    """
+    needed = sum(widths.values())
+    if needed <= limit:
+        return
+    widest = sorted(widths, key=lambda column: -widths[column])[:3]
+    listed = ", ".join(f"{column!r} ({widths[column]} states)" for column in widest)
+    raise GeneratorError(
+        f"{generator} would need {needed} inputs (limit {limit}); the widest columns are {listed}",
+        hint="generalize or drop those columns, raise max_inputs if memory allows, or use cart",
+    )
 
 
 @dataclass(frozen=True)
@@ -181,10 +231,7 @@ class Generator(Protocol):
         """Required encoding of the columns."""
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: Any) -> Cost:
-        """Estimated cost of :meth:`learn` and of drawing as many rows.
-
-        Without looking at the records.
-        """
+        """Estimated cost of :meth:`learn` and of drawing as many rows, without looking at the records."""
 
     def learn(
         self, data: Encoded, options: Any, seed: int, progress: Progress, unfinished: Path | None = None

@@ -77,13 +77,11 @@ class Capabilities:
 
     @classmethod
     def of(cls, generator: Generator) -> Capabilities:
-        """The abilities of a generator, from its protocol."""
         private = "epsilon" in generator.Options.model_fields and getattr(generator, "secure_noise", False)
         return cls(isinstance(generator, SequenceGenerator), generator.resumes, private)
 
     @property
     def words(self) -> str:
-        """In words, without a full stop."""
         rows = "persons with all their rows" if self.persons else "single rows"
         training = "continues an interrupted training" if self.resumes else "starts an interrupted training again"
         return f"draws {rows}; {training}{'; can be differentially private' if self.private else ''}"
@@ -117,10 +115,7 @@ def sequence_generators() -> list[str]:
 
 
 def draws_persons(name: str, options: Mapping[str, Any]) -> bool:
-    """True if a generator with these options of its own draws persons.
-
-    False without a generator.
-    """
+    """True if a generator with these options of its own draws persons; False without a generator."""
     found = ENGINES.get((name, str(options.get("engine", ""))), REGISTRY.get(name))
     return found is not None and Capabilities.of(found).persons
 
@@ -143,10 +138,7 @@ def distributions(generator: Generator) -> list[str]:
 
 @cache
 def _distributions_of(package: str) -> list[str]:
-    """Return the distributions of an import name.
-
-    Mostly the one of the same name, which is quick to find.
-    """
+    """Distributions of an import name, mostly the one of the same name, which is quick to find."""
     try:
         return [distribution(package).name]
     except PackageNotFoundError:
@@ -154,9 +146,7 @@ def _distributions_of(package: str) -> list[str]:
 
 
 def require(generator: Generator) -> None:
-    """Check that an environment has a generator's packages.
-
-    The present environment or its managed one.
+    """Check that the present environment or a generator's managed one has its packages.
 
     Raises
     ------

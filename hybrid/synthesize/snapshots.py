@@ -1,7 +1,7 @@
 """Snapshots: models of one training at several levels of overfitting.
 
 A generator with the options ``overfit`` and ``snapshots`` trains once up to the highest level and keeps the weights at
-each. Configurations that only differ in the level then share that training (:mod:`hybrid.synthesize.reuse`), and their
+each. Configurations that only differ in the level then share that training (:mod:`hybrid.synthesize.kept`), and their
 models are comparable: the same records held back, the same batches.
 """
 
@@ -23,11 +23,10 @@ class Snapshots:
     models: Mapping[str, Model]
 
     def at(self, level: str) -> Model:
-        """The model of one level."""
         return self.models[level]
 
     def draw(self, n_rows: int, seed: int) -> Sequence[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`, at the highest level."""
+        """Draw at the highest level."""
         return list(self.models.values())[-1].draw(n_rows, seed)
 
     def save(self, folder: Path) -> None:

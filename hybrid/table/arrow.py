@@ -28,10 +28,7 @@ def is_text(arrow_type: pa.DataType) -> bool:
 
 
 def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
-    """Kind and CSV format of a column that is not text.
-
-    No kind if unsupported.
-    """
+    """Kind and CSV format of a column that is not text; no kind where its type is not supported."""
     types = pa.types
     if types.is_dictionary(arrow_type):
         return kind_of(arrow_type.value_type)
@@ -51,10 +48,7 @@ def kind_of(arrow_type: pa.DataType) -> tuple[Kind | None, ColumnFormat]:
 
 
 def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
-    """A column in the dtype of its kind.
-
-    It can hold the values (:func:`unstorable`). Times in UTC, to the microsecond.
-    """
+    """A column that has no :func:`unstorable` values in the dtype of its kind; times in UTC, to the microsecond."""
     target = {
         Kind.BOOLEAN: pa.bool_(),
         Kind.INTEGER: pa.int64(),
@@ -72,10 +66,10 @@ def typed_values(raw: pa.ChunkedArray, kind: Kind) -> pd.Series:
 
 
 def unstorable(raw: pa.ChunkedArray, kind: Kind) -> str:
-    """Values of a typed column that its dtype cannot hold.
+    """Description of the values of a typed column that its dtype cannot hold; empty if there are none.
 
-    Their description; empty if there are none. Integers have 64 signed bits, decimals are at most
-    :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie in the years 1 to 9999.
+    Integers have 64 signed bits, decimals are at most :data:`~hybrid.table.schema.LARGEST_DECIMAL`, dates and times lie
+    in the years 1 to 9999.
     """
     if pa.types.is_dictionary(raw.type):
         raw = raw.cast(raw.type.value_type)
@@ -102,9 +96,7 @@ def _ends(raw: pa.ChunkedArray) -> tuple[Any, Any]:
 
 
 def to_arrow(table: Table) -> pa.Table:
-    """Table with the Arrow types of its source.
-
-    Or the natural ones, for a CSV source.
+    """Table with the Arrow types of its source, or the natural ones for a CSV source.
 
     A 32-bit or narrower integer column that holds a larger number (a surrogate identifier) becomes 64 bits wide.
     """
@@ -113,10 +105,7 @@ def to_arrow(table: Table) -> pa.Table:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """Types that every engine and every part of a table has.
-
-    No dictionaries, texts instead of the type null, no metadata.
-    """
+    """Types that every engine has: no dictionaries, texts instead of the type null, no metadata."""
     return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
 
 
@@ -153,10 +142,7 @@ def _natural(values: pd.Series, column: Column) -> pa.Array:
 
 
 def _texts(values: pd.Series, column: Column) -> pa.Array:
-    """Texts as the source wrote them.
-
-    A missing value is null unless the source has a marker for it.
-    """
+    """Texts as the source wrote them; a missing value is null unless the source has a marker for it."""
     codes, texts = encode_texts(values, column)
     lookup = pa.array([*texts[:-1], texts[-1] or None], type=pa.string())
     return lookup.take(pa.array(codes.astype(np.int64)))
@@ -181,10 +167,7 @@ def arrow_type_of(text: str) -> pa.DataType:
 
 
 def recast(values: pd.Series, kind: Kind, wanted: Kind) -> pd.Series | None:
-    """A typed column as another kind, where nothing is lost by it.
-
-    None where something would be.
-    """
+    """A typed column as another kind, or None where something would be lost by it."""
     if wanted is Kind.CATEGORICAL and kind in (Kind.INTEGER, Kind.BOOLEAN):
         return values.astype("string").astype(object).astype("category")
     if wanted is Kind.DECIMAL and kind is Kind.INTEGER:

@@ -1,4 +1,4 @@
-"""Cells of a column without small groups of people.
+"""Cells of a column without small groups of people, and groups of people made of them.
 
 A figure made of these cells names no category, bound or count that belongs to fewer than ``minimum`` people
 (:mod:`hybrid.table.holders`), however many rows they have: rare categories are pooled, sparse intervals are joined
@@ -8,6 +8,7 @@ people and within the values of the ``minimum``-th smallest and largest person.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -15,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
-from hybrid.table.holders import NOBODY, bounds, holders, row_holders
-from hybrid.table.schema import Kind, Table
+from hybrid.table.holders import NOBODY, holders, people_bounds, row_holders
+from hybrid.table.schema import Column, Kind, Table
 
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26
@@ -72,7 +73,7 @@ class Cells:
         return np.where(missing, len(self), codes)
 
 
-def part(table: Table, name: str, minimum: int, most: int = MOST_CATEGORIES) -> Cells | None:
+def column_cells(table: Table, name: str, minimum: int, most: int = MOST_CATEGORIES) -> Cells | None:
     """Cells for one column of real data.
 
     Each has no or at least ``minimum`` people with a non-missing value; of more than ``most`` categories, the most
@@ -95,7 +96,6 @@ def part(table: Table, name: str, minimum: int, most: int = MOST_CATEGORIES) -> 
 
 
 def count_people(rows: Mask, whose: Codes | None) -> int:
-    """Number of different holders in some of the rows."""
     return int(holders(np.zeros(int(rows.sum()), dtype=np.int64), 1, None if whose is None else whose[rows])[0])
 
 
@@ -136,15 +136,11 @@ def _intervals(present: pd.Series, whose: Codes | None, kind: Kind, minimum: int
 
 
 def _joined(places: Array, n_places: int, whose: Codes | None, minimum: int) -> list[int]:
-    """Exclusive ends of joined intervals with no or ``minimum`` people.
-
-    The outer ones are never empty. ``places``: interval of each value.
-    """
+    """Exclusive ends of joined intervals with no or ``minimum`` people; the outer ones are never empty."""
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(n_places + 1))
 
     def held(first: int, end: int) -> int:
-        """People with a value in these intervals."""
         rows = np.ones(starts[end] - starts[first], dtype=bool)
         return count_people(rows, None if whose is None else whose[order[starts[first] : starts[end]]])
 
@@ -169,7 +165,7 @@ def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, flo
     the ``minimum``-th smallest and largest person.
     """
     codes, distinct = pd.factorize(numbers, sort=True)
-    limits = bounds(codes, minimum, whose)
+    limits = people_bounds(codes, minimum, whose)
     if limits is None:
         return None
     low, high = np.quantile(numbers, [0.01, 0.99], method="inverted_cdf", weights=_weights(whose, len(numbers)))
@@ -177,7 +173,6 @@ def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, flo
 
 
 def _weights(whose: Codes | None, n: int) -> Array:
-    """Weight of each value; all people weigh the same."""
     if whose is None:
         return np.ones(n)
     codes, distinct = pd.factorize(whose)
@@ -197,7 +192,6 @@ def _limits(numbers: Array, whose: Codes | None, kind: Kind, minimum: int) -> tu
 
 
 def _even_limits(low: float, high: float, *, whole: bool) -> Array:
-    """Multiples of a round step within [low, high]."""
     if high <= low:
         return np.array([])
     step = _round_up((high - low) / (MOST_INTERVALS - 2))
@@ -212,10 +206,7 @@ def _round_up(step: float) -> float:
 
 
 def _growing_limits(low: float, high: float, *, whole: bool) -> Array:
-    """Round numbers 1, 2, 5, 10, ... within [low, high].
-
-    Every power of ten only if these are too many.
-    """
+    """Round numbers 1, 2, 5, 10, ... within [low, high], or powers of ten if these are too many."""
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for factors in ((1, 2, 5), (1,)):
         limits = np.multiply.outer(10.0**powers, factors).ravel()
@@ -258,5 +249,76 @@ def _numbers(values: pd.Series) -> Array:
 
 
 def _texts(values: pd.Series) -> pd.Series:
-    """Categories as text, missing ones kept missing."""
     return values.astype(object).map(str, na_action="ignore")
+
+
+MOST_VALUES = 100
+"""Categories of a column with a group of their own, at most; the rarer ones are one group."""
+
+
+@dataclass(frozen=True)
+class PeopleGroups:
+    """Groups by one column, which have no row in common.
+
+    Parameters
+    ----------
+    column : Column
+        The column that they are made by.
+    cells : Cells
+        Its values, pooled so that no cell stands for few people.
+    named : numpy.ndarray, shape (n_groups,), int64
+        Cells that enough people are in, and not all; the last number stands for missing values.
+    """
+
+    column: Column
+    cells: Cells
+    named: Array
+
+    def __len__(self) -> int:
+        return len(self.named)
+
+    @property
+    def labels(self) -> list[str]:
+        names = [*self.cells.labels, "missing"]
+        return ["rare values together" if names[at] == OTHER and self.cells.pooled else names[at] for at in self.named]
+
+    def places(self, table: Table) -> Array:
+        """Group of each row, -1 for none; shape (n,), int64."""
+        group = np.full(len(self.cells) + 1, -1, dtype=np.int64)
+        group[self.named] = np.arange(len(self.named))
+        placed: Array = group[self.cells.assign(table.frame[self.column.name])]
+        return placed
+
+    def people(self, table: Table) -> Array:
+        """People with a row in each group; shape (n_groups,), int64."""
+        return holders(self.places(table), len(self), row_holders(table))
+
+
+def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[PeopleGroups]:
+    """Groups of at least ``least`` training people, column by column.
+
+    Parameters
+    ----------
+    train : Table
+        The real records.
+    names : iterable of str
+        Columns.
+    least : int
+        Fewest people of a group. Values that fewer people hold are one group, if that is large enough.
+
+    Yields
+    ------
+    PeopleGroups
+        One per column with any group that is not everybody.
+    """
+    for name in names:
+        column = train.schema[name]
+        cells = column_cells(train, name, least, MOST_VALUES)
+        if cells is None:
+            continue
+        places = cells.assign(train.frame[name])
+        held = holders(places, len(cells) + 1, row_holders(train))
+        rows = np.bincount(places, minlength=len(cells) + 1)
+        named = np.flatnonzero((held >= least) & (rows < len(train)))
+        if len(named):
+            yield PeopleGroups(column, cells, named)

@@ -40,7 +40,6 @@ class DuckdbWarehouse(Warehouse):
 
     @contextmanager
     def limited(self, minutes: float) -> Iterator[None]:
-        """Stop whatever runs once the whole block has taken longer."""
         ended = Event()
 
         def watch() -> None:
@@ -58,19 +57,11 @@ class DuckdbWarehouse(Warehouse):
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """Leave memory to others, as :meth:`Warehouse.resting`.
-
-        Temporary tables go to the session's folder.
-        """
         self._limit(RESTING)
         yield
         self._limit(1)
 
     def keep(self, expression: Any) -> Any:
-        """Make a temporary table, as :meth:`Warehouse.keep`.
-
-        Dictionaries are enumerations in the order of their texts.
-        """
         made = super().keep(expression)
         table = self.quoted(made.get_name())
         if isinstance(expression, pa.Table):
@@ -81,10 +72,6 @@ class DuckdbWarehouse(Warehouse):
         return made
 
     def write(self, name: str, expression: Any) -> Any:
-        """Make a table, as :meth:`Warehouse.write`.
-
-        Enumerations stay what they are, where ibis writes texts.
-        """
         if isinstance(expression, pa.Table):
             return super().write(name, expression)
         self.execute(f"CREATE TABLE {self.quoted(name)} AS {self._backend.compile(expression)}")
@@ -100,18 +87,13 @@ def _mebibytes(n_bytes: float) -> str:
 
 
 def _texts(column: pa.ChunkedArray) -> list[str]:
-    """All texts of a dictionary, sorted.
-
-    Also those that no row has, so that tables of one dictionary have one type.
-    """
+    """All texts of a dictionary, also those that no row has: tables of one dictionary have one type."""
     found = {text for chunk in column.chunks for text in chunk.dictionary.to_pylist()}
     return sorted(found, key=str.encode)
 
 
-def connected(module: Any, url: SplitResult, memory: float | None) -> DuckdbWarehouse:
-    """Open the file of an address.
-
-    Nothing is loaded from the network, and no file is made.
+def connect(module: Any, url: SplitResult, memory: float | None) -> DuckdbWarehouse:
+    """Open the file of an address; nothing is loaded from the network, and no file is made.
 
     Parameters
     ----------

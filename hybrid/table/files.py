@@ -33,12 +33,10 @@ class File:
 
     @classmethod
     def local(cls, path: Path) -> File:
-        """A file of this machine."""
         return cls(str(path), pafs.LocalFileSystem(), str(path))
 
     @property
     def suffix(self) -> str:
-        """Such as ``.csv``, in lower case."""
         return Path(self.path).suffix.lower()
 
     def info(self) -> pafs.FileInfo:
@@ -55,17 +53,14 @@ class File:
             unreachable(self.name, error)
 
     def open(self) -> pa.NativeFile:
-        """The bytes, from the beginning."""
         return self.filesystem.open_input_stream(self.path)
 
 
 def is_url(text: str) -> bool:
-    """True if this names a place by protocol, such as ``s3://``."""
     return "://" in text
 
 
 def holds_credentials(url: str) -> bool:
-    """True if a URL contains a user name or a password."""
     return is_url(url) and "@" in urlsplit(url).netloc
 
 

@@ -95,17 +95,14 @@ def sharing(table: Table, names: Sequence[str]) -> Array:
 
 
 def pair_numbers(first: Array, second: Array) -> Array:
-    """Numbers 0.. of the pairs that occur, by their first row.
-
-    Shape (n,), int64.
-    """
+    """Numbers 0.. of the pairs that occur, by their first row; shape (n,), int64."""
     if not len(first):
         return first
     keys, _ = pack(((column, int(column.max()) + 1) for column in (first, second)), len(first))
     return by_first_row(keys)[0]
 
 
-def bounds(codes: Array, least: int, persons: Array | None) -> tuple[int, int] | None:
+def people_bounds(codes: Array, least: int, persons: Array | None) -> tuple[int, int] | None:
     """Codes of the values of the ``least``-th smallest and ``least``-th largest person.
 
     Parameters

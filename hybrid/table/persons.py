@@ -1,7 +1,9 @@
-"""Persons behind the rows of a table: the unit of privacy.
+"""Persons behind the rows of a table, the unit of privacy, and their households.
 
 A row whose key is missing has a person of its own, with a negative number: draws treat it as somebody else, and
-nobody may be counted on its account, since it may be a row of any person.
+nobody may be counted on its account, since it may be a row of any person. The members of a household know each other
+and are known together: split and samples keep them together, and who recognizes one of them has recognized the
+household.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.table.schema import Role, Schema, Table
 
@@ -43,9 +45,7 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
 
 
 def with_order(table: Table, name: str | None) -> Table:
-    """The table with its rows sorted.
-
-    By the column that orders the rows of a person.
+    """The table with its rows sorted by the column that orders the rows of a person.
 
     Parameters
     ----------
@@ -80,16 +80,13 @@ def with_order(table: Table, name: str | None) -> Table:
 
 
 def _ranks(values: pd.Series) -> Codes:
-    """Place of each value among the distinct ones; shape (n,), int64.
-
-    Missing ones come last.
-    """
+    """Place of each value among the distinct ones, missing ones last."""
     codes, distinct = pd.factorize(values, sort=True)
     result: Codes = np.where(codes < 0, len(distinct), codes).astype(np.int64)
     return result
 
 
-def agreed(table: Table, static: Sequence[str] | None) -> Table:
+def harmonized(table: Table, static: Sequence[str] | None) -> Table:
     """The table with static columns and order made true per person.
 
     For tables whose values were drawn row by row. All known static values of a person become the first of them, missing
@@ -119,7 +116,6 @@ def agreed(table: Table, static: Sequence[str] | None) -> Table:
 
 
 def unknown_person(unknown: Sequence[str], names: Sequence[str]) -> ConfigError:
-    """The error for key columns that the data does not have."""
     return ConfigError(
         f"data.person names columns that the data does not have: {', '.join(map(repr, unknown))}",
         hint=f"use some of: {', '.join(names)}",
@@ -173,29 +169,20 @@ def person_groups(persons: Codes) -> Codes:
 
 
 def n_persons(table: Table) -> int:
-    """Number of persons of a table.
-
-    Its rows, where each is another person.
-    """
+    """Number of persons of a table; its rows, where each is another person."""
     return len(table) if table.persons is None else len(pd.unique(table.persons))
 
 
 def with_any_of(table: Table, rows: Mask) -> Mask:
-    """All rows of the persons who have any of these rows.
-
-    Shape (n_rows,), bool; the rows themselves without persons.
-    """
+    """All rows of the persons who have any of these rows; shape (n_rows,), bool."""
     if table.persons is None:
         return rows
     groups = person_groups(table.persons)
     return np.asarray(np.bincount(groups, rows)[groups] > 0)
 
 
-def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
-    """Mask of at most ``most`` rows of each person.
-
-    Drawn at random; shape (n,), bool.
-    """
+def row_limit_mask(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
+    """Mask of at most ``most`` rows of each person, drawn at random; shape (n,), bool."""
     order = np.lexsort((rng.random(len(persons)), persons))
     ranked = persons[order]
     starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=np.int64)
@@ -206,23 +193,17 @@ def within_limit(persons: Codes, most: int, rng: np.random.Generator) -> Mask:
 
 
 def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
-    """Positions of one random row of each person, in random order.
-
-    Shape (n_persons,), int64.
-    """
+    """Positions of one random row of each person, in random order; shape (n_persons,), int64."""
     order = rng.permutation(len(persons))
     first: Array = order[np.sort(np.unique(persons[order], return_index=True)[1])]
     return first
 
 
-def limited(table: Table, most: int | None, rng: np.random.Generator) -> Table:
-    """Table with at most ``most`` rows of each person.
-
-    Drawn at random; None: with all rows.
-    """
+def with_row_limit(table: Table, most: int | None, rng: np.random.Generator) -> Table:
+    """Table with at most ``most`` rows of each person, drawn at random; None: all rows."""
     if most is None or table.persons is None:
         return table
-    return table.take(within_limit(table.persons, most, rng))
+    return table.take(row_limit_mask(table.persons, most, rng))
 
 
 def constant_within(table: Table, names: Sequence[str]) -> list[str]:
@@ -243,3 +224,52 @@ def constant_within(table: Table, names: Sequence[str]) -> list[str]:
         if (persons > 1).any() and len(values) == int((persons > 0).sum()):
             found.append(name)
     return found
+
+
+def with_households(table: Table, names: Sequence[str]) -> Table:
+    """The table with the household of each row.
+
+    Parameters
+    ----------
+    table : Table, n rows
+        With the key columns, and with its persons where rows share them.
+    names : sequence of str
+        Columns whose values together name a household; none: the table stays as it is. Rows without a key are a
+        household of their own, with all rows of their person.
+
+    Raises
+    ------
+    ConfigError
+        A column does not exist.
+    DataError
+        Persons are in more than one household.
+    """
+    if not names:
+        return table
+    unknown = [name for name in names if name not in table.schema]
+    if unknown:
+        raise ConfigError(
+            f"data.household names columns that the data does not have: {', '.join(map(repr, unknown))}",
+            hint=f"use some of: {', '.join(table.schema.names)}",
+        )
+    households = person_codes([pd.factorize(table.frame[name])[0].astype(np.int64) for name in names])
+    if table.persons is not None:
+        persons = person_groups(table.persons)
+        households = np.where(households < 0, -1 - persons, households)
+        pairs = pd.DataFrame({"person": persons, "household": households}).drop_duplicates()
+        moved = int(pairs["person"].duplicated().sum())
+        if moved:
+            raise DataError(
+                f"data.household: {moved:,} times a person is in another household than in its first row",
+                hint="give every row of a person the household of one date, or leave data.household out",
+            )
+    return replace(table, households=households)
+
+
+def kept_together(table: Table) -> Codes | None:
+    """Group of each row whose rows are drawn together, 0..n_groups-1.
+
+    Households, or else persons; None where each row stands alone.
+    """
+    codes = table.persons if table.households is None else table.households
+    return None if codes is None else person_groups(codes)

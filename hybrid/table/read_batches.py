@@ -1,11 +1,11 @@
-"""Batch reader of Parquet files, for tables larger than memory."""
+"""Batch reader of Parquet files, for tables larger than memory, and their rows in random order."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,10 @@ from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of
 from hybrid.table.files import File
 from hybrid.table.persons import person_codes, unknown_person
-from hybrid.table.read_file import column_problems, parquet_metadata, readable, typed_table
+from hybrid.table.read_file import parquet_metadata, readable
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES, Column
+from hybrid.table.typed_table import column_problems, typed_table
 
 _FIRST = 10_000
 _CHUNK = 1 << 22
@@ -91,7 +92,6 @@ class ParquetRows:
         return [(info.size, info.mtime_ns) for info in (file.info() for file in self.files)]
 
     def sha256(self) -> str:
-        """The SHA-256 of the files' bytes, one after the other."""
         sink = hashlib.sha256()
         for file in self.files:
             with file.open() as stream:
@@ -101,9 +101,7 @@ class ParquetRows:
 
 
 def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
-    """Open Parquet files by their metadata.
-
-    One file, or all those in a folder.
+    """Open one Parquet file, or all those in a folder, by their metadata.
 
     Parameters
     ----------
@@ -137,10 +135,7 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
 
 
 def _files(folder: File) -> list[File]:
-    """The Parquet files below a folder, by name.
-
-    None if it is no folder.
-    """
+    """Parquet files below a folder, by name; none if it is no folder."""
     if folder.info().type is not FileType.Directory:
         return []
     found = folder.filesystem.get_file_info(FileSelector(folder.path, recursive=True))
@@ -153,7 +148,6 @@ def _files(folder: File) -> list[File]:
 
 
 def _without_index(schema: pa.Schema) -> pa.Schema:
-    """The columns without those in which pandas stores a row index."""
     return pa.schema([field.remove_metadata() for field in schema if not field.name.startswith("__index_level_")])
 
 
@@ -179,9 +173,7 @@ def _differences(file: File, schema: pa.Schema, first: File, wanted: pa.Schema) 
 
 
 class ValueNumbers:
-    """Incremental numbering of a column's values.
-
-    0 is null, then 1, 2, ... by appearance.
+    """Incremental numbering of a column's values: 0 is null, then 1, 2, ... by appearance.
 
     Parameters
     ----------
@@ -261,9 +253,7 @@ class ValueNumbers:
         return at.astype(np.int64)
 
     def typed(self, source: str, options: ReadOptions) -> tuple[Column, pd.Series]:
-        """The column's role and kind, and the values that records have.
-
-        In the kind's dtype, indexed by their number.
+        """The column's role and kind, and the values that records have, typed and indexed by their number.
 
         Raises
         ------
@@ -313,3 +303,62 @@ def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str])
         number = np.append(pd.factorize(values)[0], -1)
         columns.append(number[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)].astype(np.int64))
     return person_codes(columns)
+
+
+MOST_PARTS = 128
+"""Open files at a time, at most."""
+
+
+class Shuffle:
+    """Batches in, the same rows in uniformly random order out.
+
+    Every row goes to a random part, a file of its own; then the parts are read back one after the other, each in
+    random order.
+
+    Parameters
+    ----------
+    folder : Path
+        Made with mode 0700; the caller removes it.
+    schema : pyarrow.Schema
+        Of the batches.
+    n_parts : int
+        1..:data:`MOST_PARTS`; one part of the rows is in memory at a time.
+    """
+
+    def __init__(self, folder: Path, schema: pa.Schema, n_parts: int) -> None:
+        folder.mkdir(mode=0o700)
+        self._paths = [folder / f"{part}.arrow" for part in range(n_parts)]
+        options = pa.ipc.IpcWriteOptions(compression="lz4")
+        self._writers = [pa.ipc.new_stream(str(path), schema, options=options) for path in self._paths]
+        self._schema = schema
+
+    def places(self, n_rows: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Draw the parts that the rows of a batch go to.
+
+        Returns
+        -------
+        order : numpy.ndarray, shape (n_rows,), int64
+            The rows, those of one part together.
+        ends : numpy.ndarray, shape (n_parts,), int64
+            Where the rows of each part end.
+        """
+        part = rng.integers(len(self._paths), size=n_rows, dtype=np.uint8)
+        return np.argsort(part, kind="stable"), np.cumsum(np.bincount(part, minlength=len(self._paths)))
+
+    def add(self, batch: pa.RecordBatch, ends: Array) -> None:
+        """Add a batch whose rows are in the order of :meth:`places`."""
+        start = 0
+        for writer, end in zip(self._writers, ends, strict=True):
+            if end > start:
+                writer.write_batch(batch.slice(start, end - start))
+            start = end
+
+    def parts(self, rng: np.random.Generator) -> Iterator[pa.Table]:
+        """All rows, part by part, each in random order; a part's file is removed when it is read."""
+        for writer in self._writers:
+            writer.close()
+        for path in self._paths:
+            with pa.memory_map(str(path)) as file:
+                rows = pa.ipc.open_stream(file).read_all()
+            path.unlink()
+            yield rows.take(pa.array(rng.permutation(len(rows))))

@@ -1,4 +1,4 @@
-"""Reader of CSV and Parquet files; reports all problems at once."""
+"""Reader of CSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ import codecs
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 from pyarrow.fs import FileType
 
-from hybrid.base.arrays import Array
-from hybrid.base.errors import DataError, Problem
-from hybrid.base.memory import available_bytes
-from hybrid.table.arrow import is_text, kind_of, recast, typed_values, unstorable
+from hybrid.base.errors import DataError
+from hybrid.base.resources import available_bytes
+from hybrid.table.arrow import is_text
+from hybrid.table.file_problems import (
+    header_problem,
+    is_last_line,
+    refuse_other_format,
+    short_last_line,
+    suspicious_cells,
+)
 from hybrid.table.files import File, unreachable
-from hybrid.table.other_formats import refuse_other_format
-from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
-from hybrid.table.schema import Column, Kind, Schema, Table
+from hybrid.table.read_options import ReadOptions
+from hybrid.table.schema import PARQUET_SUFFIXES, Table
 from hybrid.table.sql_connection import LARGEST_CELL
-from hybrid.table.suspicious_cells import header_problem, is_last_line, short_last_line, suspicious_cells
-from hybrid.table.text_column import convert_texts
+from hybrid.table.typed_table import MOST_COLUMNS, MOST_NAMED, TITLE_HINT, column_problems, typed_table
 
 _CELL_BYTES = 20
 """Of memory per cell while a Parquet file is read: 21 measured on eight columns of text and four of numbers."""
@@ -42,18 +42,9 @@ _FEW = 64
 """Bytes: shorter files are judged by their decoding alone."""
 _MUCH = 0.05
 """Share of control characters from which a file with NUL bytes is not text."""
-MOST_COLUMNS = 10_000
-"""Columns of a table; ten thousand take half a minute to read."""
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 ROW_NUMBER = "row_number"
 """Name of a first column without one: pandas and R write row numbers so."""
-_NAMED = 5
-"""Rows of a wrong length that an error names."""
-_TITLE = "remove the lines above the names of the columns: the first line seems to be a title"
-_RENAME = (
-    "give each a name of its own: in the first line of a CSV file, or with AS in a query; pandas numbers them by "
-    "itself: pandas.read_csv(FILE, dtype=str, keep_default_na=False).to_csv(NEW, index=False)"
-)
 _UNCLOSED = "close the quotes: one is left open"
 _MEND_LENGTH = "quote fields that contain the separator, or correct data.separator"
 
@@ -97,102 +88,6 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
     return typed_table(str(file), raw, options, keep_types=stored is not None, stored=stored)
 
 
-def typed_table(
-    source: str,
-    raw: pa.Table,
-    options: ReadOptions,
-    *,
-    keep_types: bool,
-    counts: Array | None = None,
-    stored: pa.Schema | None = None,
-) -> Table:
-    """Give every column of an Arrow table its role and kind.
-
-    Parameters
-    ----------
-    source : str
-        What messages call the table.
-    raw : pyarrow.Table
-        Texts are parsed; other types are taken as they are.
-    options : ReadOptions
-        As for :func:`read_table`.
-    keep_types : bool
-        Whether what is written later has these Arrow types.
-    counts : numpy.ndarray, shape (n_rows,), int, optional
-        Records that each row stands for, for messages; 1 if not given.
-    stored : pyarrow.Schema, optional
-        Arrow types of the source, where ``raw`` has texts as dictionaries that it has not.
-
-    Raises
-    ------
-    DataError
-        With all problems at once, as :func:`read_table`.
-    """
-    problems = column_problems(source, raw.column_names, options)
-    if raw.num_rows == 0 and not problems:
-        problems.append(Problem(f"{source}: the table has a header and no rows", "point to a table with rows"))
-    if problems:
-        raise DataError(problems)
-    columns: list[Column] = []
-    data: dict[str, pd.Series] = {}
-    for name in raw.column_names:
-        wanted = options.columns.get(name, ColumnOptions())
-        column, values = _convert(source, name, raw[name], wanted, options, problems, counts)
-        if keep_types:
-            kept = (raw.schema if stored is None else stored).field(name).type
-            column = replace(column, format=replace(column.format, arrow_type=str(kept)))
-        columns.append(column)
-        data[name] = values
-    if problems:
-        raise DataError(problems)
-    return Table(pd.DataFrame(data), Schema(tuple(columns)))
-
-
-def column_problems(source: str, names: list[str], options: ReadOptions) -> list[Problem]:
-    """Problems of a table's column names, in themselves and against the config."""
-    if len(names) > MOST_COLUMNS:
-        hint = "leave out columns, or make one row of several: a record is described by its columns, not by a series"
-        return [Problem(f"{source}: {len(names):,} columns; at most {MOST_COLUMNS:,} are read", hint)]
-    problems = []
-    duplicates = [name for name, count in Counter(names).items() if count > 1 and name.strip()]
-    if duplicates:
-        places = {name: " and ".join(str(at) for at, one in enumerate(names, 1) if one == name) for name in duplicates}
-        listed = ", ".join(f"{name!r} (columns {at})" for name, at in places.items())
-        problems.append(Problem(f"{source}: column names occur more than once: {listed}", _RENAME))
-    nameless = [str(at) for at, name in enumerate(names, 1) if not name.strip()]
-    if nameless:
-        listed = ", ".join(nameless[:_NAMED])
-        hint = _TITLE if len(nameless) >= len(names) / 2 else "name every column"
-        problems.append(Problem(f"{source}: a column has no name: column {listed}", hint))
-    missing = [name for name in options.columns if name not in names]
-    if missing and len(names) == 1:
-        problems.append(
-            Problem(
-                f"{source}: only one column was found with separator {options.separator!r}, "
-                f"but the config names {len(options.columns)}",
-                'set data.separator to the character between the fields, such as ";" or "\\t"',
-            )
-        )
-    elif missing:
-        have = ", ".join(names)
-        problems += [
-            Problem(
-                f"{source}: the config names the column {name!r}, which the data does not have",
-                f"remove it from data.columns or correct its name; the data has: {have}",
-            )
-            for name in missing
-        ]
-    extra = [name for name in names if name not in options.columns]
-    if extra and options.unlisted == "error":
-        problems.append(
-            Problem(
-                f"{source}: columns that the config does not name: {', '.join(extra)}",
-                "add them under data.columns, or set data.unlisted: insensitive",
-            )
-        )
-    return problems
-
-
 def _read_csv(file: File, options: ReadOptions) -> pa.Table:
     _refuse_binary(file, options.encoding)
     header = _csv_header(file, options)
@@ -223,10 +118,7 @@ def _read_csv(file: File, options: ReadOptions) -> pa.Table:
 def _records(
     file: File, header: list[str], options: ReadOptions, wrong: list[Any], *, numbered: bool = False
 ) -> pa.Table:
-    """Cells of a CSV file, its first line included.
-
-    Rows of another length go to ``wrong``.
-    """
+    """Cells of a CSV file, its first line included; rows of another length go to ``wrong``."""
 
     def keep_reading(row: Any) -> str:
         wrong.append(row)
@@ -261,16 +153,15 @@ def _records(
 
 
 def _wrong_length(file: File, header: list[str], options: ReadOptions, *, is_title: bool) -> DataError:
-    """Error that names rows shorter or longer than the header."""
     wrong: list[Any] = []
     _records(file, header, options, wrong, numbered=True)
-    lengths = ", ".join(map(str, sorted({row.actual_columns for row in wrong})[:_NAMED]))
-    rows = ", ".join(f"{row.number:,}" for row in wrong[:_NAMED]) + (" ..." if len(wrong) > _NAMED else "")
+    lengths = ", ".join(map(str, sorted({row.actual_columns for row in wrong})[:MOST_NAMED]))
+    rows = ", ".join(f"{row.number:,}" for row in wrong[:MOST_NAMED]) + (" ..." if len(wrong) > MOST_NAMED else "")
     counted = f"{len(wrong):,} rows do" if len(wrong) > 1 else "a row does"
     return DataError(
         f"{file}: {counted} not have the header's {len(header)} fields (found: {lengths}); row {rows}, "
         "with the header as row 1",
-        hint=_TITLE if is_title else _UNCLOSED if any(row.text.count('"') % 2 for row in wrong) else _MEND_LENGTH,
+        hint=TITLE_HINT if is_title else _UNCLOSED if any(row.text.count('"') % 2 for row in wrong) else _MEND_LENGTH,
     )
 
 
@@ -295,10 +186,7 @@ def parquet_metadata(file: File) -> pq.FileMetaData:
 
 
 def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
-    """Row groups of a Parquet file.
-
-    Their columns are not looked at: Arrow ends the process where a broken file has wrong ones.
-    """
+    """Row groups; their columns are not looked at: Arrow ends the process where a broken file has wrong ones."""
     return [metadata.row_group(at) for at in range(metadata.num_row_groups)]
 
 
@@ -320,13 +208,6 @@ def readable(file: File, problem: str = "the file could not be read as Parquet")
 
 
 def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOptions) -> None:
-    """Refuse a table that memory cannot hold while it is read.
-
-    Raises
-    ------
-    DataError
-        Says how much it takes and how much is free.
-    """
     if "more_than_memory" in options.accept:
         return
     cells = metadata.num_rows * metadata.num_columns * _CELL_BYTES
@@ -341,10 +222,7 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOption
 
 
 def _ends_in_quotes(file: File, last: str, options: ReadOptions) -> bool:
-    """True if the file ends inside of quotes.
-
-    It is judged from the last value as it was read.
-    """
+    """True if the file ends inside of quotes, judged from the last value as it was read."""
     opened = '"' + last.replace('"', '""')
     longest = 4 * (len(opened) + 4)
     with file.filesystem.open_input_file(file.path) as data:
@@ -359,13 +237,6 @@ def _ends_in_field(text: str, field: str, options: ReadOptions) -> bool:
 
 
 def _refuse_binary(file: File, encoding: str) -> None:
-    """Refuse a file whose beginning is not text.
-
-    Raises
-    ------
-    DataError
-        It is full of NUL bytes and other control characters.
-    """
     try:
         with file.open() as data:
             head = data.read(_HEAD)
@@ -385,10 +256,7 @@ def _refuse_binary(file: File, encoding: str) -> None:
 
 
 def _csv_header(file: File, options: ReadOptions) -> list[str]:
-    """Names in the first line that is not empty.
-
-    A first column without a name is :data:`ROW_NUMBER`. Nothing beyond that line is read.
-    """
+    """Names in the first line that is not empty; nothing beyond that line is read."""
     try:
         is_utf8 = codecs.lookup(options.encoding).name == "utf-8"
         encoding = "utf-8-sig" if is_utf8 else options.encoding
@@ -408,10 +276,7 @@ def _csv_header(file: File, options: ReadOptions) -> list[str]:
 
 
 def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema]:
-    """Columns of a Parquet file, and its types.
-
-    Texts are dictionaries.
-    """
+    """Columns of a Parquet file, texts as dictionaries, and its types."""
     metadata = parquet_metadata(file)
     _refuse_too_large(file, metadata, options)
     with readable(file):
@@ -425,53 +290,3 @@ def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema
     # pandas stores a row index as a column of its own: a row number, never data.
     index = [name for name in raw.column_names if name.startswith("__index_level_")]
     return raw.drop_columns(index).replace_schema_metadata(None), stored
-
-
-def _convert(
-    source: str,
-    name: str,
-    raw: pa.ChunkedArray,
-    wanted: ColumnOptions,
-    options: ReadOptions,
-    problems: list[Problem],
-    counts: Array | None,
-) -> tuple[Column, pd.Series]:
-    if is_text(raw.type):
-        column, values, problem = convert_texts(name, raw, wanted, options.missing, options.decimal, counts)
-        if problem is not None:
-            problems.append(replace(problem, message=f"{source}: {problem.message}"))
-    else:
-        column, values = _convert_typed(source, name, raw, wanted, problems)
-    return column, values
-
-
-def _convert_typed(
-    source: str, name: str, raw: pa.ChunkedArray, wanted: ColumnOptions, problems: list[Problem]
-) -> tuple[Column, pd.Series]:
-    kind, shape = kind_of(raw.type)
-    empty = Column(name, wanted.role, Kind.CATEGORICAL, wanted.target), pd.Series(dtype="category")
-    if kind is None:
-        problems.append(
-            Problem(
-                f"{source}: column {name!r} has the type {raw.type}, which is not supported",
-                "convert it to numbers, text, booleans or dates, or drop it",
-            )
-        )
-        return empty
-    if what := unstorable(raw, kind):
-        hint = "correct these values or make them missing, store the column as text, or drop it"
-        problems.append(Problem(f"{source}: column {name!r} holds {what}", hint))
-        return empty
-    values = typed_values(raw, kind)
-    if wanted.kind is not None and wanted.kind is not kind:
-        changed = recast(values, kind, wanted.kind)
-        if changed is None:
-            problems.append(
-                Problem(
-                    f"{source}: column {name!r} holds {kind} values and is declared {wanted.kind}",
-                    f"declare it {kind}, or convert it in the file",
-                )
-            )
-            return empty
-        values, kind = changed, wanted.kind
-    return Column(name, wanted.role, kind, wanted.target, shape), values

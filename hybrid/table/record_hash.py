@@ -48,10 +48,7 @@ def record_hashes(table: Table, secret: bytes, key: Sequence[str] = ()) -> Array
 
 
 def each_once(hashes: Array) -> Array:
-    """Hashes with repeats made distinct by their count so far.
-
-    Shape (n,), uint64.
-    """
+    """Hashes with repeats made distinct by their count so far; shape (n,), uint64."""
     order = np.argsort(hashes, kind="stable")
     ranked = hashes[order]
     starts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1])) if len(ranked) else np.empty(0, dtype=int)
@@ -60,7 +57,7 @@ def each_once(hashes: Array) -> Array:
     numbers[order] = np.arange(len(ranked)) - np.repeat(starts, counts)
     repeated = numbers > 0
     result = hashes.copy()
-    result[repeated] = mixed(hashes[repeated], numbers[repeated])
+    result[repeated] = hash_pairs(hashes[repeated], numbers[repeated])
     return result
 
 
@@ -70,14 +67,12 @@ def _hashes(table: Table, names: Sequence[str], secret: bytes) -> Array:
         codes, distinct = pd.factorize(table.frame[name])
         texts = pd.Index(distinct).astype(str).to_numpy(dtype=object)
         hashes = pd.util.hash_array(texts, hash_key=b64encode(secret).decode(), categorize=False)
-        combined = mixed(combined, np.append(hashes, _MISSING)[codes])
+        combined = hash_pairs(combined, np.append(hashes, _MISSING)[codes])
     return combined
 
 
-def mixed(left: Array, right: Array | np.uint64) -> Array:
-    """Hash of pairs.
-
-    The finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
+def hash_pairs(left: Array, right: Array | np.uint64) -> Array:
+    """Hash of pairs: finalizer of SplitMix64 (Steele et al., OOPSLA 2014) over ``left * odd + right``.
 
     Parameters
     ----------

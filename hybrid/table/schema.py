@@ -1,4 +1,4 @@
-"""Schema of a table: roles, kinds and formats of its columns."""
+"""Tables and their schema: roles, kinds and formats of the columns; rows of one table after those of another."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -183,10 +184,7 @@ class Schema:
         return Schema(tuple(column for column in self.columns if column.name in wanted))
 
     def without_identifiers(self) -> Schema:
-        """Schema of the columns that may be learned from.
-
-        No identifiers, and no undecided or excluded columns.
-        """
+        """Schema of the columns that may be learned from: no identifiers, undecided or excluded columns."""
         return self.only(column.name for column in self if column.role.is_learned)
 
     def without_left_out(self) -> Schema:
@@ -209,7 +207,7 @@ class Table:
         Person of each row, negative for rows without a key (:func:`hybrid.table.persons.person_codes`); None: each row
         is another person.
     households : numpy.ndarray, shape (n_rows,), int64, or None
-        Household of each row (:func:`hybrid.table.households.with_households`); None: not known.
+        Household of each row (:func:`hybrid.table.persons.with_households`); None: not known.
     """
 
     frame: pd.DataFrame
@@ -229,7 +227,7 @@ class Table:
         return len(self.frame)
 
     def __repr__(self) -> str:
-        """Size and columns; no values, since a table may hold people's records."""
+        # No values: a table may hold people's records.
         return f"Table: {len(self):,} rows, {len(self.schema)} columns ({', '.join(self.schema.names)}); .frame"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -237,10 +235,7 @@ class Table:
         return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
 
     def take(self, positions: Array) -> Table:
-        """Rows at these positions, renumbered from 0.
-
-        Positions are integers or a boolean mask.
-        """
+        """Rows at these positions (integers, or a boolean mask), renumbered from 0."""
         rows = self.frame.loc[positions] if positions.dtype == bool else self.frame.iloc[positions]
         persons, households = (None if of is None else of[positions] for of in (self.persons, self.households))
         return Table(rows.reset_index(drop=True), self.schema, persons, households)
@@ -257,3 +252,41 @@ class Table:
     def without_left_out(self) -> Table:
         """The table without undecided and excluded columns."""
         return self.only(self.schema.without_left_out().names)
+
+
+def concat_tables(table: Table, other: Table) -> Table:
+    """Records of two tables that have no person in common.
+
+    Where only one of them names persons, each row of the other is another person.
+    """
+    return Table(concat_rows(table.frame, other.frame), table.schema, _persons(table, other))
+
+
+def _persons(table: Table, other: Table) -> Codes | None:
+    if table.persons is None and other.persons is None:
+        return None
+    mine, its = (np.arange(len(each)) if each.persons is None else each.persons for each in (table, other))
+    both: Codes = np.concatenate([mine, np.where(its < 0, its + min(int(mine.min()), 0), its + int(mine.max()) + 1)])
+    return both
+
+
+def concat_rows(frame: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """The rows of both, each column in one dtype (:func:`in_one_dtype`).
+
+    Parameters
+    ----------
+    frame, other : pandas.DataFrame, n and m rows
+        With the same columns.
+    """
+    return pd.DataFrame(
+        {name: pd.concat(in_one_dtype(old, other[name]), ignore_index=True) for name, old in frame.items()}
+    )
+
+
+def in_one_dtype(old: pd.Series, new: pd.Series) -> tuple[pd.Series, pd.Series]:
+    """Two columns in one dtype; categories that only the second has come last."""
+    if not isinstance(old.dtype, pd.CategoricalDtype) or old.dtype == new.dtype:
+        return old, new
+    known = set(old.cat.categories)
+    whole = old.cat.add_categories([value for value in new.cat.categories if value not in known])
+    return whole, new.astype(whole.dtype)

@@ -53,11 +53,9 @@ class SparkWarehouse(Warehouse):
 
     @property
     def engine(self) -> str:
-        """Name of the engine."""
         return "spark"
 
     def table(self, name: str) -> Any:
-        """Table or view by its name, as :meth:`Warehouse.table`."""
         if (path := self._file(name)) and not super().exists(name):
             self._session.read.parquet(str(path)).createOrReplaceTempView(name)
         return super().table(name)
@@ -108,14 +106,13 @@ class SparkWarehouse(Warehouse):
         return self._session.sql(self._backend.compile(expression.as_table()))
 
     def _file(self, name: str) -> Path | None:
-        """Parquet of a table, in a session on this machine."""
         if self._folder is None or Path(name).name != name:
             return None
         places = (self._folder / name, self._folder / f"{name}{_PARQUET}")
         return next((path for path in places if path.exists()), None)
 
 
-def connected(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:
+def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:
     """Connect to the Spark of an address.
 
     Parameters
@@ -153,10 +150,7 @@ def connected(module: Any, url: SplitResult, memory: float | None) -> SparkWareh
 
 
 def _local_session(folder: Path, aside: Path, memory: float | None) -> Any:
-    """Session in a JVM of this process.
-
-    On loopback, with a catalog in memory, and without a word on the terminal.
-    """
+    """Session in a JVM of this process, on loopback, with a catalog in memory, silent on the terminal."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
@@ -186,10 +180,7 @@ def _local_session(folder: Path, aside: Path, memory: float | None) -> Any:
 
 
 def _silence() -> None:
-    """Keep pyspark from printing errors of queries.
-
-    They may hold values of persons.
-    """
+    """Keep pyspark from printing errors of queries, which may hold values of persons."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

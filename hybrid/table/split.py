@@ -1,20 +1,84 @@
-"""Split a table into training, control and fresh records."""
+"""Split of a table into training, control and fresh records, and its options."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+from pydantic import Field, model_validator
 
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.table.households import kept_together
-from hybrid.table.options import SplitOptions
-from hybrid.table.persons import person_groups
+from hybrid.base.options import Options
+from hybrid.table.persons import kept_together, person_groups
 from hybrid.table.record_hash import SECRET_BYTES, each_once, record_hashes
 from hybrid.table.schema import Table
+
+CROSS = "cross"
+
+
+class SplitOptions(Options):
+    """Control set: records that no generator sees, the yardstick of every attack."""
+
+    control: Annotated[float, Field(ge=0, lt=1)] | Literal["cross"] = 0.3
+    """Share of records (0..1) kept as control. 0: none; metrics that need one are "not computable". cross: the table
+    is made from all records, and the verdict is about ``folds`` further tables made the same way, each without the
+    people who then are control. For small tables: nobody is kept away from the table, and everybody is control once."""
+    folds: int = Field(default=4, ge=2, le=20)
+    """Tables on which ``control: cross`` judges the procedure. Each is made without 1/folds of the people; a run costs
+    about folds + 1 runs."""
+    release: float = Field(default=0.0, ge=0, lt=1)
+    """Share of records (0..1) set aside as fresh people for tables with a known leak (``risk``), and used for nothing
+    else."""
+    rows: int | None = Field(default=None, ge=2)
+    """Use no more than so many records, drawn at random: a budget for trying things out."""
+    key: str | None = None
+    """A column whose equal values stay on one side, such as a ward. With `data.person` or `data.household` it
+    follows from them: all rows of a person, and all members of a household, are on one side."""
+    stable: bool = False
+    """Whether a record keeps its side when others come and go: for releases night after night, whose sum would
+    give more away if everybody changed sides. Records are distinguished by ``key`` (or person), else by the
+    identifiers, else by all columns."""
+
+    independent: bool = False
+    """Whether each person's side is drawn on its own, so that one person more or less moves no other; the shares are
+    then kept on average only. `privacy.mode: dp` needs it, and sets it."""
+
+    @model_validator(mode="after")
+    def _room_for_training(self) -> Self:
+        if self.independent and self.stable:
+            raise ValueError("independent: a stable share is exact, and moves a few; leave one of them out")
+        if self.is_crossed and self.release:
+            raise ValueError("control: cross keeps nobody apart, and release does; leave one of them out")
+        if self.is_crossed and self.rows is not None:
+            raise ValueError("control: cross uses everybody, and rows leaves some out; leave one of them out")
+        if self.is_crossed and self.independent:
+            raise ValueError("independent: control: cross judges further tables made from the same people")
+        if self.share_apart >= 1:
+            raise ValueError("control and release together leave nothing to train on")
+        return self
+
+    @property
+    def is_crossed(self) -> bool:
+        """True if the procedure is judged on folds, and no record is kept apart."""
+        return self.control == CROSS
+
+    @property
+    def control_share(self) -> float:
+        """Share of records, 0..1, that the released table is made without, as control."""
+        return self.control if isinstance(self.control, float | int) else 0.0
+
+    @property
+    def share_apart(self) -> float:
+        """Share of records, 0..1, that the released table is made without."""
+        return self.control_share + self.release
+
+    @property
+    def of_one_fold(self) -> SplitOptions:
+        """The split of one fold of ``control: cross``."""
+        return self.model_copy(update={"control": 1 / self.folds})
 
 
 class Parts(NamedTuple):
@@ -120,7 +184,6 @@ def folds(
 
 
 def _used(table: Table, options: SplitOptions, rng: np.random.Generator) -> Table:
-    """The records that are split."""
     if options.key is not None and options.key not in table.schema:
         raise ConfigError(
             f"split.key names the column {options.key!r}, which the data does not have",
@@ -182,7 +245,6 @@ def _each_alone(table: Table, options: SplitOptions, rng: np.random.Generator) -
 
 
 def _between(order: Array, start: float, end: float) -> Array:
-    """Mask of the groups between two shares of the order."""
     inside = np.zeros(len(order), dtype=bool)
     if start == end:
         return inside
@@ -199,10 +261,7 @@ def _between(order: Array, start: float, end: float) -> Array:
 def _ranked(
     table: Table, options: SplitOptions, rng: np.random.Generator, person: Sequence[str], household: Sequence[str]
 ) -> tuple[Array, Array]:
-    """Group of each record, and the groups in control order.
-
-    In this order they become the control group.
-    """
+    """Group of each record, and the groups in the order in which they become the control group."""
     key = tuple(household) or tuple(person) or (() if options.key is None else (options.key,))
     if options.stable:
         secret = rng.bytes(SECRET_BYTES)

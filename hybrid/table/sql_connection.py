@@ -80,7 +80,7 @@ LIMITED: dict[str, Callable[[sa.Connection, float], None]] = {
 
 
 @contextmanager
-def connected(
+def connect(
     url_env: str, name: str, *, read_only: bool, query: bool = False, minutes: float | None = None
 ) -> Iterator[sa.Connection]:
     """Connect to a database for the block.
@@ -157,12 +157,12 @@ def too_slow(name: str, minutes: float) -> DataError:
 def is_superuser(url_env: str) -> bool:
     """True if the role is a superuser of a PostgreSQL database.
 
-    Errors as of :func:`connected`.
+    Errors as of :func:`connect`.
     """
     # A warehouse may have a URL that SQLAlchemy does not know.
     if not os.environ.get(url_env, "").startswith("postgres"):
         return False
-    with connected(url_env, "the rights of the role", read_only=True) as connection:
+    with connect(url_env, "the rights of the role", read_only=True) as connection:
         return bool(connection.exec_driver_sql("SELECT current_setting('is_superuser')").scalar() == "on")
 
 
@@ -214,17 +214,13 @@ def sqlalchemy() -> Any:
 
 
 def _allow_reading(action: int, subject: str | None, *_: str | None) -> int:
-    """Authorize a step of an SQLite statement if it only reads."""
     reads = action in _SQLITE_READS or action == sqlite3.SQLITE_TRANSACTION
     describes = action == sqlite3.SQLITE_PRAGMA and (subject or "").lower() in _SQLITE_PRAGMAS
     return sqlite3.SQLITE_OK if reads or describes else sqlite3.SQLITE_DENY
 
 
 def _opened_read_only(url: sa.URL) -> sa.URL:
-    """URL that opens an SQLite file read-only and never creates it.
-
-    Other URLs stay as they are.
-    """
+    """URL that opens an SQLite file read-only and never creates it; other URLs stay as they are."""
     file = url.database or ":memory:"
     if url.get_dialect().name != "sqlite" or file == ":memory:" or file.startswith("file:"):
         return url
@@ -233,19 +229,16 @@ def _opened_read_only(url: sa.URL) -> sa.URL:
 
 
 def _limits(dialect: str) -> dict[str, Any]:
-    """Connection timeout of PostgreSQL."""
     return {"connect_args": {"connect_timeout": _CONNECT_SECONDS}} if dialect == "postgresql" else {}
 
 
 def _was_stopped(error: Exception) -> bool:
-    """True if a statement ended by the limit of its time."""
     origin = getattr(error, "orig", None)
     code = getattr(origin, "sqlite_errorcode", None)
     return code == sqlite3.SQLITE_INTERRUPT or getattr(origin, "sqlstate", None) == "57014"
 
 
 def _redacted(error: Exception, url_env: str, name: str) -> DataError:
-    """Error of a database by class and SQLSTATE only."""
     import sqlalchemy as sa
 
     if isinstance(error, sa.exc.NoSuchTableError):
@@ -271,7 +264,6 @@ def _redacted(error: Exception, url_env: str, name: str) -> DataError:
 
 
 def _denied(error: Exception) -> bool:
-    """True if a statement was not allowed in the read-only mode."""
     origin = getattr(error, "orig", None)
     code = getattr(origin, "sqlite_errorcode", None)
     return code in (sqlite3.SQLITE_AUTH, sqlite3.SQLITE_READONLY) or getattr(origin, "sqlstate", None) == "25006"

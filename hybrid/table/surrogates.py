@@ -116,10 +116,7 @@ def gaps_like(source: Table, name: str, table: Table, owners: Codes | None = Non
 
 
 def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int]]) -> pd.Series:
-    """Identifiers that must not occur.
-
-    With others in the place of those of records that are elsewhere.
-    """
+    """Identifiers that must not occur, with others in the place of those of records that are elsewhere."""
     values = source.frame[column.name]
     longest, alike = elsewhere.get(column.name, (0, 0))
     if column.kind is Kind.INTEGER and longest:
@@ -131,10 +128,7 @@ def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int
 
 
 def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tuple[int, int]) -> pd.Series:
-    """Surrogates after those of other tables.
-
-    Of several columns, each takes every so-manieth number from its own place on.
-    """
+    """Surrogates after those of other tables; of several columns, each takes every so-manieth number."""
     place, columns = step
     numbers = range(after * columns + place + 1, (after + n) * columns + place + 1, columns)
     if column.kind is Kind.INTEGER or (column.kind is Kind.DECIMAL and _are_whole(source)):
@@ -152,6 +146,5 @@ def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tup
 
 
 def _are_whole(values: pd.Series) -> bool:
-    """True for numbers, of which there are some, without a fraction."""
     known = values.dropna()
     return len(known) > 0 and bool((known % 1 == 0).all())

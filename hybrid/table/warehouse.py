@@ -286,13 +286,12 @@ def plain(content: Any) -> Any:
 
 
 def _place(name: str) -> tuple[str, str | None]:
-    """Plain name of a table, and its schema; None: the default one."""
     schema, _, plain = name.rpartition(".")
     return plain, schema or None
 
 
 @contextmanager
-def opened(
+def open_warehouse(
     url_env: str, memory: float | None = None, asked: str = PUSH_DOWN, minutes: float | None = None
 ) -> Iterator[Warehouse]:
     """Connect to a warehouse for the block.
@@ -355,7 +354,7 @@ def opened(
 def _connected(module: Any, engine: str, url: SplitResult, memory: float | None) -> Warehouse:
     """Connect; nothing is loaded from the network, and no file is made."""
     if engine == "spark":
-        return import_module("hybrid.table.spark").connected(module, url, memory)  # type: ignore[no-any-return]
+        return import_module("hybrid.table.spark").connect(module, url, memory)  # type: ignore[no-any-return]
     if engine == "postgres":
         backend = module.connect(
             host=url.hostname,
@@ -366,7 +365,7 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
             connect_timeout=CONNECT_SECONDS,
         )
         return Warehouse(backend)
-    return import_module("hybrid.table.duckdb").connected(module, url, memory)  # type: ignore[no-any-return]
+    return import_module("hybrid.table.duckdb").connect(module, url, memory)  # type: ignore[no-any-return]
 
 
 def _url(url_env: str, asked: str) -> SplitResult:

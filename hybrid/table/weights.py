@@ -21,15 +21,11 @@ CLOSE = 1e-4
 
 
 def weight_column(table: Table) -> Column | None:
-    """The column with the sampling weights."""
     return next((column for column in table.schema if column.role is Role.WEIGHT), None)
 
 
 def weights_of(table: Table) -> Array | None:
-    """Sampling weight of each row; shape (n,), 0 or more.
-
-    What is missing or negative counts 0. None for a table without weights.
-    """
+    """Sampling weight of each row, shape (n,), 0 where missing or negative; None for a table without weights."""
     column = weight_column(table)
     if column is None:
         return None
@@ -157,7 +153,6 @@ def calibrated(table: Table, margins: Margins) -> Table:
 
 
 def _targets(table: Table, columns: Sequence[Margin]) -> Iterator[tuple[Codes, Array]]:
-    """Group of each row, and shares of the groups that have rows."""
     for margin in columns:
         groups = margin.groups(table.frame)
         present = np.bincount(groups, minlength=len(margin.shares)) > 0

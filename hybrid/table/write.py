@@ -1,16 +1,143 @@
-"""Write tables in the conventions of their source, atomically."""
+"""Write tables in the conventions of their source, atomically.
+
+CSV comes out in the layout of the source, byte for byte. Arrow joins the fields, but its own writer does not write the
+file: it quotes every text or none, writes UTF-8 alone, and knows no decimal comma.
+"""
 
 from __future__ import annotations
 
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from hybrid.base.arrays import Array
 from hybrid.base.atomic import atomic_file
 from hybrid.table.arrow import to_arrow
-from hybrid.table.schema import PARQUET_SUFFIXES, Table
-from hybrid.table.write_csv import Layout, write_csv
+from hybrid.table.files import File
+from hybrid.table.schema import PARQUET_SUFFIXES, Column, Table
+from hybrid.table.text import encode_texts
+
+_CHUNK = 250_000
+"""Rows that are put together at a time."""
+_SAMPLE_BYTES = 1_000_000
+_SAMPLE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Layout of a CSV file: everything but its fields."""
+
+    line_end: str = "\n"
+    byte_order_mark: bool = False
+    quoted_header: bool = False
+    quoted: frozenset[str] = frozenset()
+    """Columns whose values are quoted without need."""
+    bare_missing: bool = False
+    """Whether missing values are not quoted in those columns."""
+
+
+def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layout:
+    """Layout of a CSV file, from its first thousand rows; the default for Parquet."""
+    if file.suffix in PARQUET_SUFFIXES:
+        return Layout()
+    with file.open() as stream:
+        text = stream.read(_SAMPLE_BYTES).decode(encoding, errors="replace")
+    bare = text.removeprefix("\ufeff")
+    header, *rows = islice(_raw_rows(bare, separator), _SAMPLE_ROWS + 1)
+    names = [_unquoted(field).strip() for field in header]
+    quoted: set[str] = set()
+    plain: set[str] = set()
+    for row in rows:
+        for name, field in zip(names, row, strict=False):
+            alone_and_empty = field == '""' and len(names) == 1
+            needless = field.startswith('"') and not alone_and_empty and not _needs_quotes(_unquoted(field), separator)
+            (quoted if needless else plain).add(name)
+    return Layout(
+        line_end="\r\n" if bare.partition("\n")[0].endswith("\r") else "\n",
+        byte_order_mark=text != bare,
+        quoted_header=all(field.startswith('"') for field in header),
+        quoted=frozenset(quoted),
+        bare_missing=bool(quoted & plain),
+    )
+
+
+def _raw_rows(text: str, separator: str) -> Iterator[list[str]]:
+    field = re.compile(rf'("(?:[^"]|"")*"|[^{re.escape(separator)}\r\n]*)({re.escape(separator)}|\r?\n|\r|\Z)')
+    row: list[str] = []
+    for match in field.finditer(text):
+        row.append(match[1])
+        if match[2] != separator:
+            if row != [""]:
+                yield row
+            row = []
+
+
+def _unquoted(field: str) -> str:
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field
+
+
+def _needs_quotes(text: str, separator: str) -> bool:
+    return any(character in text for character in (separator, '"', "\r", "\n"))
+
+
+def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: Layout) -> None:
+    """Write the table.
+
+    Texts are made and quoted per distinct value, lines are joined by Arrow.
+
+    Parameters
+    ----------
+    table : Table
+        What to write.
+    path : Path
+        Where; overwritten.
+    separator, encoding : str
+        Between fields; of the file.
+    layout : Layout
+        Line ends and quotes.
+    """
+    header = [_field(name, separator, layout.quoted_header) for name in table.schema.names]
+    columns = [_fields(table, column, separator, layout) for column in table.schema]
+    end, between, nothing = (pa.scalar(text, type=pa.large_string()) for text in (layout.line_end, separator, ""))
+    with path.open("wb") as file:
+        mark = "\ufeff" if layout.byte_order_mark else ""
+        encode = codecs.getincrementalencoder(encoding)().encode
+        file.write(encode(mark + separator.join(header) + layout.line_end))
+        for start in range(0, len(table), _CHUNK):
+            parts = [fields.take(pa.array(codes[start : start + _CHUNK])) for codes, fields in columns]
+            lines = pc.binary_join_element_wise(*parts, between)
+            file.write(encode(_joined(pc.binary_join_element_wise(lines, nothing, end))))
+
+
+def _fields(table: Table, column: Column, separator: str, layout: Layout) -> tuple[Array, pa.Array]:
+    """Text number of each row of a column, and the texts, ready to be written."""
+    codes, texts = encode_texts(table.frame[column.name], column)
+    quoted = column.name in layout.quoted
+    fields = [_field(text, separator, quoted) for text in texts[:-1]]
+    alone = len(table.schema) == 1 and not texts[-1]
+    fields.append(_field(texts[-1], separator, alone or (quoted and not layout.bare_missing)))
+    return codes.astype(np.int64), pa.array(fields, type=pa.large_string())
+
+
+def _field(text: str, separator: str, quoted: bool) -> str:
+    if quoted or _needs_quotes(text, separator):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _joined(texts: pa.Array) -> str:
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return bytes(memoryview(data)[ends[0] : ends[-1]]).decode()
+
 
 MARK = {b"synthetic": b"true"}
 """Entry of the metadata of a Parquet file whose rows are synthetic."""

@@ -1,21 +1,19 @@
-"""Transitions: from generalized labels back to specific values, one file per strategy."""
+"""Transitions: from generalized labels back to specific values."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from hybrid.transition.known_values import fit_transition
+from hybrid.transition.fit import fit_transition
 from hybrid.transition.protocol import FittedTransition, Restored, Transition
 from hybrid.transition.repeats import Repeats
-from hybrid.transition.strategies.blend import Blend
 from hybrid.transition.strategies.chow_liu import ChowLiu
 from hybrid.transition.strategies.conditional import Conditional
-from hybrid.transition.strategies.learned import Learned
 from hybrid.transition.strategies.marginal import Marginal
+from hybrid.transition.strategies.mixtures import Blend, Shrunk
 from hybrid.transition.strategies.noisy import Noisy
 from hybrid.transition.strategies.original import Original
-from hybrid.transition.strategies.shrunk import Shrunk
 from hybrid.transition.strategies.single import Single
-from hybrid.transition.strategies.tree import Tree
+from hybrid.transition.strategies.trees import Learned, Tree
 from hybrid.transition.strategies.uniform import Uniform
 
 _STRATEGIES = (

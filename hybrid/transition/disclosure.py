@@ -13,7 +13,7 @@ from hybrid.base.arrays import Array, Leaves, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Column, Kind, Table
 from hybrid.transition.drawing.domain import domains_of
-from hybrid.transition.known_values import with_known_values
+from hybrid.transition.fit import with_known_values
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,6 @@ class GiveAway:
     seeds: Seeds | None
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return asdict(self)
 
 
@@ -145,10 +144,7 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
 
 
 def _seeds(anonymized: AnonymizedTable, others: list[Array]) -> Seeds:
-    """Persons that agree with each record in class and other columns.
-
-    A record without a person adds none.
-    """
+    """Persons that agree with each record in class and other columns; a record without a person adds none."""
     group, persons = _rows([anonymized.class_ids, *others]), anonymized.originals.persons
     person = pd.Series(np.arange(len(group)) if persons is None else persons)
     pairs = pd.DataFrame({"group": group, "person": person.where(person >= 0)})
@@ -178,10 +174,7 @@ def _below(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> Mask:
 
 
 def _codes(column: Column, originals: Table, restored: Table) -> Array:
-    """Equal numbers for equal values of both tables, the originals' rows first.
-
-    Missing is -1.
-    """
+    """Equal numbers for equal values of both tables, the originals' rows first; missing is -1."""
     parts = [table.frame[column.name] for table in (originals, restored)]
     if column.kind is Kind.CATEGORICAL:
         parts = [part.astype(object) for part in parts]
@@ -192,10 +185,7 @@ def _codes(column: Column, originals: Table, restored: Table) -> Array:
 
 
 def _rows(codes: list[Array]) -> Array:
-    """One number per combination of codes.
-
-    Combined column by column, so that nothing overflows.
-    """
+    """One number per combination of codes, combined column by column, so that nothing overflows."""
     combined = np.zeros(len(codes[0]), dtype=np.int64)
     for code in codes:
         combined = pd.factorize(combined * (int(code.max(initial=-1)) + 2) + code + 1)[0].astype(np.int64)

@@ -58,9 +58,7 @@ class Transition(Protocol):
     Options: type[Options]
 
     def reads_originals(self, options: Any) -> bool:
-        """True if original values decide what is restored.
-
-        Beyond the labels and the hierarchies' leaves and bounds.
+        """True if original values decide what is restored, beyond the labels and the hierarchies' leaves and bounds.
 
         The privacy statements of explanations and certificates rest on this answer.
         """

@@ -106,10 +106,7 @@ def _follows(groups: Codes, nodes: Array) -> Mask:
 
 
 def _by_chance(nodes: Array, leaves: Array, pairs: Array) -> float:
-    """Share of equal values by chance.
-
-    Of two random rows with the label of a pair, averaged over the pairs.
-    """
+    """Share of equal values by chance, of two random rows with the label of a pair, averaged over the pairs."""
     both, counts = np.unique(np.stack([nodes, leaves]), axis=1, return_counts=True)
     label = np.searchsorted(np.unique(nodes), both[0])
     squares, totals = np.bincount(label, counts.astype(np.float64) ** 2), np.bincount(label, counts)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from hybrid.base.atomic import write_text
-from hybrid.report.charts.figures import FrontierPoint, frontier_chart
-from hybrid.report.charts.page import Figure
+from hybrid.report.charts.exploration import FrontierPoint, frontier_chart
+from hybrid.report.charts.svg import Figure
 from hybrid.tuning.measured import CHANCE, Auc, Measured
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.cpu import cpu_seconds
-from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.errors import ConfigError, DataError, InfeasibleError
 from hybrid.base.manifest import Recorder
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
+from hybrid.base.resources import cpu_seconds
 from hybrid.base.rng import rng_for
 from hybrid.comparison.expand import Configuration
 from hybrid.comparison.results import ROWS, Rows
@@ -27,7 +27,7 @@ from hybrid.pipeline.kept_split import keep_split
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import leak_of
 from hybrid.publication.policy import Policy
-from hybrid.report.charts.page import Figure
+from hybrid.report.charts.svg import Figure
 from hybrid.store import StorePlace
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.estimate import estimate
@@ -280,7 +280,12 @@ def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
     if options is None or not options.generalizes or options.engine != "exact":
         return True
     asked = config.with_values({"anonymize.k": max(options.k, k)})
-    found = Pipeline(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
+    try:
+        found = Pipeline(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
+    except InfeasibleError:
+        return True
+    if found is None:
+        return False
     levels = found.result.levels
     return len(found.suppressed) > 0 or levels is None or any(levels.values())
 

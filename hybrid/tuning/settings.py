@@ -23,9 +23,9 @@ METHODS = ("tree", "uniform")
 """Transitions, beside the configured one."""
 TREES = {
     "": (1.0, None),
-    ", weighed splits": (0.5, None),
+    ", weighed splits": (0.9, None),
+    ", weighed splits, small leaves": (0.5, 25),
     ", fewer splits": (0.1, None),
-    ", small leaves": (1.0, 10),
     ", large leaves": (1.0, 100),
 }
 """Words, and ``alpha`` and ``min_leaf`` of `cart`."""

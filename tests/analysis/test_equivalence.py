@@ -4,24 +4,23 @@ import numpy as np
 import pytest
 
 from hybrid.analysis.contrasts import Estimate, estimates
-from hybrid.analysis.differences import Difference
-from hybrid.analysis.equivalence import paradox_verdict
-from hybrid.analysis.results import Column
+from hybrid.analysis.differences import PairedDifference, paradox_verdict
+from hybrid.analysis.results import ResultColumn
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison.words import paradox
 
-RISK = Column("synthetic.singling_out", "synthetic", "singling_out", "", "privacy", "lower")
-USE = Column("synthetic.tstr.income", "synthetic", "tstr", "income", "utility", "higher")
-FAR = Column("synthetic.total_variation", "synthetic", "total_variation", "", "fidelity", "lower")
+RISK = ResultColumn("synthetic.singling_out", "synthetic", "singling_out", "", "privacy", "lower")
+USE = ResultColumn("synthetic.tstr.income", "synthetic", "tstr", "income", "utility", "higher")
+FAR = ResultColumn("synthetic.total_variation", "synthetic", "total_variation", "", "fidelity", "lower")
 TEXTS = describe(REGISTRY.values())
 
 
-def _difference(column: Column, value: float, wide: float, bound: float) -> Difference:
+def _difference(column: ResultColumn, value: float, wide: float, bound: float) -> PairedDifference:
     """Known ends: ``wide`` of the simultaneous interval, ``bound`` of the one-sided bounds."""
     ends = {"low": -wide, "wide_low": -wide, "least": -bound, "high": wide, "wide_high": wide, "most": bound}
     known = Estimate(value, **{name: value + end for name, end in ends.items()}, seeds=3)
-    return Difference(column, value, 0.0, known, 1)
+    return PairedDifference(column, value, 0.0, known, 1)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_words_name_what_is_not_excluded_with_its_bound() -> None:
 
 def test_no_spread_excludes_nothing() -> None:
     """The same with every seed has no bound, so it cannot carry a Yes."""
-    same = Difference(USE, 0.0, 0.0, Estimate(0.0, seeds=3), 1)
+    same = PairedDifference(USE, 0.0, 0.0, Estimate(0.0, seeds=3), 1)
     verdict = paradox_verdict([_difference(RISK, 0.1, 0.05, 0.02), same], 0.02)
     assert (verdict.answer, verdict.unsure_gains) == ("open", [same])
 
@@ -80,7 +79,7 @@ def test_a_true_trade_is_hardly_ever_called_a_paradox() -> None:
         found = estimates(np.eye(5), truth[:, None] + 0.01 * rng.normal(size=(5, 3)), 5)
         columns = [RISK, USE, USE, USE, USE]
         pairs = zip(columns, found, strict=True)
-        verdict = paradox_verdict([Difference(column, each.value, 0.0, each, 1) for column, each in pairs], 0.02)
+        verdict = paradox_verdict([PairedDifference(column, each.value, 0.0, each, 1) for column, each in pairs], 0.02)
         yes += verdict.answer == "paradox"
         old += bool(verdict.losses and not verdict.gains)
     assert yes <= 10 < 80 < old

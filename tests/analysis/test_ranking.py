@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.analysis import answer
-from hybrid.analysis.order import contest
-from hybrid.analysis.pareto import pareto_front
-from hybrid.analysis.ranking import best_per_metric, ranking
+from hybrid.analysis.ranking import best_per_metric, contest, pareto_front, ranking
 from hybrid.analysis.recommend import recommend
 from tests.analysis.simulated import CLOSENESS, PRIVACY, UTILITY, levels, simulated
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from hybrid.analysis.contrasts import half_interval
-from hybrid.analysis.order import contest
-from hybrid.analysis.precision import next_found, seeds_to_find
-from hybrid.analysis.recommend import Recommendation, recommend
+from hybrid.analysis.ranking import contest
+from hybrid.analysis.recommend import Recommendation, next_found, recommend, seeds_to_find
 from hybrid.analysis.results import Results, results
 from tests.analysis.simulated import CLOSENESS, PRIVACY, UTILITY, levels, run_table, simulated
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
-from hybrid.anonymize.models.k import k_reached
+from hybrid.anonymize.models.measure import k_reached
 from hybrid.anonymize.search import global_recoding
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from tests.anonymize.cases import Q, S, flat, table_of

@@ -17,7 +17,7 @@ from hybrid.anonymize.search.problem import SearchProblem, encode, prepare
 from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.base.errors import ConfigError
 from hybrid.hierarchy import Hierarchy, from_levels
-from hybrid.publication.technique_words import loss_sentence
+from hybrid.publication.guarantee import loss_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.anonymize.cases import Q, random_problem
 from tests.anonymize.slow_search import Problem, lost_association, problems

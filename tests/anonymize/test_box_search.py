@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
-from hybrid.anonymize.search.box_search import Box, BoxSearch
-from hybrid.anonymize.search.merged_tables import MergedTables
-from hybrid.anonymize.search.outcome import Solution
-from hybrid.anonymize.search.problem import SearchProblem, prepare
+from hybrid.anonymize.search.branch_and_bound import Box, BoxSearch, MergedTables
+from hybrid.anonymize.search.problem import SearchProblem, Solution, prepare
 from hybrid.table import Role
 from tests.anonymize.cases import LIMITS, LOSSES, MODELS, wide_table
 from tests.anonymize.slow_search import Problem, problems

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from hybrid.anonymize import AnonymizeOptions, anonymize
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.search import branch_and_bound, exhaustive, merged_tables
-from hybrid.anonymize.search.outcome import Solution
-from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search import branch_and_bound, exhaustive
+from hybrid.anonymize.search.problem import Solution, prepare
 from tests.anonymize.cases import LIMITS, LOSSES, MODELS, wide_table
 from tests.anonymize.slow_search import Problem, best_node, problems
 
@@ -24,7 +23,7 @@ def test_complete_search_is_exact(
     options = AnonymizeOptions(k=k, suppression_limit=limit, loss=loss, models=models)
     task = prepare(problem.table(), problem.hierarchies(), options, None)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(merged_tables, "_LARGE", large)  # from so many rows on, tables are merged
+        patched.setattr(branch_and_bound, "_LARGE", large)  # from so many rows on, tables are merged
         solution = branch_and_bound.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 60)
     expected = best_node(problem, options)
     assert isinstance(solution, Solution) == (expected is not None)

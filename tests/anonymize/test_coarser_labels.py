@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from hybrid.anonymize import AnonymizedTable, AnonymizeOptions, anonymize
-from hybrid.anonymize.search.coarser_labels import coarsen
-from hybrid.anonymize.search.losses import Score
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.local_recoding import coarsen
+from hybrid.anonymize.search.losses import LossScore
+from hybrid.anonymize.search.problem import Recoding, prepare
 from hybrid.base.errors import InfeasibleError
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy, flat_hierarchy
@@ -135,7 +134,7 @@ def test_records_without_a_key_are_nobody_to_hide_among() -> None:
     left = np.isin(np.arange(56), np.arange(50, 56))[np.unique(task.records.row_of, return_index=True)[1]]
     nodes = np.zeros((task.records.n_distinct, 2), dtype=np.int32)
     with pytest.raises(InfeasibleError, match="6 records are left over"):
-        coarsen(task, Recoding(nodes, left, {}, Score(1.0, ()), 0.0))
+        coarsen(task, Recoding(nodes, left, {}, LossScore(1.0, ()), 0.0))
 
 
 def test_without_others_there_is_nobody_to_hide_among() -> None:
@@ -144,7 +143,7 @@ def test_without_others_there_is_nobody_to_hide_among() -> None:
     everybody = np.ones(task.records.n_distinct, dtype=bool)
     nodes = np.zeros((task.records.n_distinct, 2), dtype=np.int32)
     with pytest.raises(InfeasibleError, match="20 records are left over"):
-        coarsen(task, Recoding(nodes, everybody, {}, Score(1.0, ()), 0.0))
+        coarsen(task, Recoding(nodes, everybody, {}, LossScore(1.0, ()), 0.0))
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from hybrid.anonymize import AnonymizeOptions
 from hybrid.anonymize.search import branch_and_bound, exhaustive
-from hybrid.anonymize.search.outcome import Infeasible
-from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.problem import Infeasible, prepare
 from tests.anonymize.cases import random_problem
 from tests.anonymize.slow_search import best_node
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.anonymize.households import household_risk
+from hybrid.anonymize.risk import household_risk
 
 
 def test_by_hand() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.anonymize import AnonymizationResult, AnonymizeOptions, anonymize
-from hybrid.anonymize.left_out import ALONE, EVERYBODY, LeftOut, counted, left_out_by_group
+from hybrid.anonymize.result import ALONE, EVERYBODY, LeftOutGroup, json_with_left_out, left_out_by_group
 from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy import flat_hierarchy
@@ -29,7 +29,7 @@ def table(origins: list[str]) -> Table:
     return Table(pd.DataFrame({"origin": pd.Categorical(origins), "ill": pd.Categorical(ill)}), SCHEMA)
 
 
-def left_out(train: Table, least: int) -> list[LeftOut]:
+def left_out(train: Table, least: int) -> list[LeftOutGroup]:
     hierarchies = {"origin": flat_hierarchy(SCHEMA["origin"], [train.frame["origin"]])}
     found = anonymize(train, hierarchies, AnonymizeOptions(k=5, suppression_limit=0.2, levels={"origin": 0}))
     return left_out_by_group(found, ["origin", "ill"], least)
@@ -37,9 +37,9 @@ def left_out(train: Table, least: int) -> list[LeftOut]:
 
 def test_suppressed_people_are_counted_by_group() -> None:
     found = left_out(table(["a"] * 60 + ["b"] * 30 + ["c"] * 4 + ["d", "e"]), 2)
-    assert found[:2] == [LeftOut("", EVERYBODY, 96, 6), LeftOut("", ALONE, 2, 2)]
-    assert LeftOut("origin", "c", 4, 4) in found
-    assert LeftOut("origin", "rare values together", 2, 2) in found
+    assert found[:2] == [LeftOutGroup("", EVERYBODY, 96, 6), LeftOutGroup("", ALONE, 2, 2)]
+    assert LeftOutGroup("origin", "c", 4, 4) in found
+    assert LeftOutGroup("origin", "rare values together", 2, 2) in found
     assert sum(one.people for one in found if one.column == "ill") == 96
     assert sum(one.left_out for one in found if one.column == "ill") == 6
 
@@ -53,7 +53,7 @@ def test_groups_of_few_people_are_not_told() -> None:
 def test_people_are_counted_once(rows: int) -> None:
     origins = np.repeat(["a"] * 60 + ["c"] * 3, rows).tolist()
     train = replace(table(origins), persons=np.repeat(np.arange(63), rows))
-    assert left_out(train, 2)[0] == LeftOut("", EVERYBODY, 63, 3)
+    assert left_out(train, 2)[0] == LeftOutGroup("", EVERYBODY, 63, 3)
 
 
 @pytest.mark.parametrize("technique", [None, [{"name": "suppression"}]])
@@ -65,7 +65,7 @@ def test_exact_counts_stay_in_the_house(technique: list[dict[str, str]] | None) 
         {"technique": technique} if technique else {}
     )
     found = anonymize_in_steps(train, trees, AnonymizeOptions.model_validate(asked), rng_for(1, "steps"))
-    content = counted(found)
+    content = json_with_left_out(found)
     assert content["left_out"][0] == {"column": "", "group": EVERYBODY, "people": 96, "left_out": 6}
     assert [one["people"] for one in content["left_out"] if one["column"] == "origin"] == [60, 30]
     released = public_anonymization(AnonymizationResult.from_json(content))
@@ -77,4 +77,4 @@ def test_where_nobody_is_left_out_nothing_is_counted(options: dict[str, object])
     train = table(["a"] * 60 + ["b"] * 30 + ["c"] * 4 + ["d", "e"])
     trees = {"origin": flat_hierarchy(SCHEMA["origin"], [train.frame["origin"]])}
     found = anonymize(train, trees, AnonymizeOptions.model_validate({"k": 5, **options}))
-    assert "left_out" not in counted(found)
+    assert "left_out" not in json_with_left_out(found)

@@ -18,9 +18,8 @@ from hybrid.anonymize.models.protocol import PrivacyModel
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search import branch_and_bound, exhaustive
 from hybrid.anonymize.search.known_rows import without_rare_pairs
-from hybrid.anonymize.search.outcome import Infeasible
 from hybrid.anonymize.search.person_rows import PersonRows, matching_sizes
-from hybrid.anonymize.search.problem import prepare
+from hybrid.anonymize.search.problem import Infeasible, prepare
 from hybrid.anonymize.search.tradeoff import tradeoff
 from hybrid.anonymize.verify_table import verify
 from hybrid.base.errors import ConfigError, InfeasibleError, VerificationError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybrid.anonymize.population_risk import class_risk, individual_risk
+from hybrid.anonymize.risk import class_risk, individual_risk
 
 
 def by_summation(f: int, total: float) -> float:

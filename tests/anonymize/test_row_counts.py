@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.anonymize.search import row_counts
-from hybrid.anonymize.search.row_counts import Combinations, add_up
+from hybrid.anonymize.search import distinct_rows
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, add_up
 from hybrid.base.errors import DataError
 
 
@@ -30,8 +30,8 @@ def test_add_up(pairs: list[tuple[int, int]]) -> None:
 @given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1), min_size=1), st.integers(1, 50))
 def test_batches_add_up_to_the_whole(batches: list[list[tuple[int, int]]], merge: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_counts, "_MERGE", merge)
-        found = Combinations(2, 16, "two columns")
+        patch.setattr(distinct_rows, "_MERGE", merge)
+        found = DistinctRowCounts(2, 16, "two columns")
         for batch in batches:
             found.add(list(np.array(batch, dtype=np.int32).T), np.ones(len(batch), dtype=np.int64))
         found.merge()
@@ -40,7 +40,7 @@ def test_batches_add_up_to_the_whole(batches: list[list[tuple[int, int]]], merge
 
 
 def test_more_than_there_is_room_for() -> None:
-    found = Combinations(1, 3, "'age'")
+    found = DistinctRowCounts(1, 3, "'age'")
     found.add([np.arange(4, dtype=np.int32)], np.ones(4, dtype=np.int64))
     with pytest.raises(DataError, match="more than 3 distinct combinations of 'age'"):
         found.merge()

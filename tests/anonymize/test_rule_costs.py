@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.rule_costs import RuleCost, RuleCosts, rule_costs
-from hybrid.anonymize.search.tradeoff import TradeoffPoint, tradeoff
+from hybrid.anonymize.search.tradeoff import RuleCost, RuleCosts, TradeoffPoint, rule_costs, tradeoff
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.hierarchy.spec import GroupsSpec, IntervalsSpec

@@ -81,7 +81,7 @@ def test_models_that_it_does_not_know_are_named() -> None:
 
 
 def test_it_is_shown_as_many_classes_as_it_has_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid.anonymize.second_opinion.MOST_SHARES", 4)
+    monkeypatch.setattr("hybrid.anonymize.verify_table.MOST_SHARES", 4)
     problem = replace(random_problem(3), secrets=[at % 2 for at in range(len(random_problem(3).rows))])
     model = {"model": "t_closeness", "t": 1.0, "attribute": "secret"}
     done = anonymize(problem.table(), problem.hierarchies(), AnonymizeOptions(k=2, models=[model]))

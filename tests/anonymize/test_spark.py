@@ -18,12 +18,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import digest_rows, write_labels
-from hybrid.anonymize.warehouse.digest_rows import KEY
+from hybrid.anonymize.warehouse import expressions, write_labels
+from hybrid.anonymize.warehouse.expressions import KEY
 from hybrid.base import scratch
 from hybrid.base.errors import ConfigError, DataError, UnreachableError, VerificationError
 from hybrid.table.spark import SparkWarehouse
-from hybrid.table.warehouse import Warehouse, opened
+from hybrid.table.warehouse import Warehouse, open_warehouse
 from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, write_people
 from tests.jobs.warehouse_clinic import rows_of, write_clinic
 
@@ -62,7 +62,7 @@ def drawn_in_duckdb(job: Job, folder: Path, setting: dict[str, Any], size: int) 
         connection.execute("create table if not exists people as select * from given")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEST_WAREHOUSE", f"duckdb:///{file}")
-        with opened("TEST_WAREHOUSE") as warehouse:
+        with open_warehouse("TEST_WAREHOUSE") as warehouse:
             return job.draw(warehouse, setting, size)
 
 
@@ -92,11 +92,11 @@ def test_as_in_memory_and_nothing_else(
     monkeypatch.setattr(scratch, "_held", {})
     monkeypatch.setattr(scratch, "_held", {})
     monkeypatch.setenv("TEST_WAREHOUSE", put(tmp_path / "lake", job.table))
-    with opened("TEST_WAREHOUSE", HEAP) as warehouse:
+    with open_warehouse("TEST_WAREHOUSE", HEAP) as warehouse:
         assert warehouse.engine == "spark"
         assert job.there(warehouse, setting, "labels") == job.here(setting)
         drawn = job.draw(warehouse, setting, 60)
-        with pytest.raises(ConfigError, match="Spark session already"), opened("TEST_WAREHOUSE"):
+        with pytest.raises(ConfigError, match="Spark session already"), open_warehouse("TEST_WAREHOUSE"):
             pass
     assert {path.name for path in (tmp_path / "lake").iterdir()} == {"people.parquet", "labels"}
     parts = sorted((tmp_path / "lake" / "labels").glob("*.parquet"))
@@ -119,7 +119,10 @@ def test_an_error_repeats_no_value(job: Job, tmp_path: Path, capfd: pytest.Captu
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEST_WAREHOUSE", put(tmp_path / "lake", job.table))
-        with pytest.raises(DataError, match="SQLSTATE 22018") as caught, opened("TEST_WAREHOUSE", HEAP) as warehouse:
+        with (
+            pytest.raises(DataError, match="SQLSTATE 22018") as caught,
+            open_warehouse("TEST_WAREHOUSE", HEAP) as warehouse,
+        ):
             warehouse.fetch("ward", warehouse.table("people").select(number=ibis._.ward.cast("int64")))
     assert "north" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
@@ -160,7 +163,7 @@ def test_spark_connect_from_the_command_line(job: Job, tmp_path: Path) -> None:
 @pytest.mark.engines
 def test_no_server_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_WAREHOUSE", "sc://127.0.0.1:9/;token=canary")
-    with pytest.raises(UnreachableError, match="Spark Connect server") as caught, opened("TEST_WAREHOUSE"):
+    with pytest.raises(UnreachableError, match="Spark Connect server") as caught, open_warehouse("TEST_WAREHOUSE"):
         pass
     assert "canary" not in str(caught.value)
 
@@ -169,7 +172,7 @@ def test_no_server_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def session(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warehouse]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEST_WAREHOUSE", put(tmp_path_factory.mktemp("session") / "lake", job.table))
-        with opened("TEST_WAREHOUSE", HEAP) as warehouse:
+        with open_warehouse("TEST_WAREHOUSE", HEAP) as warehouse:
             yield warehouse
 
 
@@ -191,9 +194,9 @@ def test_the_draw_of_duckdb(name: str, job: Job, session: Warehouse, tmp_path: P
 def test_the_key_of_a_draw_is_in_no_plan(session: Warehouse) -> None:
     """Plans are logged, and shown by Spark's interface."""
     secret = session.send("key of the sample", pa.table({KEY: ["canary"]}))
-    rows = digest_rows.digested(session.table("people"), ["person"], secret, each_row=False, engine="spark")
+    rows = expressions.digested(session.table("people"), ["person"], secret, each_row=False, engine="spark")
     assert isinstance(session, SparkWarehouse)
-    query = session._query(rows.filter(rows[digest_rows.DIGEST] < "8"))
+    query = session._query(rows.filter(rows[expressions.DIGEST] < "8"))
     query.toArrow()
     plan = query._jdf.queryExecution().toString()
     assert "sha2" in plan

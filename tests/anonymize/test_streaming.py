@@ -14,15 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from hybrid.anonymize.streaming import count_rows
-from hybrid.anonymize.streaming.labels import ByColumn
-from hybrid.anonymize.streaming.write_labels import Relabel
+from hybrid.anonymize.streaming.write_labels import ByColumn, LabelWriter
 from hybrid.base.errors import ConfigError, DataError, HierarchyError, InfeasibleError, VerificationError
 from hybrid.cli import main
 from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
 from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.table.shuffle import Shuffle
+from hybrid.table.read_batches import Shuffle
 from tests.anonymize.streamed_people import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -222,13 +221,13 @@ def test_labels_that_break_the_promise_are_not_left_behind(tmp_path: Path, monke
 
 def test_a_file_that_changes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = load_config(write_job(tmp_path, people(700, seed=1)))
-    write = Relabel.write
+    write = LabelWriter.write
 
-    def late(self: Relabel, *arguments: Any) -> int:
+    def late(self: LabelWriter, *arguments: Any) -> int:
         pq.write_table(people(700, seed=9), tmp_path / "people.parquet")
         return write(self, *arguments)
 
-    monkeypatch.setattr(Relabel, "write", late)
+    monkeypatch.setattr(LabelWriter, "write", late)
     with pytest.raises(DataError, match="changed while it was read"):
         write_streamed(config, tmp_path / "out", seed=None)
 

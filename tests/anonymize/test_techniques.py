@@ -19,11 +19,10 @@ from hybrid.anonymize.models.t_closeness import TCloseness
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.anonymize.techniques.loss import column_loss, eigenvalue_difference, il1s, masking_measures
-from hybrid.anonymize.techniques.mdav import mdav
+from hybrid.anonymize.techniques.mdav import least_strata, mdav, stratified
 from hybrid.anonymize.techniques.microaggregation import Microaggregation
-from hybrid.anonymize.techniques.protocol import Masked, Task
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask
 from hybrid.anonymize.techniques.space import centroids, space_of
-from hybrid.anonymize.techniques.strata import least_strata, stratified
 from hybrid.base.errors import ConfigError, InfeasibleError, VerificationError
 from hybrid.hierarchy import from_levels
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -83,7 +82,7 @@ def test_losses_are_those_of_sdcmicro(k: int, by_il1s: float, by_eigenvalues: fl
     points = np.column_stack([points, (points[:, 0] * 2 + rng.normal(0, 5, 150)).round(3)])
     schema = Schema(tuple(Column(name, Role.QUASI_IDENTIFIER, Kind.DECIMAL) for name in "abcd"))
     table = Table(pd.DataFrame(points, columns=list("abcd")), schema, None)
-    values = Microaggregation().mask(Task(table, tuple("abcd"), k), RNG(0)).values
+    values = Microaggregation().mask(MaskingTask(table, tuple("abcd"), k), RNG(0)).values
     assert il1s(table, values, "abcd") == pytest.approx(by_il1s)
     assert eigenvalue_difference(table, values, "abcd") == pytest.approx(by_eigenvalues)
 

@@ -19,7 +19,7 @@ from hybrid.anonymize.steps import anonymize_in_steps
 from hybrid.anonymize.techniques.coding import Coding
 from hybrid.anonymize.techniques.noise import Noise
 from hybrid.anonymize.techniques.pram import Pram, invariant, local_epsilon
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.rank_swapping import RankSwapping
 from hybrid.anonymize.techniques.registry import technique_of
 from hybrid.base.errors import ConfigError, InfeasibleError, VerificationError
@@ -30,11 +30,11 @@ RNG = np.random.default_rng
 TOWNS = {"values": ["Bonn", "Kiel", "Ulm"], "rows": [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]}
 
 
-def _task(table: Table, *columns: str, k: int = 5) -> Task:
-    return Task(table, columns, k)
+def _task(table: Table, *columns: str, k: int = 5) -> MaskingTask:
+    return MaskingTask(table, columns, k)
 
 
-def _mask(technique: ValueTechnique, task: Task, seed: int = 0) -> Masked:
+def _mask(technique: ValueTechnique, task: MaskingTask, seed: int = 0) -> Masked:
     found = technique.mask(task, RNG(seed))
     assert technique.failures(task, found) == []
     return found

@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import digest_rows, expressions, write_labels
+from hybrid.anonymize.warehouse import expressions, write_labels
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
 from hybrid.cli import main
 from hybrid.jobs import anonymize_warehouse
 from hybrid.jobs.anonymize_warehouse import write_in_warehouse
 from hybrid.table import duckdb as duckdb_session
-from hybrid.table.warehouse import Warehouse, opened, plain
+from hybrid.table.warehouse import Warehouse, open_warehouse, plain
 from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, put, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
@@ -65,7 +65,7 @@ def session(job: Job) -> Iterator[Warehouse]:
     put(file, job.table)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEST_WAREHOUSE", f"duckdb:///{file}")
-        with opened("TEST_WAREHOUSE", memory=2**28) as warehouse:
+        with open_warehouse("TEST_WAREHOUSE", memory=2**28) as warehouse:
             yield warehouse
 
 
@@ -117,7 +117,10 @@ def test_repeated_identifiers_and_rows_of_nobody_are_refused(job: Job, session: 
     put(tmp_path / "nobody.duckdb", people)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/nobody.duckdb")
-        with opened("TEST_WAREHOUSE") as other, pytest.raises(DataError, match=r"10 rows lack a value in data\.person"):
+        with (
+            open_warehouse("TEST_WAREHOUSE") as other,
+            pytest.raises(DataError, match=r"10 rows lack a value in data\.person"),
+        ):
             job.push_down(other, PERSONS, "nobody")
 
 
@@ -126,7 +129,7 @@ def server(job: Job) -> Iterator[str]:
     with postgres() as running:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TEST_WAREHOUSE", running.url)
-            with opened("TEST_WAREHOUSE") as warehouse:
+            with open_warehouse("TEST_WAREHOUSE") as warehouse:
                 warehouse.write("people", job.table)
         yield running.url
 
@@ -135,7 +138,7 @@ def server(job: Job) -> Iterator[str]:
 def test_postgresql_as_in_memory(name: str, job: Job, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_WAREHOUSE", server)
     labels = f"public.labels_{list(SETTINGS).index(name)}"
-    with opened("TEST_WAREHOUSE") as warehouse:
+    with open_warehouse("TEST_WAREHOUSE") as warehouse:
         if "k 2" in name:
             warehouse.sort_bytes = 10_000  # written in parts
         assert job.there(warehouse, SETTINGS[name], labels) == job.here(SETTINGS[name])
@@ -146,7 +149,7 @@ def test_engines_draw_the_same_sample(
     name: str, job: Job, session: Warehouse, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEST_WAREHOUSE", server)
-    with opened("TEST_WAREHOUSE") as warehouse:
+    with open_warehouse("TEST_WAREHOUSE") as warehouse:
         drawn = [job.draw(place, SETTINGS[name], 60) for place in (session, warehouse)]
     (whole, rows), (same, others) = drawn
     assert (whole, sorted(rows["id"].to_pylist())) == (same, sorted(others["id"].to_pylist()))
@@ -156,7 +159,7 @@ def test_engines_draw_the_same_sample(
 
 def test_an_error_of_postgresql_repeats_no_value(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_WAREHOUSE", server)
-    with pytest.raises(DataError, match="SQLSTATE 22P02") as caught, opened("TEST_WAREHOUSE") as warehouse:
+    with pytest.raises(DataError, match="SQLSTATE 22P02") as caught, open_warehouse("TEST_WAREHOUSE") as warehouse:
         warehouse.fetch("ward", warehouse.table("people").select(number=ibis._.ward.cast("int64")))
     assert "north" not in str(caught.value)
     assert PASSWORD not in str(caught.value)
@@ -206,14 +209,14 @@ def test_what_is_not_done_there_is_refused_at_once(job: Job) -> None:
     said = [problem.message for problem in caught.value.problems]
     for rule in ("local recoding", "loss association", "known_rows", "models of sensitive", "protection", "every row"):
         assert any(rule in message for message in said), rule
-    with pytest.raises(ConfigError, match="UNSET_WAREHOUSE is not set"), opened("UNSET_WAREHOUSE"):
+    with pytest.raises(ConfigError, match="UNSET_WAREHOUSE is not set"), open_warehouse("UNSET_WAREHOUSE"):
         pass
 
 
 @pytest.mark.parametrize("url", ["mysql://me:canary@host/x", "duckdb:///nowhere/at/all.duckdb", "canary"])
 def test_urls_of_no_warehouse(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEST_WAREHOUSE", url)
-    with pytest.raises(HybridError) as caught, opened("TEST_WAREHOUSE"):
+    with pytest.raises(HybridError) as caught, open_warehouse("TEST_WAREHOUSE"):
         pass
     assert "canary" not in str(caught.value)
 
@@ -245,9 +248,9 @@ def test_every_operation_compiles(dialect: str) -> None:
         expressions.in_content_order(labelled, [*names, "cost"]),
         expressions.persons_of_classes(labelled, names, persons),
         expressions.longest(rows, persons),
-        digest_rows.content(rows, names),
-        digest_rows.digested(
-            rows, names, ibis.table({digest_rows.KEY: "string"}, name="key"), each_row=True, engine=dialect
+        expressions.content(rows, names),
+        expressions.digested(
+            rows, names, ibis.table({expressions.KEY: "string"}, name="key"), each_row=True, engine=dialect
         ),
     ):
         text = str(ibis.to_sql(expression, dialect=dialect)).upper()
@@ -263,8 +266,8 @@ def test_a_warehouse_that_does_not_answer_is_stopped(tmp_path: Path, monkeypatch
     monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/endless.duckdb")
     with (
         pytest.raises(DataError, match=r"did not answer within 0\.002 minutes"),
-        opened("TEST_WAREHOUSE", minutes=0.002) as warehouse,
+        open_warehouse("TEST_WAREHOUSE", minutes=0.002) as warehouse,
     ):
         warehouse.execute("select * from endless")
-    with opened("TEST_WAREHOUSE", minutes=1) as warehouse:
+    with open_warehouse("TEST_WAREHOUSE", minutes=1) as warehouse:
         assert warehouse.execute("select 1") == [(1,)]

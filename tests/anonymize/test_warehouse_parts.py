@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.parts import parts_of, rows_at_once
-from hybrid.table.warehouse import opened
+from hybrid.anonymize.warehouse.write_labels import parts_of, rows_at_once
+from hybrid.table.warehouse import open_warehouse
 from tests.anonymize.warehouse_job import MODELS, OTHERS, Job, put, write_people
 
 CLASSES = st.dictionaries(st.tuples(*[st.integers(0, 4)] * 3), st.integers(1, 9), max_size=40)
@@ -63,7 +63,7 @@ def test_as_in_memory_whatever_the_order_of_the_source(
     for at, (table, most) in enumerate(((job.table, np.inf), (job.table, MOST), (shuffled, MOST))):
         put(tmp_path / f"{at}.duckdb", table)
         monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/{at}.duckdb")
-        with opened("TEST_WAREHOUSE", memory=2**28) as warehouse:
+        with open_warehouse("TEST_WAREHOUSE", memory=2**28) as warehouse:
             warehouse.sort_bytes = most / rows_at_once(1, len(table.column_names) - 2)
             assert job.there(warehouse, setting, "labelled") == job.here(setting)
             tables.append(warehouse.fetch("all", warehouse.table("labelled")))
@@ -82,7 +82,7 @@ def test_rows_of_missing_values_have_their_part(tmp_path: Path, monkeypatch: pyt
     )
     put(tmp_path / "gaps.duckdb", table := job.table.set_column(at, "ward", gaps))
     monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/gaps.duckdb")
-    with opened("TEST_WAREHOUSE", memory=2**28) as warehouse:
+    with open_warehouse("TEST_WAREHOUSE", memory=2**28) as warehouse:
         found = []
         for most in (np.inf, 20):
             warehouse.sort_bytes = most / rows_at_once(1, len(table.column_names) - 2)

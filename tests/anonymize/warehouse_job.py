@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import yaml
 
-from hybrid.anonymize.warehouse.anonymize_rows import PushedDown, TableTask, anonymize_rows
+from hybrid.anonymize.warehouse.anonymize_rows import TableTask, WarehouseResult, anonymize_rows
 from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
@@ -85,7 +85,7 @@ class Job:
         found = warehouse.fetch("labels", warehouse.table(labels).select(names))
         return facts(done.result), Counter(zip(*(column.to_pylist() for column in found.columns), strict=True))
 
-    def push_down(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> PushedDown:
+    def push_down(self, warehouse: Warehouse, overrides: Mapping[str, Any], labels: str) -> WarehouseResult:
         return anonymize_rows(self.task(warehouse, overrides, labels), Recorder())
 
     def draw(self, warehouse: Warehouse, overrides: Mapping[str, Any], size: int) -> tuple[dict[str, Any], pa.Table]:

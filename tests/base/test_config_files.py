@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from hybrid.base.config_files import DEEPEST, Source, YamlMapping, parse_yaml, read_yaml, validated
+from hybrid.base.config_files import DEEPEST, ConfigSource, YamlMapping, parse_yaml, read_yaml, validated
 from hybrid.base.errors import ConfigError, HierarchyError
 from hybrid.base.options import Options
 
@@ -169,7 +169,7 @@ def test_merged_and_aliased_sections_are_read(tmp_path: Path) -> None:
 
 
 def test_a_value_that_is_not_the_file_s_has_no_line() -> None:
-    source = Source("c.yaml", {("a",): 3, ("a", "k"): 4}).with_changes(["a.k"])
+    source = ConfigSource("c.yaml", {("a",): 3, ("a", "k"): 4}).with_changes(["a.k"])
     assert source.at(["a", "k"]) == "c.yaml"
     assert source.at(["a", "l"]) == "c.yaml, line 3"
     assert source.at_key_of("a.l is wrong") == "c.yaml, line 3"

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hybrid.base import memory
+from hybrid.base import resources
 from hybrid.base.manifest import Recorder, StageRecord, build_manifest, git_commit, hash_files
 from hybrid.base.options import Options
 
@@ -106,8 +106,8 @@ def test_without_proc_the_peak_since_the_start_is_given(monkeypatch: pytest.Monk
     def gone(*_: object, **__: object) -> str:
         raise FileNotFoundError
 
-    monkeypatch.setattr(memory.Path, "read_text", gone)
-    monkeypatch.setattr(memory.Path, "write_text", gone)
+    monkeypatch.setattr(resources.Path, "read_text", gone)
+    monkeypatch.setattr(resources.Path, "write_text", gone)
     recorder = Recorder()
     with recorder.stage("any"):
         pass

@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
-from hybrid.base import memory
+from hybrid.base import resources
 
 MIB = 2**20
 
@@ -19,32 +19,32 @@ MIB = 2**20
 def test_what_is_available_is_what_the_system_says_within_the_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "_CGROUPS", ())
-    assert 0.5 < memory.available_bytes() / psutil.virtual_memory().available < 2
+    monkeypatch.setattr(resources, "_CGROUPS", ())
+    assert 0.5 < resources.available_bytes() / psutil.virtual_memory().available < 2
     files = [tmp_path / name for name in ("max", "current")]
     for path, text in zip(files, ("1000\n", "400\n"), strict=True):
         path.write_text(text)
-    monkeypatch.setattr(memory, "_CGROUPS", (tuple(map(str, files)),))
-    assert memory.available_bytes() == 600
+    monkeypatch.setattr(resources, "_CGROUPS", (tuple(map(str, files)),))
+    assert resources.available_bytes() == 600
     files[1].write_text("1200\n")
-    assert memory.available_bytes() == 0
+    assert resources.available_bytes() == 0
     files[0].write_text("max\n")
-    assert memory.available_bytes() > 1200
+    assert resources.available_bytes() > 1200
 
 
 def test_a_peak_is_counted_from_its_restart() -> None:
-    memory.restart_peak()
-    before = memory.peak_bytes()
+    resources.restart_peak()
+    before = resources.peak_bytes()
     block = np.ones(200 * MIB, dtype=np.uint8)
     del block
-    assert memory.peak_bytes() - before > 150 * MIB
-    memory.restart_peak()
-    assert memory.peak_bytes() - before < 100 * MIB
+    assert resources.peak_bytes() - before > 150 * MIB
+    resources.restart_peak()
+    assert resources.peak_bytes() - before < 100 * MIB
 
 
 def test_a_child_does_not_inherit_the_peak_of_its_parent() -> None:
     block = np.ones(400 * MIB, dtype=np.uint8)
-    code = "from hybrid.base.memory import peak_bytes; print(peak_bytes())"
+    code = "from hybrid.base.resources import peak_bytes; print(peak_bytes())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 200 * MIB < len(block)
 
@@ -86,15 +86,15 @@ def test_a_peak_is_restarted_where_dumps_are_forbidden() -> None:
     """Files below /proc/self are those of root then, and most operators are not root."""
     code = """
 import os, sys
-from hybrid.base import memory
-memory.restart_peak()
+from hybrid.base import resources
+resources.restart_peak()
 os.setgid(65534); os.setuid(65534)
-memory.forbid_dumps()
+resources.forbid_dumps()
 block = b"x" * 300_000_000
 del block
-before = memory.peak_bytes()
-memory.restart_peak()
-print(before - memory.peak_bytes() > 200_000_000, memory._prctl(3))
+before = resources.peak_bytes()
+resources.restart_peak()
+print(before - resources.peak_bytes() > 200_000_000, resources._prctl(3))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "0"]

@@ -11,7 +11,7 @@ from rich.table import Table as Grid
 
 from hybrid.base.errors import DataError
 from hybrid.cli import console
-from hybrid.cli.terminal import Terminal, plain
+from hybrid.cli.console import Terminal, plain
 from hybrid.publication.verdict import Check, Verdict
 
 NASTY = "Bob [/x] [bold]b[/] \x1b[2J\x1b[31m \u202egnp.exe :smile:\x07\u200b"

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from hybrid.cli import app
-from hybrid.cli.tour import shown, tour_steps
+from hybrid.cli.tour import shell_line, tour_steps
 from hybrid.pipeline.config import load_config
 from tests.cli.cli_jobs import Run
 
@@ -32,7 +32,7 @@ def test_every_command_of_the_tour_exists_with_its_options() -> None:
     for step in tour_steps(600, DAY):
         command = commands[step.command[0]]
         known = {option for part in command.params for option in (*part.opts, *part.secondary_opts)}
-        assert {word for word in step.command if word.startswith("--")} <= known, shown(step)
+        assert {word for word in step.command if word.startswith("--")} <= known, shell_line(step)
 
 
 @pytest.mark.parametrize(("waits", "last"), [(0, "verify"), (4, "verify"), (1, "status")])

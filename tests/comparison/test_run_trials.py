@@ -209,10 +209,10 @@ def test_an_unfinished_line_is_cut_off(tmp_path: Path, left: bytes) -> None:
 def test_other_stores_give_the_same(
     folder: Path, tmp_path: Path, undisturbed: pd.DataFrame, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hybrid.store import opened
+    from hybrid.store import place
     from hybrid.store.cipher import KEY_VARIABLE, new_key
 
-    monkeypatch.setattr(opened, "MEMORY_FOLDER", tmp_path)
+    monkeypatch.setattr(place, "MEMORY_FOLDER", tmp_path)
     if store == "encrypted":
         monkeypatch.setenv(KEY_VARIABLE, new_key())
     place = "memory" if store == "memory" else str(tmp_path / "store")

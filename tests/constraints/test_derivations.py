@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.constraints import Form, Rules
-from hybrid.constraints.derivations import derivations
-from hybrid.constraints.discover import discover
+from hybrid.constraints.discover import derivations, discover
 from hybrid.table import Kind, Table
 from tests.constraints.small_tables import declared, table_of
 

@@ -14,7 +14,7 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.table import Kind, Role
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from tests.helpers.kept import assert_kept
 

@@ -13,9 +13,9 @@ import yaml
 
 from hybrid.cli import main
 from hybrid.demo import write_linked_demo
-from hybrid.desk import effects
+from hybrid.desk import editor
 from hybrid.desk.serve import read_ahead
-from hybrid.hierarchy.read import read_rows, read_spec
+from hybrid.hierarchy.files import read_rows, read_spec
 from hybrid.linked.draft import LinkedDraft, read_draft
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
@@ -203,8 +203,8 @@ def test_what_is_only_confirmed_is_not_searched_again(
     visitor, _, _ = own
     visitor.get("/columns")
     measured: list[object] = []
-    found = effects.role_effect
-    monkeypatch.setattr(effects, "role_effect", lambda *how: measured.append(how) or found(*how))
+    found = editor.role_effect
+    monkeypatch.setattr(editor, "role_effect", lambda *how: measured.append(how) or found(*how))
     assert visitor.decide("age", "quasi_identifier").status == 303
     visitor.get("/columns")
     assert not measured
@@ -218,7 +218,7 @@ def test_the_first_page_finds_its_effect_measured(
 ) -> None:
     visitor, found, folder = own
     read_ahead(found.desk)
-    monkeypatch.setattr(effects, "role_effect", lambda *_: pytest.fail("it is measured again"))
+    monkeypatch.setattr(editor, "role_effect", lambda *_: pytest.fail("it is measured again"))
     assert "of the rows are of people who are alone on the quasi-identifiers" in visitor.get("/columns").text
     (folder / "visits.csv").unlink()
     read_ahead(found.desk)

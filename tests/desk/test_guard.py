@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import hybrid
-from hybrid.hierarchy.read import read_rows
+from hybrid.hierarchy.files import read_rows
 from hybrid.pipeline.config import load_config
 from hybrid.publication.ledger import Ledger
 from tests.desk.conftest import HOSTILE
@@ -198,10 +198,10 @@ def test_the_log_names_what_was_refused_and_holds_no_secret(visitor: Visitor, op
 
 
 def test_a_visitor_cannot_fill_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from hybrid.desk import clicks
+    from hybrid.desk import guard
 
-    monkeypatch.setattr(clicks, "MOST_REFUSED", 3)
-    log = clicks.Clicks(tmp_path)
+    monkeypatch.setattr(guard, "MOST_REFUSED", 3)
+    log = guard.ActionLog(tmp_path)
     for _ in range(10):
         log.note("GET", "/", refused="no")
     log.note("POST", "/runs/start", "hybrid run c.yaml")

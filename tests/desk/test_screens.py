@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from hybrid.base.hashing import file_sha256
-from hybrid.desk.texts import LANGUAGES, catalogue, language_of, text
+from hybrid.desk.desk import LANGUAGES, catalogue, language_of, text
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
 from tests.desk.conftest import HOSTILE

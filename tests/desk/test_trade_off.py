@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.anonymize.search.rule_costs import RuleCost, RuleCosts
-from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.anonymize.search.tradeoff import RuleCost, RuleCosts, TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.demo import write_linked_demo
@@ -19,7 +18,7 @@ from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.level_costs import LevelWords
-from hybrid.report.charts.figures import Dot, Line, line_chart, scatter_chart
+from hybrid.report.charts.exploration import Dot, Line, line_chart, scatter_chart
 from tests.desk.open_desk import OpenDesk, Visitor, opened
 
 Own = tuple[Visitor, OpenDesk, Path]

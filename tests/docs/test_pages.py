@@ -13,7 +13,7 @@ import pytest
 import typer
 import yaml
 
-from hybrid.base.config_files import Source
+from hybrid.base.config_files import ConfigSource
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.lab.plan import LabPlan
@@ -94,7 +94,7 @@ def test_configurations_shown_are_accepted(page: str, tmp_path: Path) -> None:
             (tmp_path / "policy.yaml").write_text(block, encoding="utf-8")
             load_policy(tmp_path / "policy.yaml")
         elif is_linked(content):
-            linked_config(content, Source(page), Path(page))
+            linked_config(content, ConfigSource(page), Path(page))
         elif "columns" in content.get("data", {}):
             parse_config(content)
         elif set(content) & set(RunConfig.model_fields):

@@ -18,9 +18,9 @@ from hybrid.evaluation.attacks.copied_digits import Digits, _nearest, scores, wr
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Column, Kind, Role, Table
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import ColumnFormat
+from hybrid.table.typed_table import read_frame
 
 Way = Literal["exact", "one", "shift", "lead"]
 BILLS = ["rent", "food", "care"]

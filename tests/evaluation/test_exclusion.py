@@ -14,7 +14,7 @@ from hybrid.evaluation.measure import NotComputable
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.table import Kind, Role, Table
-from hybrid.table.people_groups import people_groups
+from hybrid.table.cells import people_groups
 from tests.evaluation.small_tables import measured, small
 
 COLUMNS = ("origin", Kind.CATEGORICAL, Role.QUASI_IDENTIFIER), ("age", Kind.INTEGER, Role.INSENSITIVE)

@@ -15,8 +15,8 @@ from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.table import Kind, Role, Table
 from hybrid.table.persons import with_order
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 from tests.evaluation.small_tables import small
 
 MONTHS = 6

@@ -18,8 +18,8 @@ from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.table import Table
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 from tests.evaluation.simulated_visits import SCHEMA, context, joined, one_visit_each, visits, visits_of
 
 PERSONS = ["persons_copied", "persons_near", "copied_sequences", "membership_persons"]

@@ -15,7 +15,7 @@ from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
 from hybrid.evaluation.attacks.closeness import closer
 from hybrid.evaluation.context import Context
 from hybrid.table import Role, Schema, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from tests.helpers.reference_data import DATA
 

@@ -18,8 +18,8 @@ from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.planted_leaks import LEAKS, LeakName
 from hybrid.table import Kind, Role, Table
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 from tests.evaluation.small_tables import small
 
 PLAIN = Role.INSENSITIVE

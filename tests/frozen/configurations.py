@@ -38,8 +38,10 @@ class Frozen:
 
 
 FROZEN: dict[str, Frozen] = {
-    "single": Frozen("a table of one row per person, every metric, the default policy, planted leaks"),
-    "persons": Frozen("several rows per person with an order, every metric of persons", several=True),
+    "single": Frozen("a table of one row per person, the default policy and what it asks for, planted leaks"),
+    "persons": Frozen(
+        "several rows per person with an order, every metric of persons", changes={"evaluate.also": "all"}, several=True
+    ),
     "linked": Frozen("four tables below persons, one of them public, with every metric", "linked"),
     "dp": Frozen("differential privacy: budget, declared domains, noisy counts", "dp"),
     "conditional": Frozen("transition: conditional", changes=NO_EVALUATION | {"transition.method": "conditional"}),

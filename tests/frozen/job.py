@@ -67,6 +67,7 @@ def _written(frozen: Frozen, folder: Path) -> Path:
         case "linked":
             settings = hospital.content()
             del settings["evaluate"]["metrics"]
+            settings["evaluate"]["also"] = "all"
             return hospital.write(folder, settings=settings | {"version": 1})
         case "dp":
             return private_clinic.write_clinic(folder, private_clinic.people(ROWS, 3))

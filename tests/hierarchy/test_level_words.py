@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from hybrid.hierarchy.level_words import LEFT_OUT, level_words
+from hybrid.hierarchy.labels import LEFT_OUT, level_words
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
 from hybrid.table import DTYPES, Column, Kind, Role

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import build_hierarchy
-from hybrid.hierarchy.file_text import rows_of, text_of_rows, text_of_spec
+from hybrid.hierarchy.files import read_spec, rows_of, text_of_rows, text_of_spec
 from hybrid.hierarchy.load import load_hierarchies, load_hierarchy
-from hybrid.hierarchy.read import read_spec
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
 from hybrid.table import Kind, Role, Schema, Table
 from tests.anonymize.adult import DATA, records

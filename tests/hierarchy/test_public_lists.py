@@ -7,10 +7,9 @@ import pytest
 
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.build import build_hierarchy
-from hybrid.hierarchy.listed import listed_values
-from hybrid.hierarchy.load import load_hierarchy
+from hybrid.hierarchy.files import parse_spec
+from hybrid.hierarchy.load import listed_values, load_hierarchy
 from hybrid.hierarchy.public_lists import list_of, list_rows
-from hybrid.hierarchy.read import parse_spec
 from hybrid.hierarchy.spec import FORMS, ListSpec
 from hybrid.protect.below_labels import has_public_list
 from hybrid.table import Column, Kind, Role, Schema

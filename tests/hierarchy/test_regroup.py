@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.build import from_rows
-from hybrid.hierarchy.file_text import rows_of, text_of_rows
+from hybrid.hierarchy.doctor import labels_of, regrouped, with_level, without_level
+from hybrid.hierarchy.files import rows_of, text_of_rows
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
-from hybrid.hierarchy.regroup import labels_of, regrouped, with_level, without_level
 from hybrid.table import Column, Kind, Role
 
 TOWNS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from hybrid.jobs.audit import audit_config, audit_files, audit_tables, rules_for
 from hybrid.jobs.audited_files import read_audited
 from hybrid.publication.policy import load_policy
 from hybrid.table import Kind
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 
 FAST = EvaluateOptions(metrics=("identical_match", "dcr_share", "singling_out", "membership"), attacks=200)
 
@@ -107,6 +108,21 @@ def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> N
     rewrite(files["control"], mixed)
     (note,) = read_audited(**files, options=options()).notes
     assert "10 % more of the control rows" in note
+
+
+def test_what_was_not_asked_for_is_not_computed_and_the_report_says_so(files: dict[str, Path], tmp_path: Path) -> None:
+    plain = audit_config(None, files["train"])
+    pages = {}
+    for also in ((), "all"):
+        cheap = EvaluateOptions(families=("fidelity",), power=False, also=also)
+        config, out = plain.model_copy(update={"evaluate": cheap}), tmp_path / f"out-{also}"
+        audit_files(*files.values(), config=config, out=out, seed=1)  # type: ignore[misc]
+        found = json.loads((out / "evaluation.json").read_text())
+        pages[also] = {one["name"] for one in found["metrics"]}, (out / "report.html").read_text()
+    (few, said), (every, unsaid) = pages.values()
+    assert {"total_variation", "lost_column"} <= few < every and "wasserstein" in every - few
+    assert "asks for them: wasserstein, " in said and "evaluate.also: all" in said
+    assert "asks for them" not in unsaid
 
 
 def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Path], tmp_path: Path) -> None:

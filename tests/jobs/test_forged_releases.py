@@ -25,8 +25,7 @@ from hybrid.publication.folder import named_latest
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import OwnReleases
 from hybrid.publication.signing.envelope import signing_entry, write_envelope
-from hybrid.publication.signing.keyring import release_signer, rotate_key, signing_keys
-from hybrid.publication.signing.public_key import public_pem
+from hybrid.publication.signing.keyring import public_pem, release_signer, rotate_key, signing_keys
 from hybrid.publication.verify import verify
 from tests.desk.open_desk import opened
 from tests.helpers.whole_demo import write_whole_demo
@@ -348,11 +347,11 @@ def test_verify_with_the_key_refuses_it(forged: Zones, tmp_path: Path) -> None:
 
 def test_what_could_not_be_compared_byte_by_byte_is_said(at: Zones) -> None:
     other_byte(at.older)
-    look = at.own().look(most_bytes=0)
+    look = at.own().inspect(most_bytes=0)
     assert (look.whole, look.others, look.problems) == (1, 1, ())
     assert "of 1 older ones signature, certificate, names and sizes" in str(look)
     (at.older / "synthetic.csv").write_bytes(b"")
-    assert [problem.message for problem in at.own().look(most_bytes=0).problems] == [
+    assert [problem.message for problem in at.own().inspect(most_bytes=0).problems] == [
         f"{at.older.name}: synthetic.csv was changed"
     ]
 

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.anonymize.households import household_risk
 from hybrid.anonymize.result import AnonymizationResult
+from hybrid.anonymize.risk import household_risk
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline

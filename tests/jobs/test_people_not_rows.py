@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hybrid.anonymize.left_out import group_columns, left_out_by_group
+from hybrid.anonymize.result import group_columns, left_out_by_group
 from hybrid.desk.columns import _facts
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
@@ -33,7 +33,7 @@ from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.rare_values import RareValues
 from hybrid.report import compare_tables
-from hybrid.sample.shares import group_shares
+from hybrid.sample.draw import group_shares
 from hybrid.table import Table
 from hybrid.table.holders import row_holders
 

@@ -27,7 +27,7 @@ from hybrid.publication.guarantee import (
     guarantee_sentence,
 )
 from hybrid.publication.table_facts import few
-from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.table import Table
 from tests.jobs.small_job import POLICY
 

@@ -29,8 +29,8 @@ from hybrid.pipeline.private_generation import PrivateTable
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.folder import releases_in
 from hybrid.publication.ledger import Ledger
+from hybrid.publication.own_release import tags_of
 from hybrid.publication.publish import publish
-from hybrid.publication.release_tags import tags_of
 from hybrid.publication.verify import verify
 from tests.jobs.private_clinic import content, people, write_clinic
 from tests.publication.private_sentences import patterns_of, sentences

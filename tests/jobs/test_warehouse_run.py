@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import digest_rows
-from hybrid.anonymize.warehouse.digest_rows import DIGEST, KEY
+from hybrid.anonymize.warehouse import expressions
+from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.pipeline.check import diagnose
@@ -34,7 +34,7 @@ from hybrid.publication.protection_words import protection
 from hybrid.publication.redact import public_anonymization
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
-from hybrid.table.warehouse import opened
+from hybrid.table.warehouse import open_warehouse
 from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
 
 
@@ -230,12 +230,12 @@ def test_no_one_can_tell_who_was_drawn_without_the_key(monkeypatch: pytest.Monke
     monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/people.duckdb")
     rng = np.random.default_rng(4)
     keys = pa.table({KEY: [rng.bytes(32).hex() for _ in range(400)], "draw": list(range(400))})
-    with opened("TEST_WAREHOUSE") as warehouse:
+    with open_warehouse("TEST_WAREHOUSE") as warehouse:
         secret = warehouse.send("keys", keys)
         rows = warehouse.table("people")
-        found = digest_rows.digested(rows, ["person"], secret, each_row=False, engine="duckdb")
+        found = expressions.digested(rows, ["person"], secret, each_row=False, engine="duckdb")
         digests = warehouse.fetch("digests", found).to_pandas()
-        single = digest_rows.digested(rows, ["person"], secret, each_row=True, engine="duckdb")
+        single = expressions.digested(rows, ["person"], secret, each_row=True, engine="duckdb")
         each = warehouse.fetch("each", single.filter(single.draw == 0)).to_pandas()
         assert each[DIGEST].nunique() == len(each) == 80
         assert keys[KEY][0].as_py() not in ibis.to_sql(found, dialect="duckdb")

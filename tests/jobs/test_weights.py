@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.anonymize.population_risk import class_risk
+from hybrid.anonymize.risk import class_risk
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.guarantee import guarantee_sentence

@@ -17,7 +17,7 @@ from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.privacy.accounting import at_most, epsilon_of
-from hybrid.synthesize.generators.aim import rounds
+from hybrid.synthesize.generators import noisy_marginals as marginals
 from tests.helpers.seeded_bits import seed_bits
 
 PEOPLE = pd.DataFrame({"ward": ["w1", "w2"], "job": ["w1", "w3"]})
@@ -63,10 +63,10 @@ def test_a_domain_of_the_records_is_refuted(listed: str, monkeypatch: pytest.Mon
 
 
 def test_halved_noise_of_its_counts_is_refuted(listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, true = "marginals of one column", rounds.discrete_gaussian
+    name, true = "marginals of one column", marginals.discrete_gaussian
     walk = walk_of(Pipeline(config(listed), judge_power=False))
     monkeypatch.setattr(parts, "PARTS", {name: parts.PARTS[name]})
-    monkeypatch.setattr(rounds, "discrete_gaussian", lambda size, variance, bits: true(size, variance, bits) // 2)
+    monkeypatch.setattr(marginals, "discrete_gaussian", lambda size, variance, bits: true(size, variance, bits) // 2)
     found = parts.attack_parts(walk, 15_000, 0.998, np.random.default_rng(1), silent)
     assert any(attack.refutes for attack in found)
 

@@ -25,10 +25,10 @@ from hybrid.lab.audit_dp.walk import Walk
 from hybrid.pipeline import inputs
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.privacy import find, plan
-from hybrid.privacy.domain import Grid, each_value, neutral
-from hybrid.privacy.find import FoundKeys
-from hybrid.synthesize.generators.aim import rounds
+from hybrid.privacy import plan
+from hybrid.privacy.domain import ValueGrid, neutral_column, single_value_domain
+from hybrid.privacy.plan import FoundKeys
+from hybrid.synthesize.generators import noisy_marginals as marginals
 from hybrid.table import Table
 from tests.helpers.seeded_bits import seed_bits
 
@@ -88,8 +88,8 @@ def refuted(attacks: list[Attack]) -> bool:
 
 
 MUTED = {
-    "marginals of one column": (rounds, 15_000, 2),
-    "marginals of two columns": (rounds, 15_000, 4),
+    "marginals of one column": (marginals, 15_000, 2),
+    "marginals of two columns": (marginals, 15_000, 4),
     "number of rows": (plan, 12_500, 4),
 }
 
@@ -105,15 +105,17 @@ def test_noise_of_a_half_or_quarter_of_the_deviation_is_refuted(
 
 
 def test_choice_of_twice_the_epsilon_is_refuted(loud: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    true = rounds.choose
+    true = marginals.choose
     monkeypatch.setattr(
-        rounds, "choose", lambda scores, epsilon, sensitivity, bits: true(scores, 2 * epsilon, sensitivity, bits)
+        marginals,
+        "choose",
+        lambda scores, epsilon, sensitivity, bits: true(scores, 2 * epsilon, sensitivity, bits),
     )
     assert refuted(part(loud, "choice of pairs", 60_000, monkeypatch))
 
 
 def test_a_marginal_that_is_not_paid_is_refuted(loud: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds.Counter, "_pay", lambda self, name, rho: None)
+    monkeypatch.setattr(marginals.NoisyCounts, "_pay", lambda self, name, rho: None)
     found = part(loud, "marginals of one column", 20_000, monkeypatch)
     assert all(attack.stated == 0 for attack in found) and refuted(found)
 
@@ -133,7 +135,9 @@ def test_bounds_from_the_records_are_refuted(walk: Walk, monkeypatch: pytest.Mon
         if not column.kind.is_continuous:
             return true(self, column)
         values = self.table.frame[column.name]
-        return each_value(neutral(column), Grid.of(column.kind, (int(values.min()), int(values.max()))))
+        return single_value_domain(
+            neutral_column(column), ValueGrid.of(column.kind, (int(values.min()), int(values.max())))
+        )
 
     monkeypatch.setattr(plan._Finder, "domain", narrow)
     assert refuted(game(walk, "alone at the other end", 30))
@@ -150,7 +154,7 @@ def test_levels_from_the_records_are_refuted(walk: Walk, monkeypatch: pytest.Mon
 def test_a_category_of_one_person_that_is_always_kept_is_refuted(
     loud: RunConfig, walk: Walk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    true = find.find_keys
+    true = plan.find_keys
 
     def leaky(values: pd.Series, *others: Any) -> FoundKeys:
         found, counts = true(values, *others), values.astype(str).value_counts()
@@ -202,8 +206,8 @@ def test_one_run_of_140_canaries_notices_epsilon_30_and_missing_noise(
     assert 0.3 < one_run(wide).lower < 30
     two = {"privacy": wide.privacy.model_copy(update={"epsilon": 2.0})}
     assert not one_run(wide, **two).refutes
-    gaussian = rounds.discrete_gaussian
-    monkeypatch.setattr(rounds, "discrete_gaussian", lambda size, variance, bits: 0 * gaussian(size, variance, bits))
+    gaussian = marginals.discrete_gaussian
+    monkeypatch.setattr(marginals, "discrete_gaussian", lambda size, variance, bits: 0 * gaussian(size, variance, bits))
     assert one_run(wide, **two).refutes
 
 

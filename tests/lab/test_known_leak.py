@@ -20,7 +20,7 @@ from hybrid.lab.leak.noise import with_noise
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import RiskOptions
 from hybrid.publication import publish as publishing
-from hybrid.publication.known_leak import refuse_known_leak
+from hybrid.publication.finished_run import refuse_known_leak
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.persons import with_persons
 

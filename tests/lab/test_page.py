@@ -13,7 +13,7 @@ from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.page import _chart, render_lab
 from hybrid.lab.trials import LabTrials
-from hybrid.report.charts.figures import Cost, _labelled, cost_chart
+from hybrid.report.charts.exploration import CostPoint, _labelled, cost_chart
 from tests.lab.conftest import NAMED, PLAN
 from tests.lab.simulated import METRICS, simulated
 
@@ -51,7 +51,11 @@ def test_a_curve_by_hand(tried: tuple[LabTrials, League]) -> None:
 
 
 def test_metrics_that_none_beats_are_named() -> None:
-    costs = [Cost("fast", 0.01, 0.5, False), Cost("worse", 0.1, 0.4, False), Cost("slow", 1.0, 0.9, True)]
+    costs = [
+        CostPoint("fast", 0.01, 0.5, False),
+        CostPoint("worse", 0.1, 0.4, False),
+        CostPoint("slow", 1.0, 0.9, True),
+    ]
     picture = str(cost_chart(costs))
     assert ">fast<" in picture and ">slow<" in picture and ">worse<" not in picture
     assert picture.count('class="hollow"') == 2 and picture.count('class="synthetic"') == 1

@@ -11,7 +11,7 @@ import pytest
 from hybrid.lab import load_plan
 from hybrid.pipeline.config import load_config
 from hybrid.table import Role
-from hybrid.table.read_frame import read_frame
+from hybrid.table.typed_table import read_frame
 
 CONFIGS = Path(__file__).resolve().parents[2] / "configs"
 RECIPES = sorted((CONFIGS / "lab").glob("*.yaml"))

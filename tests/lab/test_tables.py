@@ -20,7 +20,7 @@ from hybrid.lab.tables import TablesPlan, run_on_tables
 from hybrid.lab.tables import plan as plans
 from hybrid.lab.tables.plan import Amount
 from hybrid.lab.tables.trials import AS_IT_IS, NO_LEAK, tables_trials
-from hybrid.table.append import together
+from hybrid.table.schema import concat_tables
 
 METRICS = ("identical_match", "nndr_share", "gtcap", "copied_identifiers")
 AMOUNT = Amount((0.05, 0.1, 0.3), (1, 2, 3), 20, None, ("copy", "splice", "histories"))
@@ -146,9 +146,9 @@ def test_a_limit_on_rows_keeps_persons_whole(folder: Path) -> None:
     assert some.persons is not None and len(some) == 30
     assert set(np.bincount(some.persons)) == {0, 3}
     mine, its = (replace(train.take(np.arange(3)), persons=np.array(each)) for each in ([0, 1, -1], [0, -1, 2]))
-    both = together(mine, its).persons
+    both = concat_tables(mine, its).persons
     assert both is not None and both.tolist() == [0, 1, -1, 2, -2, 4]
-    some = together(mine, replace(its, persons=None)).persons
+    some = concat_tables(mine, replace(its, persons=None)).persons
     assert some is not None and some.tolist() == [0, 1, -1, 2, 3, 4]
 
 

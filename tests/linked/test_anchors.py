@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from hybrid.linked.anchors import find_anchors
 from hybrid.table import Table
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 
 
 def _dates(days: list[int]) -> pd.Series:

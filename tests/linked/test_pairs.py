@@ -18,8 +18,8 @@ from hybrid.linked.keys import _partners
 from hybrid.linked.options import LinkOptions, ThroughOptions
 from hybrid.linked.sources import read_sources
 from hybrid.linked.structure import structure_problems
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 
 CLIENTS, ACCOUNTS = 400, 300
 

@@ -15,9 +15,9 @@ from hybrid.operations.deliver import DeliverOptions, NotDelivered, check_target
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import parse_config
 from hybrid.publication.verify import verify
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.sql_connection import url_of
-from hybrid.table.warehouse import opened
+from hybrid.table.warehouse import open_warehouse
 from tests.helpers.s3_server import SECRET, bucket
 
 DATA = {"synthetic": DataOptions.model_validate({"path": "people.csv", "columns": {"age": {"kind": "integer"}}})}
@@ -161,5 +161,5 @@ def test_a_target_that_cannot_be_delivered_to_is_found_before_the_work(
 def test_one_address_of_postgresql_means_one_driver_everywhere(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TARGET_URL", f"{scheme}://nobody@127.0.0.1:9/none")
     assert url_of("TARGET_URL").drivername == "postgresql+psycopg"
-    with pytest.raises(UnreachableError), opened("TARGET_URL"):
+    with pytest.raises(UnreachableError), open_warehouse("TARGET_URL"):
         pass

@@ -19,12 +19,13 @@ from hybrid.operations.drift import (
     Baseline,
     DriftOptions,
     TableStatistics,
+    by_chance,
     compare,
     describe,
     find_baseline,
     keep_baseline,
+    population_stability,
 )
-from hybrid.operations.drift.findings import by_chance, population_stability
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 SECRET = b"s" * 32

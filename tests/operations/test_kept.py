@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hybrid.operations.deliver import DeliverOptions
-from hybrid.operations.drift.options import DriftOptions
+from hybrid.operations.drift import DriftOptions
 from tests.helpers.kept import as_text, assert_kept
 
 

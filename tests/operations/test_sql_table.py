@@ -13,10 +13,9 @@ import sqlalchemy as sa
 from hybrid.base.errors import ConfigError, HybridError, OutputError
 from hybrid.operations.sql_table import MARKS, refuse_source, replace_sql_tables
 from hybrid.table import Table
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions
-from hybrid.table.read_frame import read_frame
+from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.sources.sql import SqlOptions
+from hybrid.table.typed_table import read_frame
 from tests.helpers.postgres_server import Server, postgres
 
 FRAME = pd.DataFrame({"age": [34, 35, None], "cost": [0.1, 2.5, 3.0], "town": ["Rome", None, "Oslo"]})

@@ -17,8 +17,8 @@ from hybrid.base.errors import ConfigError, DataError, HybridError, OutputError,
 from hybrid.operations.deliver import DeliverOptions, check_targets, deliver, recall
 from hybrid.operations.sql_versions import check_versions, deliver_versions, plain_rows, recall_versions
 from hybrid.publication.ledger import Ledger, Withdrawal
-from hybrid.table.options import DataOptions
-from hybrid.table.warehouse import Warehouse, opened
+from hybrid.table.data_options import DataOptions
+from hybrid.table.warehouse import Warehouse, open_warehouse
 from tests.helpers.postgres_server import postgres
 
 DATA = {"synthetic": DataOptions.model_validate({"path": "people.csv", "columns": {"age": {"kind": "integer"}}})}
@@ -50,7 +50,7 @@ def url_env(request: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> st
 
 
 def run(*statements: str) -> list[tuple[Any, ...]]:
-    with opened("W_URL", 2.0**30) as warehouse:
+    with open_warehouse("W_URL", 2.0**30) as warehouse:
         return [warehouse.execute(statement) for statement in statements][-1]
 
 
@@ -217,7 +217,7 @@ def test_linked_tables_are_switched_together(url_env: str) -> None:
 
 
 def comment(view: str) -> Any:
-    with opened("W_URL", 2.0**30) as warehouse:
+    with open_warehouse("W_URL", 2.0**30) as warehouse:
         if warehouse.engine == "postgres":
             return warehouse.execute(f"SELECT obj_description('{view}'::regclass, 'pg_class')")[0][0]
         return warehouse.execute(f"SELECT comment FROM duckdb_views() WHERE view_name = '{view}'")[0][0]
@@ -264,9 +264,9 @@ def test_a_reader_finds_one_release_whole_at_any_time(
     deliver_versions({"v": of(0, 1000)}, "W_URL", "clinic", "2026-01-01-00000000", 1)
     program = """
 import time
-from hybrid.table.warehouse import opened
+from hybrid.table.warehouse import open_warehouse
 end = time.time() + 12
-with opened("W_URL") as warehouse:
+with open_warehouse("W_URL") as warehouse:
     while time.time() < end:
         print(warehouse.execute("SELECT count(*), min(age), max(age) FROM v")[0])
 """

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
 from hybrid.pipeline import evaluation_price
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config

@@ -15,8 +15,8 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
-from hybrid.table.options import DataOptions
-from hybrid.table.read_frame import read_frame
+from hybrid.table.data_options import DataOptions
+from hybrid.table.typed_table import read_frame
 
 N = 60
 

@@ -21,7 +21,7 @@ from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.starter import guess_config
 from hybrid.table import DTYPES, Column, Kind, Role, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from tests.constraints.small_tables import table_of
 

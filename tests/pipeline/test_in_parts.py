@@ -19,9 +19,8 @@ from hybrid.pipeline.config import load_config
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.publication.all_rows import all_rows_checks
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import all_rows_checks, judge
 from hybrid.publication.policy import load_policy, packaged_policies, packaged_policy
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.jobs.small_job import write_small_job

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.base.findings import Finding
+from hybrid.base.errors import Finding
 from hybrid.cli import main
-from hybrid.hierarchy.level_words import LEFT_OUT
+from hybrid.hierarchy.labels import LEFT_OUT
 from hybrid.jobs.trade_off import trade_off_of
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config

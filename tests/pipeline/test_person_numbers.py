@@ -25,7 +25,7 @@ from hybrid.pipeline.starter.reading import guess_frame_reading
 from hybrid.pipeline.starter.roles import person_key
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.read_file import read_table
-from hybrid.table.read_frame import read_frame
+from hybrid.table.typed_table import read_frame
 
 
 def _table(frame: pd.DataFrame) -> Table:

@@ -19,8 +19,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import drawn_privately
 from hybrid.pipeline.private_mode import explain_private
 from hybrid.privacy.accounting import delta_of
-from hybrid.table.options import SplitOptions
-from hybrid.table.split import split
+from hybrid.table.split import SplitOptions, split
 from tests.helpers.seeded_bits import seed_bits
 
 COLUMNS = {

@@ -10,7 +10,7 @@ from hybrid.pipeline.starter.guess_config import guess_frame
 from hybrid.pipeline.starter.reading import guess_frame_reading
 from hybrid.pipeline.starter.second_people import second_people
 from hybrid.publication.roles import DecidedRoles
-from hybrid.table.read_frame import read_frame
+from hybrid.table.typed_table import read_frame
 
 
 def _meetings(people: int = 80) -> pd.DataFrame:

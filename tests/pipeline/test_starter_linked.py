@@ -19,8 +19,8 @@ from hybrid.pipeline.starter.reference_names import denotes_people, name_likenes
 from hybrid.pipeline.starter.references import Declared, find_key, find_references
 from hybrid.pipeline.starter.tree import find_tree
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions
-from hybrid.table.read_frame import read_frame
+from hybrid.table.data_options import DataOptions
+from hybrid.table.typed_table import read_frame
 from tests.pipeline.linked_tables import write_clinic
 
 

@@ -22,11 +22,10 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.guarantees import promises
 from hybrid.publication.gate import judge
-from hybrid.publication.guarantee import NO_CLAIM, NO_CLAIM_BEYOND, guarantee_sentence
+from hybrid.publication.guarantee import NO_CLAIM, NO_CLAIM_BEYOND, UNKNOWN, guarantee_sentence, technique_sentences
 from hybrid.publication.policy import load_policy
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
-from hybrid.publication.technique_words import UNKNOWN, technique_sentences
 from tests.anonymize.masked_tables import SCHEMA, people
 
 COLUMNS = {column.name: {"role": column.role.value, "kind": column.kind.value} for column in SCHEMA}

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from hybrid.base.errors import ConfigError
-from hybrid.privacy.accounting import Budget, Part, at_most, delta_of, epsilon_of, gaussian_rho, rho_for, variance_for
+from hybrid.privacy.accounting import (
+    Budget,
+    BudgetPart,
+    at_most,
+    delta_of,
+    epsilon_of,
+    gaussian_rho,
+    rho_for,
+    variance_for,
+)
 
 
 def gaussian_delta(rho: float, epsilon: float) -> float:
@@ -51,11 +60,11 @@ def test_variance_spends_at_most_what_is_allowed(rho: float, squared: int) -> No
 
 def test_budget_refuses_parts_that_exceed_it() -> None:
     rho = rho_for(1.0, 9e-7)
-    fits = Budget(1.0, 1e-6, 1, (Part("domains", rho / 2, 1e-7), Part("marginals", rho / 2)))
+    fits = Budget(1.0, 1e-6, 1, (BudgetPart("domains", rho / 2, 1e-7), BudgetPart("marginals", rho / 2)))
     assert fits.rho == pytest.approx(rho)
     assert fits.spent_delta == pytest.approx(1e-6)
     with pytest.raises(ConfigError, match="spend delta"):
-        Budget(1.0, 1e-6, 1, (Part("domains", rho / 2, 2e-7), Part("marginals", rho / 2)))
+        Budget(1.0, 1e-6, 1, (BudgetPart("domains", rho / 2, 2e-7), BudgetPart("marginals", rho / 2)))
 
 
 def test_nothing_spent_is_perfectly_private() -> None:

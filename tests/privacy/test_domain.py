@@ -9,8 +9,15 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 
-from hybrid.privacy.domain import Categories, Grid, cut, each_value, neutral
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
+from hybrid.privacy.domain import (
+    CategoryDomain,
+    KnownColumn,
+    PrivacyOptions,
+    ValueGrid,
+    interval_domain,
+    neutral_column,
+    single_value_domain,
+)
 from hybrid.privacy.plan import column_problems
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema
 
@@ -22,14 +29,14 @@ def column(kind: Kind, name: str = "x") -> Column:
 
 
 def test_values_beyond_the_bounds_are_the_nearer_bound() -> None:
-    domain = each_value(column(Kind.INTEGER), Grid.of(Kind.INTEGER, (10, 14)))
+    domain = single_value_domain(column(Kind.INTEGER), ValueGrid.of(Kind.INTEGER, (10, 14)))
     codes = domain.encode(pd.Series([3, 10, 12, 99, None], dtype="Int64"))
     assert codes.tolist() == [0, 0, 2, 4, 5]
     assert domain.decode(codes, RNG).tolist() == [10, 10, 12, 14, pd.NA]
 
 
 def test_decimals_infinite_ones_too_stay_on_their_grid() -> None:
-    domain = cut(column(Kind.DECIMAL), Grid.of(Kind.DECIMAL, (0, 1.5), 1), [(0, 0), (1, 14), (15, 15)])
+    domain = interval_domain(column(Kind.DECIMAL), ValueGrid.of(Kind.DECIMAL, (0, 1.5), 1), [(0, 0), (1, 14), (15, 15)])
     codes = domain.encode(pd.Series([-np.inf, 0.04, 0.06, 1.44, np.inf, np.nan]))
     assert codes.tolist() == [0, 0, 1, 1, 2, 3]
     drawn = domain.decode(np.ones(500, dtype=np.int32), RNG)
@@ -44,8 +51,8 @@ def test_decimals_infinite_ones_too_stay_on_their_grid() -> None:
     ],
 )
 def test_dates_and_times_come_back(kind: Kind, bounds: tuple, value: str) -> None:
-    grid = Grid.of(kind, bounds)
-    domain = each_value(column(kind), grid)
+    grid = ValueGrid.of(kind, bounds)
+    domain = single_value_domain(column(kind), grid)
     given = pd.Series(pd.to_datetime([value, None])).astype(DTYPES[kind])
     back = domain.decode(domain.encode(given), RNG)
     assert back.dtype == DTYPES[kind]
@@ -54,7 +61,7 @@ def test_dates_and_times_come_back(kind: Kind, bounds: tuple, value: str) -> Non
 
 
 def test_categories_outside_the_domain_are_missing() -> None:
-    domain = Categories(column(Kind.CATEGORICAL), ("a", "b"))
+    domain = CategoryDomain(column(Kind.CATEGORICAL), ("a", "b"))
     codes = domain.encode(pd.Series(["b", "z", None, "a"], dtype="category"))
     assert codes.tolist() == [1, 2, 2, 0]
     assert domain.decode(codes, RNG).astype(object).where(lambda each: each.notna(), None).tolist() == [
@@ -66,14 +73,14 @@ def test_categories_outside_the_domain_are_missing() -> None:
 
 
 def test_truth_values_come_back() -> None:
-    domain = Categories(column(Kind.BOOLEAN), (False, True))
+    domain = CategoryDomain(column(Kind.BOOLEAN), (False, True))
     given = pd.Series([True, None, False], dtype="boolean")
     assert domain.decode(domain.encode(given), RNG).equals(given)
 
 
 def test_formats_do_not_depend_on_records() -> None:
     seen = Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(missing="?", padding=" ", decimals=5))
-    assert neutral(seen, 2) == Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(decimals=2))
+    assert neutral_column(seen, 2) == Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(decimals=2))
 
 
 def test_all_missing_declarations_are_named_at_once() -> None:

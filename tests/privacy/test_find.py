@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.privacy.accounting import delta_of
-from hybrid.privacy.find import find_intervals, find_keys, threshold
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
-from hybrid.privacy.plan import code
+from hybrid.privacy.domain import KnownColumn, PrivacyOptions
+from hybrid.privacy.plan import encode_table, find_intervals, find_keys, threshold
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 
@@ -85,7 +84,7 @@ def test_account_names_every_part_and_leaves_the_rest_to_the_generator() -> None
         "town": KnownColumn(values=("x",)),
     }
     options = PrivacyOptions(mode="dp", epsilon=1, delta=1e-6, columns=known)
-    coded = code(table(2000), options, {}, 2, bits(6))
+    coded = encode_table(table(2000), options, {}, 2, bits(6))
     assert [part.name for part in coded.parts] == ["number of rows", "intervals of age", "categories of job"]
     rho, delta = math.fsum(part.rho for part in coded.parts) + coded.rho, sum(part.delta for part in coded.parts)
     assert delta == 1e-7

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from hybrid.privacy.noise import below, bernoulli_exp, choose, discrete_gaussian
+from hybrid.privacy.noise import bernoulli_exp, choose, discrete_gaussian, uniform_below
 
 SIZE = 20_000
 
@@ -45,14 +45,14 @@ def test_bernoulli_exp_has_its_probability_for_small_and_large_exponents() -> No
 def test_below_is_even_and_rejects_what_would_bias_it() -> None:
     words = iter([2**64 - 1, 2**64 - 2, 5])  # only the first lies beyond the largest multiple of 3
     given = (word.to_bytes(8, "little") for word in words)
-    assert below(np.array([3]), lambda _: next(given)).tolist() == [(2**64 - 2) % 3]
-    drawn = below(np.full(SIZE, 6), bits(2))
+    assert uniform_below(np.array([3]), lambda _: next(given)).tolist() == [(2**64 - 2) % 3]
+    drawn = uniform_below(np.full(SIZE, 6), bits(2))
     assert chisquare(np.bincount(drawn, minlength=6)).pvalue > 1e-3
 
 
 def test_unlimited_whole_numbers_are_drawn_below_their_bound() -> None:
     bound = 3 * 2**80
-    drawn = below(np.full(3000, bound, dtype=object), bits(4))
+    drawn = uniform_below(np.full(3000, bound, dtype=object), bits(4))
     assert max(drawn) < bound
     assert chisquare(np.bincount([int(value // 2**80) for value in drawn], minlength=3)).pvalue > 1e-3
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.protect import ProtectOptions, protect
-from hybrid.protect.histories import protect_history
+from hybrid.protect.related_dates import protect_history
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 TIME = Column("at", Role.INSENSITIVE, Kind.DATETIME, order=True)

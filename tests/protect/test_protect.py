@@ -12,7 +12,7 @@ from hybrid.base.errors import DataError
 from hybrid.protect import ProtectOptions, protect
 from hybrid.protect.numbers import protect_numbers
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.holders import bounds, holders
+from hybrid.table.holders import holders, people_bounds
 from hybrid.table.schema import DTYPES, ColumnFormat
 
 
@@ -44,10 +44,10 @@ def test_hand_worked_example() -> None:
 
 def test_bounds_are_the_values_of_the_fifth_person_from_each_end() -> None:
     codes = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1])
-    assert bounds(codes, 3, None) == (2, 7)
-    assert bounds(codes, 6, None) is None
+    assert people_bounds(codes, 3, None) == (2, 7)
+    assert people_bounds(codes, 6, None) is None
     one_has_the_three_largest = np.array([0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 8])
-    assert bounds(codes, 3, one_has_the_three_largest) == (2, 5)
+    assert people_bounds(codes, 3, one_has_the_three_largest) == (2, 5)
 
 
 def test_holders_are_people_and_not_records() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid.evaluation.fidelity.histories import ks_distance
 from hybrid.protect import ProtectOptions, protect
-from hybrid.protect.tied import protect_ties
+from hybrid.protect.related_dates import protect_ties
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.holders import holders
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from hybrid.evaluation.measure import Crossed
-from hybrid.publication.crossed import crossed_checks, first_page_sentences, folds_of, measured_sentence
 from hybrid.publication.first_page import answer
+from hybrid.publication.gate import crossed_checks, first_page_sentences, folds_of, measured_sentence
 from hybrid.publication.policy import Policy, load_policy, packaged_policies, read_policy
 from hybrid.publication.power import LeakTrials, Power, accepted_sentences, power_checks
 from hybrid.publication.verdict import Verdict

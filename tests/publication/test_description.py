@@ -23,14 +23,19 @@ from pydantic import ValidationError
 
 from hybrid.base.errors import VerificationError
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.publication.description.columns import DescribedColumn
 from hybrid.publication.description.croissant import croissant
 from hybrid.publication.description.datapackage import datapackage
 from hybrid.publication.description.dcat import dcat
-from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile, describe
-from hybrid.publication.description.options import PublishOptions
+from hybrid.publication.description.description import (
+    DescribedColumn,
+    DescribedTable,
+    Description,
+    PublishOptions,
+    ReleasedFile,
+    describe,
+    unfit,
+)
 from hybrid.publication.description.readme import readme
-from hybrid.publication.description.unfit import unfit
 from hybrid.publication.finished_run import REPORT, read_run
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.key import release_tag

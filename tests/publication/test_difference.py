@@ -12,12 +12,10 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation, Measure
-from hybrid.publication.contents import release_contents
-from hybrid.publication.difference import Change, Moved, difference_to_last
+from hybrid.publication.difference import Change, ComparedRow, MovedMetric, difference_to_last, side_by_side
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.policy import Policy
-from hybrid.publication.publish import publish
-from hybrid.publication.side_by_side import Row, side_by_side
+from hybrid.publication.publish import publish, release_contents
 from hybrid.publication.withdraw import withdraw
 from tests.publication.conftest import SEED, an_anonymization, an_evaluation, config
 
@@ -68,7 +66,7 @@ def test_every_sort_of_change_is_named(
     assert found.roles == (Change("age", "quasi_identifier", "sensitive"),)
     assert (found.added, found.removed) == (("ward",), ())
     assert found.counts == (Change("k", "5", "9"), Change("suppressed", "20", "40")), "counts in tens"
-    assert found.moved == (Moved("tstr", "income", "0.9 (0.89 to 0.91)", "0.86 (0.85 to 0.87)", False),)
+    assert found.moved == (MovedMetric("tstr", "income", "0.9 (0.89 to 0.91)", "0.86 (0.85 to 0.87)", False),)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +84,7 @@ def test_a_value_that_is_gone_is_named(make_run: RunMaker, zones: tuple[Path, Pa
     publish(make_run("one"), *zones)
     run = make_run("two", measured=Evaluation(an_evaluation().metrics[:-1]))
     found = difference_to_last(read_run(run), *zones)
-    assert found is not None and found.moved == (Moved("tstr", "income", "0.9 (0.89 to 0.91)", "–", None),)
+    assert found is not None and found.moved == (MovedMetric("tstr", "income", "0.9 (0.89 to 0.91)", "–", None),)
     assert found.compared == 2
 
 
@@ -128,7 +126,7 @@ def test_runs_stand_side_by_side(make_run: RunMaker, capsys: pytest.CaptureFixtu
     two = make_run("two", measured=_utility(0.86, 0.85, 0.87), anonymize={"engine": "exact", "k": 9})
     three = make_run("three", measured=_utility(0.895, 0.88, 0.91))
     found = side_by_side([read_run(one), read_run(two), read_run(three)])
-    assert found.settings == (Row("anonymize.k", ("5", "9", "5")),)
+    assert found.settings == (ComparedRow("anonymize.k", ("5", "9", "5")),)
     by_name = {row.what: row for row in found.metrics}
     assert by_name["tstr income"].values == ("0.9 (0.89 to 0.91)", "0.86 (0.85 to 0.87)", "0.895 (0.88 to 0.91)")
     assert by_name["tstr income"].apart and not by_name["identical_match"].apart

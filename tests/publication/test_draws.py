@@ -13,7 +13,7 @@ import pytest
 
 from hybrid.base.errors import DataError
 from hybrid.evaluation.measure import Evaluation, Measure
-from hybrid.publication.count_draws import count_draw, count_run
+from hybrid.publication.draws import count_draw, count_run
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy

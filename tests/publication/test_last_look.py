@@ -14,8 +14,7 @@ import pytest
 from hybrid.base.errors import DataError, GateRefused, VerificationError
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish
-from hybrid.publication.rare_values import RARE
-from hybrid.publication.words import phrase, phrases
+from hybrid.publication.rare_values import RARE, phrase, phrases
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from tests.publication.conftest import RunMaker, an_evaluation
 

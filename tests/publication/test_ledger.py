@@ -14,10 +14,10 @@ import pytest
 from hybrid.base.errors import OutputError
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.composition import Exposure, JointClasses, Membership
-from hybrid.publication.draw import Draw
-from hybrid.publication.ledger import Approval, Entry, Ledger
+from hybrid.publication.gate import DrawNumber
+from hybrid.publication.ledger import Approval, Ledger, LedgerEntry
 
-ENTRY = Entry(
+ENTRY = LedgerEntry(
     release="2026-01-01-aaaa",
     data_set="patients",
     created="2026-01-01T02:00:00+00:00",
@@ -48,7 +48,7 @@ def joint(n: int) -> JointClasses:
     return JointClasses.empty().joined(Membership(records, records // np.uint64(5)))
 
 
-def appears(releases: Path, entry: Entry) -> None:
+def appears(releases: Path, entry: LedgerEntry) -> None:
     (releases / entry.release).mkdir()
 
 
@@ -163,25 +163,25 @@ def test_a_newer_ledger_is_left_alone(ledger: Ledger) -> None:
 
 def test_draws_are_numbered_for_each_data_and_policy(ledger: Ledger) -> None:
     assert [ledger.count_draw("s", "d", "p", draw) for draw in "abab"] == [
-        Draw(1, 1),
-        Draw(2, 2),
-        Draw(1, 2),
-        Draw(2, 2),
+        DrawNumber(1, 1),
+        DrawNumber(2, 2),
+        DrawNumber(1, 2),
+        DrawNumber(2, 2),
     ]
-    assert ledger.count_draw("s", "d", "other policy", "a") == Draw(1, 1)
-    assert ledger.count_draw("s", "other data", "p", "a") == Draw(1, 1)
+    assert ledger.count_draw("s", "d", "other policy", "a") == DrawNumber(1, 1)
+    assert ledger.count_draw("s", "other data", "p", "a") == DrawNumber(1, 1)
 
 
 def test_another_data_set_over_the_same_data_is_counted_by_itself(ledger: Ledger) -> None:
     """Its first draw is no repeated one; what the others drew is said, and how often."""
     assert [ledger.count_draw("wards", "d", "p", draw).number for draw in "abc"] == [1, 2, 3]
     first = ledger.count_draw("costs", "d", "p", "e")
-    assert first == Draw(1, 1, 3)
+    assert first == DrawNumber(1, 1, 3)
     assert first.words == (
         "first draw of this data under this policy for this data set; 3 draws of the same data under other names"
     )
-    assert ledger.count_draw("costs", "d", "p", "a") == Draw(2, 2, 3)  # the same table, released by another name
-    assert ledger.count_draw("wards", "d", "p", "d") == Draw(4, 4, 2)
+    assert ledger.count_draw("costs", "d", "p", "a") == DrawNumber(2, 2, 3)  # the same table, released by another name
+    assert ledger.count_draw("wards", "d", "p", "d") == DrawNumber(4, 4, 2)
     assert ledger.has_draw("wards", "d", "p", "b") and not ledger.has_draw("costs", "d", "p", "b")
 
 
@@ -198,15 +198,15 @@ def test_draws_of_a_ledger_without_data_sets_count_for_every_one(ledger: Ledger)
         database.execute("INSERT INTO draws VALUES ('d', 'p', 'a', 1, ''), ('d', 'p', 'b', 2, '')")
         database.execute("PRAGMA user_version = 5")
     assert ledger.has_draw("wards", "d", "p", "a") and ledger.has_draw("costs", "d", "p", "b")
-    assert ledger.count_draw("wards", "d", "p", "b") == Draw(2, 2)
+    assert ledger.count_draw("wards", "d", "p", "b") == DrawNumber(2, 2)
     assert ledger.count_draw("costs", "d", "p", "e").number == 3
 
 
 def test_a_stated_number_raises_the_count_and_never_lowers_it(ledger: Ledger) -> None:
-    assert ledger.count_draw("s", "d", "p", "a", at_least=7) == Draw(7, 7)
-    assert ledger.count_draw("s", "d", "p", "b", at_least=2) == Draw(8, 8)
-    assert ledger.count_draw("s", "d", "p", "a", at_least=1) == Draw(7, 8)
-    assert ledger.count_draw("s", "d", "p", "b", at_least=10) == Draw(10, 10)
+    assert ledger.count_draw("s", "d", "p", "a", at_least=7) == DrawNumber(7, 7)
+    assert ledger.count_draw("s", "d", "p", "b", at_least=2) == DrawNumber(8, 8)
+    assert ledger.count_draw("s", "d", "p", "a", at_least=1) == DrawNumber(7, 8)
+    assert ledger.count_draw("s", "d", "p", "b", at_least=10) == DrawNumber(10, 10)
 
 
 def test_draws_counted_at_once_get_different_numbers(ledger: Ledger) -> None:
@@ -236,7 +236,7 @@ def test_a_ledger_of_the_first_format_keeps_its_rows(ledger: Ledger, releases: P
         database.execute("CREATE TABLE approvals (run TEXT, by TEXT, reason TEXT, at TEXT, PRIMARY KEY (run, by))")
         database.execute("PRAGMA user_version = 1")
     assert ledger.entries() == [ENTRY]
-    assert ledger.count_draw("s", "d", "p", "a") == Draw(1, 1)
+    assert ledger.count_draw("s", "d", "p", "a") == DrawNumber(1, 1)
     ledger.approve("run", Approval("Ada", "looked at", "1", "ada@ward", ""))
     with sqlite3.connect(ledger.path) as database:
         assert database.execute("PRAGMA user_version").fetchone() == (7,)
@@ -246,5 +246,5 @@ def test_a_ledger_of_the_first_format_keeps_its_rows(ledger: Ledger, releases: P
     ("number", "word"), [(1, "first"), (3, "third"), (11, "11th"), (21, "21st"), (112, "112th"), (123, "123rd")]
 )
 def test_a_draw_in_words(number: int, word: str) -> None:
-    assert Draw(number, number).words == f"{word} draw of this data under this policy"
-    assert Draw(number, 200).words == f"{word} draw of this data under this policy; 200 were made so far"
+    assert DrawNumber(number, number).words == f"{word} draw of this data under this policy"
+    assert DrawNumber(number, 200).words == f"{word} draw of this data under this policy; 200 were made so far"

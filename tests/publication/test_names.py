@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError
-from hybrid.publication.names import clean_name, clean_text, person_of
+from hybrid.publication.approvers import clean_name, clean_text, person_of
 
 
 @pytest.mark.parametrize(

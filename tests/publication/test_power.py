@@ -19,10 +19,9 @@ from hybrid.evaluation.planted_leaks import FORMS, LEAKS
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import read_candidate
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.gate import judge
+from hybrid.publication.gate import judge, verdicts_by_stage
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import BLOCKED, LeakTrials, Power, not_tried, power_checks
-from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.publication.verdict import Check
 
 

@@ -15,9 +15,8 @@ from pydantic import ValidationError
 from hybrid.base.errors import GateRefused
 from hybrid.privacy.accounting import delta_of, epsilon_of, rho_for
 from hybrid.publication.ledger import Ledger
-from hybrid.publication.policy import DEFAULT_BUDGET, load_policy
+from hybrid.publication.policy import DEFAULT_BUDGET, YearlyBudget, load_policy
 from hybrid.publication.privacy_account import Account, PaidDraws, Payment
-from hybrid.publication.yearly_budget import YearlyBudget
 
 PRICE = Payment("", "clinic", "person: id", "", rho_for(1.0, 1e-6), 0.0, 1e-6)
 LIMIT = YearlyBudget(rho=3.5 * PRICE.rho)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.privacy.accounting import Budget, Part
+from hybrid.privacy.accounting import Budget, BudgetPart
 from hybrid.publication.certificate import build_certificate
-from hybrid.publication.draw import Draw
 from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.private_words import account, guarantee
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
@@ -25,7 +25,7 @@ UNITS: tuple[dict[str, Any], ...] = (
     {"person": ["name", "birth"], "max_rows": 3},
 )
 ROLES: tuple[dict[str, Any], ...] = ({}, {"roles": None}, {"roles": {"decided_by": "Ada", "date": "2026-01-01"}})
-PARTS = (Part("number of rows", 0.001), Part("categories of ward", 0.004, 1e-7))
+PARTS = (BudgetPart("number of rows", 0.001), BudgetPart("categories of ward", 0.004, 1e-7))
 TABLES = (TableFacts(12340, 560, 700, 3, ("name",), (), ("age",)), TableFacts(10, 0, 12345, 1, (), (), ("age",)))
 
 
@@ -47,7 +47,7 @@ def a_certificate(unit: dict[str, Any], roles: dict[str, Any], searched: bool, t
         release="2026-01-02-aa",
         created="2026-01-02T03:04:05+00:00",
         verdict=Verdict.of("test 1", ()),
-        draw=Draw(1, 1),
+        draw=DrawNumber(1, 1),
         acceptances=(),
         data_tag="tag",
         release_tag="tag",

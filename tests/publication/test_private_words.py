@@ -12,10 +12,9 @@ import pytest
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.privacy.accounting import Budget, Part, at_most, delta_of, rho_for
+from hybrid.privacy.accounting import Budget, BudgetPart, at_most, delta_of, rho_for
 from hybrid.publication.description.croissant import croissant
-from hybrid.publication.description.description import Description
-from hybrid.publication.description.options import PublishOptions
+from hybrid.publication.description.description import Description, PublishOptions
 from hybrid.publication.description.readme import readme
 from hybrid.publication.first_page import RunFacts, first_page, private_page
 from hybrid.publication.gate import judge
@@ -101,7 +100,11 @@ def test_what_is_not_covered_is_in_every_statement() -> None:
 
 
 def test_account_states_every_part_and_the_delta_of_searches_only_if_there_is_one() -> None:
-    parts = (Part("number of rows", 0.001), Part("categories of ward", 0.004, 1e-7), Part("choice of pairs", 0.002))
+    parts = (
+        BudgetPart("number of rows", 0.001),
+        BudgetPart("categories of ward", 0.004, 1e-7),
+        BudgetPart("choice of pairs", 0.002),
+    )
     budget = Budget(1.0, 1e-6, 3, parts)
     text = account(budget.to_json())
     assert all(f"{part.name} {part.rho:.3g}" in text for part in parts)

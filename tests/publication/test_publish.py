@@ -26,8 +26,8 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.policy import Policy
 from hybrid.publication.publish import publish
-from hybrid.publication.retention import Retention, retain
 from hybrid.publication.verify import verify
+from hybrid.publication.withdraw import Retention, retain
 
 RunMaker = Callable[..., Path]
 FILES = {

@@ -13,13 +13,13 @@ import pytest
 from hybrid.base.errors import ApprovalNeeded, ConfigError, GateRefused, VerificationError
 from hybrid.cli import main
 from hybrid.evaluation.measure import Evaluation
-from hybrid.publication import approvals, sent_back
+from hybrid.publication import approvals
+from hybrid.publication.approvals import SentBack, blocking_runs, send_back, since_last_release
 from hybrid.publication.finished_run import read_run
-from hybrid.publication.held_run import HeldRun, held_run
 from hybrid.publication.ledger import Approval, Ledger
+from hybrid.publication.nights import HeldRun, held_run
 from hybrid.publication.policy import Policy
 from hybrid.publication.publish import publish
-from hybrid.publication.sent_back import SentBack, send_back, since_last_release, standing
 
 RunMaker = Callable[..., Path]
 
@@ -38,7 +38,7 @@ def waiting(make_run: RunMaker, policy: Policy, evaluation: Callable[..., Evalua
 @pytest.fixture
 def back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SentBack]:
     def given(run: Path, by: str = "Ada Byron", reason: str = "the ages are too fine") -> SentBack:
-        monkeypatch.setattr(sent_back, "account", lambda: "ada@ward")
+        monkeypatch.setattr(approvals, "account", lambda: "ada@ward")
         return send_back(run, tmp_path / "releases", tmp_path / "work", by, reason)
 
     return given
@@ -63,7 +63,7 @@ def earlier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Non
         def now(cls, tz: Any = None) -> Any:
             return datetime.now(tz) - timedelta(minutes=1)
 
-    return lambda: monkeypatch.setattr(sent_back, "datetime", Earlier)
+    return lambda: monkeypatch.setattr(approvals, "datetime", Earlier)
 
 
 def test_nothing_of_the_same_method_comes_out_whatever_the_seed(
@@ -106,7 +106,7 @@ def test_an_approval_from_before_lifts_nothing(
     back(run)
     with pytest.raises(GateRefused, match="too fine"):
         out(run, by="Bob Stone")
-    assert len(standing(read_run(run), tmp_path / "work", datetime.now(UTC))) == 1
+    assert len(blocking_runs(read_run(run), tmp_path / "work", datetime.now(UTC))) == 1
 
 
 def test_a_run_that_passes_can_be_sent_back_and_lifted(
@@ -180,6 +180,6 @@ def test_only_the_account_that_sent_it_back_lifts_it(
     back(run.folder)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     Ledger(tmp_path / "work").approve(run.id, Approval("Ada Byron", "fine", at, "ada@home", ""))
-    assert standing(run, tmp_path / "work", datetime.now(UTC)), "not signed, and from another account"
+    assert blocking_runs(run, tmp_path / "work", datetime.now(UTC)), "not signed, and from another account"
     Ledger(tmp_path / "work").approve(run.id, Approval("Ada Byron", "fine", at, "ada@ward", ""))
-    assert not standing(run, tmp_path / "work", datetime.now(UTC))
+    assert not blocking_runs(run, tmp_path / "work", datetime.now(UTC))

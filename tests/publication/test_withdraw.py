@@ -13,13 +13,12 @@ from hybrid.base.errors import ConfigError, GateRefused
 from hybrid.cli import main
 from hybrid.operations.deliver import DeliverOptions, deliver
 from hybrid.publication import withdraw as module
-from hybrid.publication.folder import WITHDRAWN, latest_in
+from hybrid.publication.folder import WITHDRAWN, named_latest, read_release
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish
-from hybrid.publication.retention import retain
 from hybrid.publication.verify import verify
-from hybrid.publication.withdraw import withdraw
-from hybrid.table.options import DataOptions
+from hybrid.publication.withdraw import retain, withdraw
+from hybrid.table.data_options import DataOptions
 
 RunMaker = Callable[..., Path]
 OTHER = "a" * 64
@@ -39,7 +38,8 @@ def back(tmp_path: Path) -> Callable[..., Any]:
 
 
 def latest(tmp_path: Path) -> str | None:
-    found = latest_in(tmp_path / "releases")
+    named = named_latest(tmp_path / "releases")
+    found = None if named is None else read_release(tmp_path / "releases" / named)
     return None if found is None else found.path.name
 
 

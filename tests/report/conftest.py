@@ -12,8 +12,8 @@ import pytest
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import Change, MetricText, ReportInputs, Step, TradeOff, compare_tables
-from hybrid.report.run.inputs import Night, Track
+from hybrid.report import MetricText, ReportedChange, ReportedStage, ReportInputs, TradeOffPoint, compare_tables
+from hybrid.report.run.inputs import HistoryPoint, MetricHistory
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 
@@ -65,7 +65,11 @@ CURVES = {
     "control_to_train": [0.0, 0.11, 0.32, 0.9],
 }
 """Distances to the nearest record."""
-NIGHTS = (Night("2026-11-01", 0.01, 0.008, 0.012), Night("2026-11-08", 0.02), Night("2026-11-21", 0.0137, 0.01, 0.02))
+NIGHTS = (
+    HistoryPoint("2026-11-01", 0.01, 0.008, 0.012),
+    HistoryPoint("2026-11-08", 0.02),
+    HistoryPoint("2026-11-21", 0.0137, 0.01, 0.02),
+)
 """One metric of three releases."""
 
 
@@ -100,7 +104,7 @@ def full_inputs(real: Table, synthetic: Table, control: Table) -> ReportInputs:
             "default 1",
             (Check("k", "pass", "k = 5 holds"), Check("copies", "review", "1.4 %", "try uniform")),
         ),
-        steps=(Step("read", 2200, 0.1), Step("release", 1200, None, "shuffled")),
+        steps=(ReportedStage("read", 2200, 0.1), ReportedStage("release", 1200, None, "shuffled")),
         anonymization={
             "engine": "exact",
             "k": 5,
@@ -119,13 +123,13 @@ def full_inputs(real: Table, synthetic: Table, control: Table) -> ReportInputs:
         top_levels={"age": 4, "city": 2},
         sharing_before=np.repeat([1, 2], [1200, 300]),
         sharing_after=np.repeat([5, 12, 1471], [5, 12, 1471]),
-        trade_off=(TradeOff(0.0, 0.0, 0.8), TradeOff(0.02, 0.01, 0.31, True)),
+        trade_off=(TradeOffPoint(0.0, 0.0, 0.8), TradeOffPoint(0.02, 0.01, 0.31, True)),
         fallbacks={"class": 2900, "label": 76},
         comparison=compare_tables(real, synthetic, control),
         evaluation=Evaluation(metrics),
         metric_texts={"ims": MetricText("Copies", "How many rows equal a training record.")},
-        changes=(Change("records", "2,000", "2,200"),),
-        history=(Track("Copies", "lower", NIGHTS),),
+        changes=(ReportedChange("records", "2,000", "2,200"),),
+        history=(MetricHistory("Copies", "lower", NIGHTS),),
         limits=("Not every attack was tried.",),
         licences={"hybrid-release": "Apache-2.0"},
         versions={"numpy": "2.0.2"},

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from hybrid.analysis import Answers, answer, results
-from hybrid.analysis.pareto import pareto_front
+from hybrid.analysis.ranking import pareto_front
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe, render_comparison
 from tests.helpers.browser import Page, browser

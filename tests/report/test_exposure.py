@@ -6,8 +6,8 @@ import numpy as np
 
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
+from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.policy import Policy
-from hybrid.publication.stage_verdicts import verdicts_by_stage
 from hybrid.report.charts.figures import class_size_chart
 from hybrid.report.run.sections.privacy import disagreeing_rows, nearest_record, secret_rows, subgroup_rows
 from hybrid.report.run.sections.stages import improvement_rows, stage_verdict_rows

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.earlier_releases import changes_since, tracks
-from hybrid.publication.ledger import Entry
+from hybrid.publication.ledger import LedgerEntry
 from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict
 from hybrid.report import ReportInputs, render_report
@@ -23,9 +23,9 @@ def evaluation(value: float) -> Evaluation:
     return Evaluation(tuple(MetricResult(name, *privacy, found) for name in ("identical_match", "dcr_share")))
 
 
-def entry(day: int, value: float) -> Entry:
+def entry(day: int, value: float) -> LedgerEntry:
     metrics = tuple(metric.to_json() for metric in evaluation(value).metrics)
-    return Entry(f"r{day}", "own", f"2026-01-0{day}T02:00:00+00:00", "d", "t", "pass", "own 1", (), metrics, None)
+    return LedgerEntry(f"r{day}", "own", f"2026-01-0{day}T02:00:00+00:00", "d", "t", "pass", "own 1", (), metrics, None)
 
 
 def test_only_judged_metrics_are_followed() -> None:

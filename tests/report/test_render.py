@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import Loss, ReportInputs, Step, compare_tables, render_report
+from hybrid.report import LossCurve, ReportedStage, ReportInputs, compare_tables, render_report
 from hybrid.report.run.metrics import judgement, number
 from hybrid.report.run.sections import SECTIONS
 from hybrid.table import Kind, Table
@@ -162,7 +162,7 @@ def test_markup_in_names_and_values_is_text(table_of) -> None:
             name=evil,
             guarantee=evil,
             verdict=Verdict("block", evil, (Check(evil, "block", evil, evil),)),
-            steps=(Step(evil, 3, 1.0, evil),),
+            steps=(ReportedStage(evil, 3, 1.0, evil),),
             comparison=compare_tables(table, table),
             evaluation=Evaluation((metric,)),
             limits=(evil,),
@@ -213,7 +213,7 @@ def test_verdict_is_told_by_words_and_signs(full_inputs: ReportInputs, status) -
 
 
 def test_walk_of_zero_rows() -> None:
-    assert "release" in render_report(minimal(steps=(Step("release", 0),)))
+    assert "release" in render_report(minimal(steps=(ReportedStage("release", 0),)))
 
 
 def test_real_and_synthetic_shares_are_drawn(real: Table, synthetic: Table) -> None:
@@ -225,14 +225,14 @@ def test_real_and_synthetic_shares_are_drawn(real: Table, synthetic: Table) -> N
 def test_the_loss_curve_is_drawn_where_there_is_one() -> None:
     assert "Training of the generator" not in render_report(minimal())
     losses = (
-        Loss("loss", ((50, 3.0), (100, 2.0), (150, 1.5))),
-        Loss("eval_loss", ((100, 2.5), (150, 2.75))),
+        LossCurve("loss", ((50, 3.0), (100, 2.0), (150, 1.5))),
+        LossCurve("eval_loss", ((100, 2.5), (150, 2.75))),
     )
     document = Document(render_report(minimal(losses=losses)))
     assert "loss (solid, 1.500 at the end), eval loss (dashed, 2.750 at the end)." in document.text
     lines = [attributes["d"] for _, attributes in document.tags if attributes.get("class") in LOSS_LINES]
     assert [line.count("L") for line in lines] == [2, 1]
-    one = Document(render_report(minimal(losses=(Loss("loss", ((1, 0.5),)),))))
+    one = Document(render_report(minimal(losses=(LossCurve("loss", ((1, 0.5),)),))))
     assert "loss (solid, 0.500 at the end)." in one.text
 
 

@@ -20,7 +20,7 @@ from fsspec.implementations.arrow import ArrowFSWrapper
 from hybrid.base.errors import ConfigError, OutputError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.s3 import s3
-from hybrid.store import Store, StorePlace, memory_store, opened
+from hybrid.store import Store, StorePlace, memory_store
 from hybrid.store.cipher import KEY_VARIABLE, Cipher, new_key
 from tests.helpers.s3_server import bucket
 
@@ -132,9 +132,9 @@ def test_an_address_needs_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_memory_store_is_gone_afterwards_also_that_of_a_killed_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opened, "MEMORY_FOLDER", tmp_path)
-    killed = "import os, signal; from pathlib import Path; from hybrid.store import memory_store, opened"
-    killed += f"; opened.MEMORY_FOLDER = Path({str(tmp_path)!r}); held = memory_store(); held.__enter__()"
+    monkeypatch.setattr("hybrid.store.place.MEMORY_FOLDER", tmp_path)
+    killed = "import os, signal; from pathlib import Path; from hybrid.store import memory_store, place"
+    killed += f"; place.MEMORY_FOLDER = Path({str(tmp_path)!r}); held = memory_store(); held.__enter__()"
     subprocess.run([sys.executable, "-c", f"{killed}; os.kill(os.getpid(), signal.SIGKILL)"], check=False)
     [left] = tmp_path.iterdir()
     with memory_store() as place:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.store import entry
-from hybrid.store.entry import own_seconds
+from hybrid.store import local
+from hybrid.store.local import own_seconds
 
 
 class Clock:
@@ -21,7 +21,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(entry, "time", clock)
+    monkeypatch.setattr(local, "time", clock)
     return clock
 
 

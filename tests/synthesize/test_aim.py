@@ -9,15 +9,16 @@ import pytest
 
 from hybrid.base.progress import silent
 from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
-from hybrid.synthesize.generators.aim import Aim, AimOptions
-from hybrid.synthesize.generators.aim.generator import NoisyMarginals
-from hybrid.synthesize.generators.aim.model import Measurement, estimate
-from hybrid.synthesize.generators.aim.pairs import all_pairs
-from hybrid.synthesize.generators.aim.rare import join_rare
-from hybrid.synthesize.generators.aim.rounds import Counter, measure_targets
-from hybrid.synthesize.generators.aim.rows import draw_rows
-from hybrid.synthesize.generators.aim.tree import junction_tree, tree_cells
-from hybrid.synthesize.generators.intervals import intervals
+from hybrid.synthesize.generators.aim import Aim, AimOptions, measure_targets
+from hybrid.synthesize.generators.graphical_model import (
+    Measurement,
+    all_pairs,
+    draw_rows,
+    estimate,
+    junction_tree,
+    tree_cells,
+)
+from hybrid.synthesize.generators.noisy_marginals import NoisyCounts, NoisyMarginals, intervals, join_rare
 from hybrid.synthesize.protocol import Encoded, Feature
 
 SIZES = (2, 3, 4, 2, 3)
@@ -109,7 +110,7 @@ def test_account_of_a_training_is_the_budget_whatever_the_number_of_rows_per_per
 
 
 def test_pairs_of_declared_targets_are_measured_for_their_share() -> None:
-    counter = Counter(table(500), SIZES, 1.0, 2)
+    counter = NoisyCounts(table(500), SIZES, 1.0, 2)
     found = measure_targets(counter, frozenset({3}), 0.4, 1000)
     assert [each.columns for each in found] == [(0, 3), (1, 3), (2, 3), (3, 4)]
     assert {each.variance for each in found} == {variance_for(0.1, 4)}
@@ -120,7 +121,7 @@ def test_pairs_of_declared_targets_are_measured_for_their_share() -> None:
 
 
 def test_pairs_of_targets_leave_a_model_of_bounded_size() -> None:
-    counter = Counter(table(500), SIZES, 1.0, 1)
+    counter = NoisyCounts(table(500), SIZES, 1.0, 1)
     found = measure_targets(counter, frozenset({2}), 0.4, 35)
     assert 0 < len(found) < 4
     assert tree_cells(SIZES, [each.columns for each in found]) <= 35
@@ -139,12 +140,12 @@ def test_share_of_targets_is_within_the_budget_and_reaches_the_model() -> None:
 
 
 def test_noise_grows_with_the_rows_of_a_person() -> None:
-    counter = Counter(table(500), SIZES, 1.0, 1), Counter(table(500), SIZES, 1.0, 4)
+    counter = NoisyCounts(table(500), SIZES, 1.0, 1), NoisyCounts(table(500), SIZES, 1.0, 4)
     assert [each.measure((0,), 0.01).variance for each in counter] == [50, 800]
 
 
 def test_counter_refuses_to_spend_more_than_it_has() -> None:
-    counter = Counter(table(500), SIZES, 0.01, 1)
+    counter = NoisyCounts(table(500), SIZES, 0.01, 1)
     counter.measure((0,), 0.006)
     with pytest.raises(AssertionError, match="budget"):
         counter.measure((1,), 0.006)

@@ -15,16 +15,20 @@ from sklearn.metrics import mutual_info_score
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.generators.baynet import Baynet, BaynetOptions, Privbayes, PrivbayesOptions
-from hybrid.synthesize.generators.baynet.structure import (
+from hybrid.synthesize.generators.baynet import (
+    Baynet,
+    BaynetOptions,
     Codes,
     Node,
+    Privbayes,
+    PrivbayesOptions,
     choose,
+    draw_rows,
     learn_structure,
+    learn_tables,
     mutual_information,
     sensitivity,
 )
-from hybrid.synthesize.generators.baynet.tables import draw_rows, learn_tables
 from hybrid.synthesize.protocol import Encoded, Feature
 from hybrid.table import Table
 from tests.synthesize.synthesize_tables import people, tables

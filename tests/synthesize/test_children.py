@@ -10,11 +10,11 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.children import FittedChildren, fit_children
+from hybrid.synthesize.sequences import FittedChildren, fit_children
 from hybrid.table import Table
 from hybrid.table.persons import with_order
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 
 COUNTS = np.array([0, 1, 4] * 60)
 KIND = np.array(["none", "one", "four"] * 60)

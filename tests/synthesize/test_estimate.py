@@ -8,8 +8,7 @@ import pytest
 
 from hybrid.synthesize import REGISTRY, SynthesizeOptions
 from hybrid.synthesize import estimate as module
-from hybrid.synthesize.cost import slowness
-from hybrid.synthesize.estimate import estimate, foreseen, in_words
+from hybrid.synthesize.estimate import estimate, foreseen, in_words, slowness
 from hybrid.table import Kind
 from tests.synthesize.synthesize_tables import people, table_of
 

@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.children import fit_children
 from hybrid.synthesize.generators.cart import CartModel, CartOptions
 from hybrid.synthesize.generators.cart_sequences import CartSequenceModel
 from hybrid.synthesize.generators.trees import DonorTree
-from hybrid.synthesize.sequences import fit_sequences
+from hybrid.synthesize.sequences import fit_children, fit_sequences
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 OPTIONS = SynthesizeOptions(generator="cart")

@@ -9,12 +9,10 @@ from hybrid.base.arrays import Array
 from hybrid.base.progress import silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.intervals import auc
-from hybrid.synthesize.fitted import fit
-from hybrid.synthesize.generators.cart import Cart, CartOptions
-from hybrid.synthesize.generators.leaves import leaf_odds
+from hybrid.synthesize.fitted import fit, log_odds
+from hybrid.synthesize.generators.cart import Cart, CartOptions, leaf_odds
 from hybrid.synthesize.generators.sdv import Copula
-from hybrid.synthesize.generators.trees import DonorTree, Limits, grow
-from hybrid.synthesize.inspected import log_odds
+from hybrid.synthesize.generators.trees import DonorTree, TreeLimits, grow
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.protocol import Encoded, Feature, InspectableGenerator
 from hybrid.table import Table
@@ -35,7 +33,7 @@ def test_a_value_is_looked_for_in_its_own_leaf() -> None:
     known, values = np.repeat([0, 1], 4).astype(np.int32), np.array([5.0, 5, 5, 5, 7, 7, 7, np.nan])
     feature = Feature("group", 2, ordered=False, missing=False)
     target = 1, Feature("number", 0, ordered=True, missing=True), values
-    tree = grow(target, {0: known}, {0: feature}, None, Limits(4, 1.0, None), rng_for(1, "trees"))
+    tree = grow(target, {0: known}, {0: feature}, None, TreeLimits(4, 1.0, None), rng_for(1, "trees"))
     asked, others = np.array([7.0, 7, np.nan]), np.array([7.0, 5.0])
     found = leaf_odds(tree, {0: np.array([0, 1, 1])}, asked, {0: np.array([1, 0])}, others)
     shares = np.array([1.5, 1.5, 0.5]) / 3

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
-from hybrid.hierarchy.listed import listed_values
+from hybrid.hierarchy.load import listed_values
 from hybrid.pipeline.explanation import together
 from hybrid.pipeline.generator_budget import explain_generator
 from hybrid.synthesize import Encoding

@@ -7,9 +7,9 @@ import pytest
 
 from hybrid.base.progress import silent
 from hybrid.privacy.accounting import rho_for
-from hybrid.synthesize.generators.aim.model import estimate
-from hybrid.synthesize.generators.aim.rounds import Counter
+from hybrid.synthesize.generators.graphical_model import estimate
 from hybrid.synthesize.generators.mst import Mst, MstOptions, chosen_tree
+from hybrid.synthesize.generators.noisy_marginals import NoisyCounts
 from hybrid.synthesize.protocol import Encoded, Feature
 
 SIZES = (3, 3, 3, 4, 2)
@@ -33,7 +33,7 @@ def learned(epsilon: float, columns: list[np.ndarray], sizes: tuple[int, ...] = 
 
 def tree(rho: float, cells: int = 100) -> list[tuple[int, ...]]:
     columns = table()
-    counter = Counter(columns, SIZES, rho, 1)
+    counter = NoisyCounts(columns, SIZES, rho, 1)
     first = [counter.measure((at,), rho / 15) for at in range(5)]
     found = list(chosen_tree(counter, estimate(SIZES, first, 50), cells))
     assert counter.left >= 0.99 * rho / 3  # the last third measures

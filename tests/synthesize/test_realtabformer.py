@@ -97,7 +97,7 @@ def test_the_width_must_fit_the_heads():
 
 
 def test_overfitting_on_purpose_stops_at_the_ratio_or_says_that_it_did_not():
-    from hybrid.synthesize.generators.realtabformer.training import just_reached, overfit_ratio
+    from hybrid.synthesize.generators.realtabformer.model import just_reached, overfit_ratio
 
     assert [overfit_ratio(losses) for losses in ([], [2.0, 1.0], [2.0, 1.0, 1.5])] == [1.0, 1.0, 1.5]
     table = people(60).only(["age", "job"])

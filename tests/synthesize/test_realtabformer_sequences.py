@@ -13,15 +13,14 @@ import pytest
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import silent
 from hybrid.synthesize import REGISTRY, SynthesizeOptions
-from hybrid.synthesize.children import fit_children
-from hybrid.synthesize.generators.realtabformer.options import RealtabformerOptions
+from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
 from hybrid.synthesize.generators.realtabformer.sequences import RowShape, learn_sequences
 from hybrid.synthesize.protocol import Encoded, Feature, Sequences
-from hybrid.synthesize.sequences import fit_sequences
+from hybrid.synthesize.sequences import fit_children, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within
-from hybrid.table.read_frame import read_frame
 from hybrid.table.read_options import ReadOptions
+from hybrid.table.typed_table import read_frame
 from tests.synthesize.visits import STATIC, visits
 
 SMALL = {"n_embd": 16, "n_head": 2, "n_layer": 1, "epochs": 2, "batch_size": 16, "accumulation": 1}

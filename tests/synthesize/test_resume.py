@@ -13,7 +13,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import silent
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.reuse import fit_or_reuse
+from hybrid.synthesize.kept import fit_or_reuse
 from tests.synthesize.killed_worker import kill_worker_at
 from tests.synthesize.synthesize_tables import people
 

@@ -10,8 +10,7 @@ import pytest
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.generators.person_table import person_table
-from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
+from hybrid.synthesize.generators.person_rows import RowHistory, lasting_columns, past_summaries, person_table
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, SequenceGenerator, Sequences
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.synthesize.sequences import arranged, fit_sequences

@@ -51,9 +51,7 @@ def test_what_goes_in_comes_out_and_the_loss_is_told():
 @pytest.mark.parametrize("balanced", [False, True])
 def test_denoising_by_exact_strides_reaches_the_marginals(prior, strides, balanced):
     """An untrained network knows the marginals exactly; whatever noise one starts from, they must come out."""
-    from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
-    from hybrid.synthesize.generators.tabddpm.draws import Draws
-    from hybrid.synthesize.generators.tabddpm.network import Denoiser
+    from hybrid.synthesize.generators.tabddpm.diffusion import Denoiser, Diffusion, Draws
 
     frequencies = torch.tensor([0.7, 0.2, 0.1, 0.05, 0.95])
     priors = {"marginal": frequencies, "uniform": torch.tensor([1 / 3, 1 / 3, 1 / 3, 0.5, 0.5])}
@@ -82,8 +80,8 @@ def test_states_survive_as_often_as_the_schedule_says():
 
 def test_schedules_by_hand():
     """Cosine schedule: cos(t * 90 degrees) squared."""
+    from hybrid.synthesize.generators.tabddpm import TabddpmOptions
     from hybrid.synthesize.generators.tabddpm.diffusion import keep
-    from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
     from hybrid.synthesize.generators.tabddpm.train import rate_at
 
     assert keep(torch.tensor([0.0, 1 / 3, 0.5, 1.0])).tolist() == pytest.approx([1, 0.75, 0.5, 0], abs=1e-6)
@@ -196,9 +194,7 @@ def test_an_interrupt_ends_the_training():
 
 
 def test_held_shares_correct_a_network_that_is_wrong_about_them():
-    from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
-    from hybrid.synthesize.generators.tabddpm.draws import Draws
-    from hybrid.synthesize.generators.tabddpm.network import Denoiser
+    from hybrid.synthesize.generators.tabddpm.diffusion import Denoiser, Diffusion, Draws
 
     shares, believed = torch.tensor([0.7, 0.2, 0.1, 0.05, 0.95]), torch.tensor([0.6, 0.2, 0.2, 0.1, 0.9])
     network = Denoiser(torch.log(believed), 0, (8,), 0.0).eval()

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch", reason="needs the extra [tabddpm]")
 
 
 def draws(seed: int, balanced: bool):
-    from hybrid.synthesize.generators.tabddpm.draws import Draws
+    from hybrid.synthesize.generators.tabddpm.diffusion import Draws
 
     return Draws(torch.Generator().manual_seed(seed), balanced)
 

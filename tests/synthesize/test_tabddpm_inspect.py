@@ -7,8 +7,7 @@ import pytest
 
 from hybrid.base.progress import silent
 from hybrid.evaluation.engine.intervals import auc
-from hybrid.synthesize.generators.tabddpm import Tabddpm
-from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.generators.tabddpm import Tabddpm, TabddpmOptions
 from hybrid.synthesize.protocol import Encoded, Feature
 
 pytestmark = pytest.mark.generators

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from hybrid.synthesize.generators.tabddpm.quantiles import Quantiles
+from hybrid.synthesize.generators.tabddpm.forms import Quantiles
 
 
 def test_scores_are_normal_even_with_ties():

@@ -14,8 +14,8 @@ from hybrid.base.errors import GeneratorError
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.generators.tabddpm.forms import Knowledge, TableForm
+from hybrid.synthesize.kept import fit_or_reuse_sequences
 from hybrid.synthesize.protocol import Feature
-from hybrid.synthesize.reuse import fit_or_reuse_sequences
 from hybrid.synthesize.sequences import fit_sequences
 from hybrid.table.persons import constant_within
 from tests.synthesize.visits import STATIC, visits

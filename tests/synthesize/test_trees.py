@@ -7,12 +7,11 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from hybrid.base.arrays import Array
-from hybrid.synthesize.generators.predictors import Ranks, Scores
-from hybrid.synthesize.generators.trees import DonorTree, Limits, _Nodes, grow
+from hybrid.synthesize.generators.trees import CategoryScores, DonorTree, Ranks, TreeLimits, _Nodes, grow
 from hybrid.synthesize.protocol import Feature
 
 NUMBER = Feature("x", 0, ordered=True, missing=False)
-LIMITS = Limits(20, 0.01, None)
+LIMITS = TreeLimits(20, 0.01, None)
 
 
 def state(levels: int) -> Feature:
@@ -57,7 +56,7 @@ def test_noise_tells_hardly_anything(people: int) -> None:
 def test_every_split_counts_where_alpha_is_1() -> None:
     rng = np.random.default_rng(1)
     known, features = columns(1_000, rng)
-    tree = grow((9, NUMBER, rng.normal(size=1_000)), known, features, None, Limits(20, 1.0, None), rng)
+    tree = grow((9, NUMBER, rng.normal(size=1_000)), known, features, None, TreeLimits(20, 1.0, None), rng)
     assert told(tree) == 1 and (tree.reach == 1).all() and (tree.tree.tree_.children_left < 0).sum() > 20
 
 
@@ -72,7 +71,7 @@ def test_what_always_holds_holds_in_the_draws() -> None:
 def test_the_share_of_a_split_by_hand(gain: float, share: float) -> None:
     rng = np.random.default_rng(5)
     x = np.repeat(np.arange(4.0), 50)
-    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, Limits(10, 1.0, 1), rng)
+    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, TreeLimits(10, 1.0, 1), rng)
     nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), None)
     found = nodes.borne_out(np.array([gain, 0.0, 0.0]), np.array([10.0, 0.0, 0.0]))
     assert found.tolist() == pytest.approx([share, 0, 0])
@@ -108,7 +107,7 @@ def test_a_leaf_draws_from_enough_persons() -> None:
     owner = np.repeat(np.arange(60), rng.integers(1, 25, 60))
     x = owner + rng.normal(0, 0.1, len(owner))
     rows = np.arange(len(owner)).astype(np.float64)
-    tree = grow((9, NUMBER, rows), {0: x}, {0: NUMBER}, owner, Limits(8, 1.0, None), rng)
+    tree = grow((9, NUMBER, rows), {0: x}, {0: NUMBER}, owner, TreeLimits(8, 1.0, None), rng)
     drawable = tree.reach > 0
     found = [
         len(np.unique(owner[tree.donors[first : first + count].astype(int)]))
@@ -122,7 +121,7 @@ def test_the_gain_is_pearsons_statistic() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=500)
     codes = np.where(rng.random(500) < 0.3, x > 0, rng.integers(0, 3, 500)).astype(np.int32)
-    tree = grow((9, state(3), codes), {0: x}, {0: NUMBER}, None, Limits(50, 1.0, 1), rng)
+    tree = grow((9, state(3), codes), {0: x}, {0: NUMBER}, None, TreeLimits(50, 1.0, 1), rng)
     landed = tree.tree.apply(np.searchsorted(np.sort(x), x).astype(np.float32)[:, None])
     order = np.argsort(landed, kind="stable")
     gain, freedom = _Nodes(tree.tree.tree_, landed[order], None).gain(codes[order])
@@ -137,12 +136,12 @@ def test_the_price_by_hand() -> None:
 
     rng = np.random.default_rng(5)
     x = np.repeat(np.arange(4.0), 50)
-    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, Limits(10, 1.0, 1), rng)
+    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, TreeLimits(10, 1.0, 1), rng)
     nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), None)
-    limits = Limits(10, 0.01, None)
+    limits = TreeLimits(10, 0.01, None)
     assert nodes.price([Ranks(np.arange(4.0))], np.ones(3), limits)[0] == pytest.approx(chi2.isf(0.01 / 3, 1))
-    scores = Scores(np.arange(4, dtype=np.float32)[:, None])
+    scores = CategoryScores(np.arange(4, dtype=np.float32)[:, None])
     assert nodes.price([scores], np.ones(3), limits)[0] == pytest.approx(chi2.isf(0.01 / 8, 1))
-    thousand = Scores(np.arange(2_000, dtype=np.float32)[:, None])
-    few = Limits(1, 1e-280, None)
+    thousand = CategoryScores(np.arange(2_000, dtype=np.float32)[:, None])
+    few = TreeLimits(1, 1e-280, None)
     assert np.isfinite(nodes.price([thousand], np.ones(3), few)).all()

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError, HybridError
 from hybrid.pipeline.starter.reading import guess_reading
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
-from hybrid.table.cells import MOST_CATEGORIES, MOST_INTERVALS, Cells, part
+from hybrid.table.cells import MOST_CATEGORIES, MOST_INTERVALS, Cells, column_cells
 
 MINIMUM = 5
 
@@ -19,7 +19,7 @@ def column(kind: Kind) -> Column:
 
 
 def part_of(values: pd.Series, of: Column, minimum: int, persons: np.ndarray | None = None) -> Cells | None:
-    return part(Table(values.rename("x").to_frame(), Schema((of,)), persons), "x", minimum)
+    return column_cells(Table(values.rename("x").to_frame(), Schema((of,)), persons), "x", minimum)
 
 
 def counts_of(values: pd.Series, kind: Kind, minimum: int = MINIMUM) -> np.ndarray:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
-from hybrid.table.checks import formulas, giveaways, never_repeats, no_secrets, unique_share
+from hybrid.table.dependencies import formulas, functional_dependencies, never_repeats, no_secrets, unique_share
 
 
 def table_of(**columns: list[object]) -> Table:
@@ -44,17 +44,17 @@ def test_unique_share_counts_rows_that_no_other_row_equals() -> None:
 def test_functional_dependencies() -> None:
     years, school = ["9", "13", "10"] * 10, ["low", "high", "low"] * 10
     table = table_of(years=years, school=school, same=["s"] * 30, each=[str(at) for at in range(30)])
-    assert giveaways(table, ["school", "years", "same"], table.schema.names) == [("years", "school")]
+    assert functional_dependencies(table, ["school", "years", "same"], table.schema.names) == [("years", "school")]
     # One exception in thirty rows is no dependency.
     broken = table_of(years=years, school=["high", *school[1:]])
-    assert giveaways(broken, ["school"], ["years"]) == []
+    assert functional_dependencies(broken, ["school"], ["years"]) == []
 
 
 def test_a_dependency_needs_five_rows_of_each_value_on_average() -> None:
     five = table_of(a=["p", "q"] * 5, b=["1", "2"] * 5)
-    assert giveaways(five, ["b"], ["a"]) == [("a", "b")]
+    assert functional_dependencies(five, ["b"], ["a"]) == [("a", "b")]
     fewer = table_of(a=(["p", "q"] * 5)[:9], b=(["1", "2"] * 5)[:9])
-    assert giveaways(fewer, ["b"], ["a"]) == []
+    assert functional_dependencies(fewer, ["b"], ["a"]) == []
 
 
 def test_a_constant_and_what_another_column_tells_are_no_secrets() -> None:
@@ -72,7 +72,7 @@ def test_what_one_person_has_is_told_by_chance() -> None:
     place = [str(at) for at in range(10)] * 10
     ill = ["no"] * 100 + ["yes"]
     table = table_of(place=[*place, "far away"], ill=ill)
-    assert giveaways(table, ["ill"], ["place"]) == [("place", "ill")]
+    assert functional_dependencies(table, ["ill"], ["place"]) == [("place", "ill")]
     assert no_secrets(table, ["ill"], ["place"]) == {}
     confirmed = table_of(place=[*place, *["far away"] * 6], ill=["no"] * 100 + ["yes"] * 6)
     assert list(no_secrets(confirmed, ["ill"], ["place"])) == ["ill"]
@@ -82,7 +82,7 @@ def test_rows_of_a_person_confirm_nothing() -> None:
     """Each height is one person's, in all of six rows: it tells the sex of nobody else."""
     persons = np.repeat(np.arange(40), 6)
     table = table_of(height=[str(at) for at in persons], sex=[str(at % 2) for at in persons])
-    assert giveaways(table, ["sex"], ["height"]) == [("height", "sex")]
+    assert functional_dependencies(table, ["sex"], ["height"]) == [("height", "sex")]
     assert no_secrets(table, ["sex"], ["height"]) == {"sex": "each value of height goes with one of its values"}
     assert no_secrets(replace(table, persons=persons), ["sex"], ["height"]) == {}
     again = np.tile(np.arange(8), 30)  # five persons of each height confirm one another

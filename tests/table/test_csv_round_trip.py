@@ -12,12 +12,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from hybrid.table import Kind, Table
+from hybrid.table.data_options import DataOptions
 from hybrid.table.files import File
-from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
-from hybrid.table.write import write_table
-from hybrid.table.write_csv import layout_of
+from hybrid.table.write import layout_of, write_table
 
 modest = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -9,8 +9,8 @@ import pandas as pd
 
 from hybrid.protect import ProtectOptions, protect
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.cells import part
-from hybrid.table.holders import bounds, holders, row_holders, sharing, value_holders
+from hybrid.table.cells import column_cells
+from hybrid.table.holders import holders, people_bounds, row_holders, sharing, value_holders
 
 SCHEMA = Schema((Column("village", Role.INSENSITIVE, Kind.CATEGORICAL), Column("born", Role.INSENSITIVE, Kind.DATE)))
 
@@ -27,7 +27,7 @@ def test_members_of_a_household_are_one_holder() -> None:
     homes = table()
     assert value_holders(homes, "village").to_dict() == {"Altona": 1, "Bergedorf": 20, "Harburg": 20}
     assert value_holders(replace(homes, households=None), "village")["Altona"] == 6
-    cells = part(homes, "village", 5)
+    cells = column_cells(homes, "village", 5)
     assert cells is not None and "Altona" not in cells.labels
 
 
@@ -58,5 +58,5 @@ def test_rows_without_a_person_are_nobody() -> None:
     assert value_holders(nameless, "village")["Altona"] == 4
     codes = np.arange(46)
     assert holders(codes, 46, row_holders(nameless)).sum() == 43
-    assert bounds(codes, 1, row_holders(nameless)) == (0, 45)
+    assert people_bounds(codes, 1, row_holders(nameless)) == (0, 45)
     assert sharing(nameless, ["village"])[0] == 4

@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.sample import SampleOptions, sample_table
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.households import kept_together, with_households
-from hybrid.table.options import SplitOptions
-from hybrid.table.persons import with_persons
-from hybrid.table.split import split
+from hybrid.table.persons import kept_together, with_households, with_persons
+from hybrid.table.split import SplitOptions, split
 
 SCHEMA = Schema(
     (

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from hybrid.table import Kind
-from hybrid.table.infer import ambiguous_dates, parse
 from hybrid.table.schema import ColumnFormat
+from hybrid.table.text import ambiguous_dates, parse
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hybrid.table.options import DataOptions, SplitOptions
+from hybrid.table.data_options import DataOptions
+from hybrid.table.split import SplitOptions
 from tests.helpers.kept import as_text, assert_kept
 
 

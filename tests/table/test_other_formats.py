@@ -14,8 +14,8 @@ import pytest
 
 from hybrid.base.errors import DataError
 from hybrid.pipeline.starter.reading import guess_reading
-from hybrid.table.options import DataOptions
-from hybrid.table.other_formats import FORMATS, OtherFormat
+from hybrid.table.data_options import DataOptions
+from hybrid.table.file_problems import FORMATS, OtherFormat
 from hybrid.table.read_file import read_table
 
 OPTIONS = DataOptions(path="any")

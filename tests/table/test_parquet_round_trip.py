@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError
 from hybrid.table import Kind, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.write import to_arrow, write_table

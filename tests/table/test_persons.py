@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import SplitOptions
-from hybrid.table.persons import agreed, constant_within, limited, n_persons, person_groups, with_order, with_persons
-from hybrid.table.split import split
+from hybrid.table.persons import (
+    constant_within,
+    harmonized,
+    n_persons,
+    person_groups,
+    with_order,
+    with_persons,
+    with_row_limit,
+)
+from hybrid.table.split import SplitOptions, split
 
 KEYS = st.lists(st.integers(0, 8) | st.none(), min_size=2, max_size=60)
 modest = settings(max_examples=60, deadline=None)
@@ -74,7 +81,7 @@ def test_persons_part_as_the_same_key_does(keys: list[int | None], stable: bool,
 @given(KEYS, st.integers(1, 4), st.integers(0, 2**32))
 def test_no_person_has_more_rows_than_allowed(keys: list[int | None], most: int, seed: int) -> None:
     whole = with_persons(table(keys), ["person"])
-    left = limited(whole, most, np.random.default_rng(seed))
+    left = with_row_limit(whole, most, np.random.default_rng(seed))
     counts = pd.Series(keys).value_counts()
     assert left.frame["person"].value_counts().to_dict() == counts.clip(upper=most).to_dict()
     assert left.frame["person"].isna().sum() == keys.count(None)
@@ -82,7 +89,7 @@ def test_no_person_has_more_rows_than_allowed(keys: list[int | None], most: int,
 
 def test_rows_of_a_person_are_drawn_evenly() -> None:
     whole = with_persons(table([1] * 10), ["person"])
-    drawn = [limited(whole, 1, np.random.default_rng(seed)).frame["row"][0] for seed in range(400)]
+    drawn = [with_row_limit(whole, 1, np.random.default_rng(seed)).frame["row"][0] for seed in range(400)]
     assert min(np.bincount(drawn, minlength=10)) > 20
 
 
@@ -107,10 +114,10 @@ def test_rows_drawn_one_by_one_agree_on_a_person() -> None:
         ward=pd.Series([None, "B", "A", "C", "A"], dtype="category"),
     )
     drawn = Table(frame, whole.schema, whole.persons)
-    found = agreed(drawn, ["ward"]).frame
+    found = harmonized(drawn, ["ward"]).frame
     assert found["row"].tolist() == [2, 9, 5, pd.NA, 1]
     assert found["ward"].astype(object).fillna("?").tolist() == ["?", "B", "A", "B", "A"]
-    assert agreed(drawn, None) is drawn
+    assert harmonized(drawn, None) is drawn
 
 
 @modest
@@ -119,7 +126,7 @@ def test_order_and_constants_hold_within_every_person(keys: list[int | None], se
     rng = np.random.default_rng(seed)
     whole = with_order(with_persons(table(keys, list(rng.choice(list("ABC"), len(keys)))), ["person"]), "row")
     frame = whole.frame.assign(row=pd.Series(rng.integers(0, 9, len(keys)), dtype="Int64"))
-    found = agreed(Table(frame, whole.schema, whole.persons), ["ward"])
+    found = harmonized(Table(frame, whole.schema, whole.persons), ["ward"])
     assert sorted(found.frame["row"]) == sorted(frame["row"])
     for rows in found.frame.assign(whose=found.persons).groupby("whose"):
         assert rows[1]["row"].is_monotonic_increasing and rows[1]["ward"].nunique() == 1

@@ -15,10 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError
+from hybrid.table.data_options import DataOptions
 from hybrid.table.files import File
-from hybrid.table.options import DataOptions
-from hybrid.table.read_batches import ValueNumbers, open_parquet
-from hybrid.table.shuffle import Shuffle
+from hybrid.table.read_batches import Shuffle, ValueNumbers, open_parquet
 
 OPTIONS = DataOptions(path="any")
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError
 from hybrid.table import Kind, Role
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
-from hybrid.table.read_frame import DATA_FRAME, read_frame
+from hybrid.table.typed_table import DATA_FRAME, read_frame
 
 FRAME = pd.DataFrame(
     {

@@ -16,8 +16,7 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import parse_config
 from hybrid.table import Kind, Table
 from hybrid.table.arrow import to_arrow
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.sources.sql import CHUNK, SqlOptions, read_sql
 from tests.helpers.postgres_server import PASSWORD, Server, postgres

@@ -15,12 +15,10 @@ import pytest
 from hybrid.base.errors import ConfigError, DataError, MissingExtraError
 from hybrid.pipeline.config import parse_config
 from hybrid.table import Table
+from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.files import File, file_at
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions
 from hybrid.table.read_file import read_table
-from hybrid.table.write import write_table
-from hybrid.table.write_csv import layout_of
+from hybrid.table.write import layout_of, write_table
 from tests.helpers.s3_server import SECRET, bucket
 
 CSV = b'age;town\r\n34;Rome\r\n;"Nice; FR"\r\n'

@@ -8,8 +8,7 @@ import pytest
 
 from hybrid.base.config_files import validated
 from hybrid.base.errors import ConfigError
-from hybrid.table.load import load_table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.sources import SOURCES
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import SplitOptions
-from hybrid.table.split import folds, split
+from hybrid.table.split import SplitOptions, folds, split
 
 modest = settings(max_examples=60, deadline=None)
 

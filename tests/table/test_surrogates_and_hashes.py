@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
-from hybrid.table.record_hash import SECRET_BYTES, each_once, mixed, record_hashes
+from hybrid.table.record_hash import SECRET_BYTES, each_once, hash_pairs, record_hashes
 from hybrid.table.surrogates import with_surrogates
 
 SECRET = bytes(range(SECRET_BYTES))
@@ -162,12 +162,12 @@ def test_equal_hashes_are_numbered_in_order_of_appearance() -> None:
     once = each_once(hashes)
     assert len(set(once.tolist())) == 5
     np.testing.assert_array_equal(once[:2], hashes[:2])
-    assert once[3] == mixed(hashes[3:4], np.array([2], dtype=np.uint64))[0]
+    assert once[3] == hash_pairs(hashes[3:4], np.array([2], dtype=np.uint64))[0]
     assert each_once(hashes[:0]).tolist() == []
 
 
 def test_pairs_are_ordered() -> None:
     one, two = np.uint64(1), np.uint64(2)
-    assert mixed(one, two) != mixed(two, one)
+    assert hash_pairs(one, two) != hash_pairs(two, one)
     # SplitMix64 (Steele et al. 2014) of state 0: the first output of the published reference code with seed 0.
-    assert int(mixed(np.uint64(0), np.uint64(0))) == 0xE220A8397B1DCDAF
+    assert int(hash_pairs(np.uint64(0), np.uint64(0))) == 0xE220A8397B1DCDAF

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hybrid.base.errors import DataError
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 
 ROWS = [f"p{at:03},{at % 9},ward {at % 4}" for at in range(100, 160)]

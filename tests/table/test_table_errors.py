@@ -15,7 +15,7 @@ import pytest
 from hybrid.base.atomic import atomic_file, write_text
 from hybrid.base.errors import DataError, OutputError
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.write import write_table

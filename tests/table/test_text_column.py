@@ -10,8 +10,7 @@ import pytest
 from hybrid.table import Column, Kind, Role
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.schema import ColumnFormat
-from hybrid.table.text import as_text, decimal_text, encode_texts
-from hybrid.table.text_column import convert_texts
+from hybrid.table.text import as_text, convert_texts, decimal_text, encode_texts
 
 
 def raw(*texts: str | None) -> pa.ChunkedArray:

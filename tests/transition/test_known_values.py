@@ -16,7 +16,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Schema
 from hybrid.transition import REGISTRY, fit_transition
-from hybrid.transition.known_values import with_known_values
+from hybrid.transition.fit import with_known_values
 from tests.transition.choices import CHOICES, assert_generalizes_back, for_every_choice
 from tests.transition.transition_tables import QI, Role, anonymized_table
 

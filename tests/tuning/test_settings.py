@@ -35,8 +35,8 @@ def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> No
         "synthesize.options.alpha",
         "sample.beta",
     }
-    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 10, 100}
-    assert {one.config.synthesize.options.get("alpha") for one in found} == {None, 0.1}
+    assert {one.config.synthesize.options.get("min_leaf") for one in found} == {None, 25, 100}
+    assert {one.config.synthesize.options.get("alpha") for one in found} == {None, 0.1, 0.5, 0.9}
     assert len({one.config.model_dump_json() for one in found}) == 20
     for one in found:
         if one.values.get("anonymize.recoding") == "local":
@@ -58,3 +58,16 @@ def test_words(config: RunConfig, policy: Policy) -> None:
     assert found[0] == "as configured" and len(set(found)) == len(found)
     assert any("sample 50%" in words for words in found) and any("leaves 100" in words for words in found)
     assert any("alpha 0.1" in words for words in found)
+
+
+def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(config: RunConfig, policy: Policy) -> None:
+    found = settings(config, policy, 2000, 60, seed=1, generalizes=False)
+    keys = {key for one in found for key in one.values}
+    assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", "sample.method", "sample.beta"}
+    assert len(found) == 15  # five kinds of trees, and all people, seven in ten or half of them
+
+
+def test_of_a_sampled_table_other_shares_are_tried(config: RunConfig, policy: Policy) -> None:
+    sampled = config.with_values({"sample.method": "beta", "sample.beta": 0.7})
+    found = settings(sampled, policy, 2000, 60, seed=1, generalizes=False)
+    assert {one.config.sample.effective.beta for one in found} == {0.5, 0.7, 1.0}

@@ -46,9 +46,6 @@ else:
 
 
 def describe(options: Mapping[str, Any]) -> str:
-    """Description of a model for a public sentence.
-
-    Made from its options as they are kept with a result.
-    """
+    """Description of a model for a public sentence, made from its options as they are kept with a result."""
     model: PrivacyModel = TypeAdapter(AnyModel).validate_python(options)
     return model.words

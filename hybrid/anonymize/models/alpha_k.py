@@ -36,16 +36,13 @@ class AlphaK(SensitiveModel):
 
     @property
     def name(self) -> str:
-        """See :class:`PrivacyModel`."""
         return f"alpha = {self.alpha:g} of {self.attribute!r}"
 
     def rule(self, hierarchy: Hierarchy | None, leaves: Leaves | None) -> ClassRule:  # noqa: ARG002
-        """See :class:`SensitiveModel`."""
         least = math.ceil(1 / self.alpha - 1e-9)
         return ClassRule(self.name, self.attribute, largest_share, self.alpha, False, least)
 
     def verify(self, counts: ClassCounts) -> ModelCheck:
-        """See :class:`SensitiveModel`."""
         return at_most(self.name, counts.per_class(counts.cells["share"]).max(), self.alpha)
 
 

@@ -38,16 +38,13 @@ class BetaLikeness(SensitiveModel):
 
     @property
     def name(self) -> str:
-        """See :class:`PrivacyModel`."""
         return f"{self.kind} {self.beta:g}-likeness of {self.attribute!r}"
 
     def rule(self, hierarchy: Hierarchy | None, leaves: Leaves | None) -> ClassRule:  # noqa: ARG002
-        """See :class:`SensitiveModel`."""
         gain = relative_gain if self.kind == "basic" else enhanced_gain
         return ClassRule(self.name, self.attribute, gain, self.beta, False)
 
     def verify(self, counts: ClassCounts) -> ModelCheck:
-        """See :class:`SensitiveModel`."""
         inside, overall = counts.cells["share"], counts.cells["overall"]
         gain = (inside - overall) / overall
         if self.kind == "enhanced":
@@ -56,18 +53,12 @@ class BetaLikeness(SensitiveModel):
 
 
 def relative_gain(histogram: Histogram) -> Numbers:
-    """Largest (q - p) / p per class.
-
-    Q in the class, p in the reference.
-    """
+    """Largest (q - p) / p per class: q in the class, p in the reference."""
     return histogram.largest(histogram.frequencies() / histogram.reference[histogram.values] - 1)
 
 
 def enhanced_gain(histogram: Histogram) -> Numbers:
-    """Least beta that each class needs.
-
-    Its largest (q - p) / p, infinite when a gain exceeds -ln(p).
-    """
+    """Least beta that each class needs: its largest (q - p) / p, infinite when a gain exceeds -ln(p)."""
     reference = histogram.reference[histogram.values]
     gain = histogram.frequencies() / reference - 1
     return histogram.largest(np.where(gain > -np.log(reference) + TOLERANCE, np.inf, gain))

@@ -42,9 +42,7 @@ class Histogram:
     def of(
         cls, classes: Codes, values: Codes, counts: Counts | Numbers, n_classes: int, reference: Numbers
     ) -> Histogram:
-        """Add up entries given in any order.
-
-        Equal (class, value) pairs are joined.
+        """Add up entries given in any order; equal (class, value) pairs are joined.
 
         Parameters
         ----------
@@ -87,10 +85,7 @@ class Histogram:
         return np.asarray(result, dtype=np.float64)
 
     def descending(self) -> tuple[Counts | Numbers, Codes]:
-        """Counts in descending order inside each class, and their ranks.
-
-        The most frequent value has rank 0.
-        """
+        """Counts in descending order inside each class, and their ranks: the most frequent value has rank 0."""
         order = np.lexsort((-self.counts, self.classes))
         starts = np.searchsorted(self.classes, np.arange(self.n_classes))
         return self.counts[order], np.arange(len(self.classes)) - starts[self.classes]
@@ -120,6 +115,5 @@ class Histogram:
 
 
 def _as_given(sums: Array, counts: Counts | Numbers) -> Counts | Numbers:
-    """Sums of whole numbers as whole numbers."""
     result: Counts | Numbers = sums if np.issubdtype(counts.dtype, np.floating) else sums.astype(np.int64)
     return result

@@ -31,41 +31,24 @@ class KMap(PopulationModel):
 
     @property
     def name(self) -> str:
-        """See :class:`PrivacyModel`."""
         return f"{self.k}-map"
 
     def verify(self, people: pd.Series) -> ModelCheck:
-        """See :class:`PopulationModel`."""
         return at_least(self.name, people, self.k)
 
 
 def people_per_class(
     table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
 ) -> pd.Series:
-    """People of a population per class of a table.
-
-    Both generalized in the same way.
+    """People of a population per class of a table, both generalized in the same way.
 
     Parameters
     ----------
     table, population : Table or pandas.DataFrame
         Both with the quasi-identifiers' labels.
-    quasi_identifiers : sequence of str
-        Columns that an attacker knows.
     """
     released = frame_of(table)[list(quasi_identifiers)].astype(object)
     people = frame_of(population)[list(quasi_identifiers)].astype(object)
     classes, n_classes = equivalence_classes(pd.concat([released, people], ignore_index=True), quasi_identifiers)
     counts = np.bincount(classes[len(released) :], minlength=n_classes)
     return pd.Series(counts[np.unique(classes[: len(released)])])
-
-
-def k_map_reached(
-    table: Table | pd.DataFrame, population: Table | pd.DataFrame, quasi_identifiers: Sequence[str]
-) -> int:
-    """Least number of people of a population that share a record's labels.
-
-    0 for an empty table. Higher is safer.
-    """
-    people = people_per_class(table, population, quasi_identifiers)
-    return int(people.min()) if len(people) else 0

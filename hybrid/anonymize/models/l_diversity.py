@@ -52,19 +52,16 @@ class LDiversity(SensitiveModel):
 
     @property
     def name(self) -> str:
-        """See :class:`PrivacyModel`."""
         if self.c is not None:
             return f"recursive ({self.c:g},{self.l:g})-diversity of {self.attribute!r}"
         return f"{self.kind} {self.l:g}-diversity of {self.attribute!r}"
 
     @property
     def words(self) -> str:
-        """See :class:`PrivacyModel`."""
         factor = f" and c = {self.c:g}" if self.c else ""
         return f"{self.kind} l-diversity of {self.attribute} with l = {self.l:g}{factor}"
 
     def rule(self, hierarchy: Hierarchy | None, leaves: Leaves | None) -> ClassRule:  # noqa: ARG002
-        """See :class:`SensitiveModel`."""
         if self.c is not None:
             least = int(self.l)
             return ClassRule(
@@ -76,7 +73,6 @@ class LDiversity(SensitiveModel):
         return ClassRule(self.name, self.attribute, distinct_l, self.l, True, int(self.l), record_monotone=True)
 
     def verify(self, counts: ClassCounts) -> ModelCheck:
-        """See :class:`SensitiveModel`."""
         cells = counts.cells
         if self.c is not None:
             ordered = cells.sort_values(["class", "records"], ascending=[True, False])

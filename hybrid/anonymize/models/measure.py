@@ -1,10 +1,13 @@
-"""Privacy models as checks of any table.
+"""Privacy models as checks of any table: which k, l, t it reaches.
 
-Which k, l, t it reaches.
+They look at nothing but the table: so a result is verified, and tables from elsewhere are judged. A missing
+quasi-identifier is a category of its own, so a record is never hidden by it; a missing sensitive value counts as a
+value.
 
-These look at nothing but the table: they are how a result is verified, and how tables from elsewhere are judged.
-A missing quasi-identifier is a category of its own, so a record is never hidden by it; a missing sensitive value
-counts as a value.
+k-anonymity (every class has at least k persons: Sweeney 2002, doi 10.1142/S0218488502001648) is always asked for, as
+``anonymize.k``; all other models come besides. A person with several records in a class is one of them; where each
+record is another person, records are counted. It is record-monotone: under a finer generalization a class only loses
+members, so a record whose class is too small stays in one that is too small.
 """
 
 from __future__ import annotations
@@ -24,15 +27,40 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
 
 
+def k_reached(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> int:
+    """Size of the smallest class of records with equal quasi-identifiers; 0 for an empty table."""
+    classes, n_classes = equivalence_classes(table, quasi_identifiers)
+    return int(np.bincount(classes, minlength=n_classes).min()) if n_classes else 0
+
+
+def persons_per_class(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str], persons: Codes) -> pd.Series:
+    """Number of different persons with a key in each class.
+
+    Parameters
+    ----------
+    table : Table or pandas.DataFrame, n records
+        Any table.
+    persons : numpy.ndarray, shape (n,), int
+        Person of each record; negative ones have no key and count as no person.
+
+    Returns
+    -------
+    pandas.Series
+        By class number; 0 for classes without such a person.
+    """
+    classes, n_classes = equivalence_classes(table, quasi_identifiers)
+    members = pd.DataFrame({"class": classes, "person": persons})
+    counted = members[members["person"] >= 0].groupby("class")["person"].nunique()
+    return counted.reindex(range(n_classes), fill_value=0)
+
+
 def l_reached(
     table: Table | pd.DataFrame,
     quasi_identifiers: Sequence[str],
     attribute: str,
     kind: str = "distinct",
 ) -> float:
-    """Least diversity of a sensitive column over all classes.
-
-    0 for an empty table. Higher is safer.
+    """Least diversity of a sensitive column over all classes, 0 for an empty table; higher is safer.
 
     Parameters
     ----------
@@ -131,10 +159,7 @@ def class_counts(
 
 
 def _shares(numbers: Codes, persons: Codes | None) -> pd.Series:
-    """Share of each value in a table.
-
-    A record of a person weighs 1 / (records of the person).
-    """
+    """Share of each value in a table, where a record of a person weighs 1 / (records of the person)."""
     found = pd.Series(numbers)
     if persons is None:
         return found.value_counts(normalize=True, sort=False)

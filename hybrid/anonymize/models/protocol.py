@@ -27,8 +27,6 @@ class ClassRule:
     ----------
     name : str
         What to call it in messages, such as ``"distinct 2-diversity of 'occupation'"``.
-    attribute : str
-        The sensitive column.
     reached : callable
         From a :class:`Histogram` to what each class reaches, shape (n_classes,), float64.
     threshold : float
@@ -77,10 +75,7 @@ class PrivacyModel(Options):
 
     @property
     def words(self) -> str:
-        """Description for a public sentence, with the options that were set.
-
-        For example ``"t_closeness of pay (t = 0.2)"``.
-        """
+        """Description for a public sentence with the options that were set: ``"t_closeness of pay (t = 0.2)"``."""
         options = self.model_dump(exclude_unset=True, exclude_none=True, exclude={"model", "attribute"})
         listed = ", ".join(f"{key} = {value}" for key, value in options.items())
         attribute = getattr(self, "attribute", None)
@@ -130,7 +125,4 @@ class PopulationModel(PrivacyModel):
 
     @abstractmethod
     def verify(self, people: pd.Series) -> ModelCheck:
-        """Measure the level that a finished table reaches.
-
-        Population models need the people of the population per class.
-        """
+        """Measure the level that a finished table reaches, by the people of the population per class."""

@@ -30,34 +30,24 @@ class ModelCheck:
 
 
 def at_least(name: str, reached: pd.Series, threshold: float) -> ModelCheck:
-    """A check that holds if every class reaches the threshold.
-
-    So it does without classes.
-    """
+    """A check that holds if every class reaches the threshold, as without classes."""
     worst = float(reached.min()) if len(reached) else threshold
     return ModelCheck(name, worst, threshold, worst >= threshold - _SLACK * max(1.0, threshold))
 
 
 def at_most(name: str, reached: pd.Series, threshold: float) -> ModelCheck:
-    """A check that holds if no class exceeds the threshold.
-
-    So it does without classes.
-    """
+    """A check that holds if no class exceeds the threshold, as without classes."""
     worst = float(reached.max()) if len(reached) else threshold
     return ModelCheck(name, worst, threshold, worst <= threshold + _SLACK * max(1.0, threshold))
 
 
 def below(name: str, reached: pd.Series, threshold: float) -> ModelCheck:
-    """A check that holds if every class stays below the threshold.
-
-    So it does without classes.
-    """
+    """A check that holds if every class stays below the threshold, as without classes."""
     worst = float(reached.max()) if len(reached) else threshold
     return ModelCheck(name, worst, threshold, not len(reached) or worst < threshold)
 
 
 def frame_of(table: Table | pd.DataFrame) -> pd.DataFrame:
-    """The records of a table as a data frame."""
     return table.frame if isinstance(table, Table) else table
 
 
@@ -117,10 +107,7 @@ class ClassCounts:
     def of(
         cls, records: pd.DataFrame, overall: pd.Series, hierarchy: Hierarchy | None = None, leaves: Leaves | None = None
     ) -> ClassCounts:
-        """Add up rows of ``class``, ``value`` and ``records``.
-
-        They have a column ``person``, too, where records share persons.
-        """
+        """Add up rows of ``class``, ``value`` and ``records``, with ``person`` where records share persons."""
         held = None
         if "person" in records:
             counted = records.groupby(["class", "person"])["records"].transform("sum")
@@ -137,12 +124,10 @@ class ClassCounts:
         return column.groupby(self.cells["class"])
 
     def different(self) -> pd.Series:
-        """Number of different values of each class.
+        """Number of different values of each class; where records share persons, of persons that differ in pairs.
 
-        Where records share persons: of persons with pairwise different values.
-
-        Those are counted by a maximum flow from persons to values, each of capacity one (Dinic's algorithm): as many
-        as the largest matching (König's theorem).
+        Those are counted by a maximum flow from persons to values, each of capacity one (Dinic's algorithm): as many as
+        the largest matching (König's theorem).
         """
         if self.held is None:
             return self.per_class(self.cells["value"]).nunique()

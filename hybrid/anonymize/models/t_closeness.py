@@ -52,15 +52,12 @@ class TCloseness(SensitiveModel):
 
     @property
     def name(self) -> str:
-        """See :class:`PrivacyModel`."""
         return f"{self.t:g}-closeness ({self.distance}) of {self.attribute!r}"
 
     def rule(self, hierarchy: Hierarchy | None, leaves: Leaves | None) -> ClassRule:
-        """See :class:`SensitiveModel`."""
         return ClassRule(self.name, self.attribute, self._distance(hierarchy, leaves), self.t, False)
 
     def verify(self, counts: ClassCounts) -> ModelCheck:
-        """See :class:`SensitiveModel`."""
         if self.distance == "equal":
             return at_most(self.name, variation(counts, counts.cells["value"], counts.overall), self.t)
         if self.distance == "ordered":
@@ -89,10 +86,7 @@ class TCloseness(SensitiveModel):
 
 
 def equal_distance(histogram: Histogram) -> Numbers:
-    """Earth mover's distance to the reference with equal distances between values.
-
-    This is the total variation distance, 0..1.
-    """
+    """Earth mover's distance to the reference with equal distances: the total variation distance, 0..1."""
     reference = histogram.reference[histogram.values]
     inside = histogram.per_class(np.abs(histogram.frequencies() - reference) - reference)
     distance: Numbers = 0.5 * (inside + histogram.reference.sum())
@@ -100,10 +94,7 @@ def equal_distance(histogram: Histogram) -> Numbers:
 
 
 def ordered_distance(histogram: Histogram) -> Numbers:
-    """Earth mover's distance to the reference with distances by rank.
-
-    0..1.
-    """
+    """Earth mover's distance to the reference with distances by rank, 0..1."""
     steps = max(histogram.n_values - 1, 1)
     return histogram.by_blocks(lambda difference: np.abs(np.cumsum(difference, axis=1)).sum(axis=1) / steps)
 
@@ -128,14 +119,10 @@ def hierarchical_distance(histogram: Histogram, covers: Mask, height: Numbers) -
 
 
 def variation(counts: ClassCounts, group: pd.Series, overall: pd.Series) -> pd.Series:
-    """Total variation distance of each class from the whole table, 0..1.
-
-    The mass that has to move at all.
+    """Total variation distance of each class from the whole table, 0..1: the mass that has to move at all.
 
     Parameters
     ----------
-    counts : ClassCounts
-        The released table.
     group : pandas.Series, one per cell
         What the values are grouped by.
     overall : pandas.Series
@@ -147,10 +134,7 @@ def variation(counts: ClassCounts, group: pd.Series, overall: pd.Series) -> pd.S
 
 
 def mean_gap(counts: ClassCounts) -> pd.Series:
-    """Ordered distance of each class.
-
-    The gap between both distribution functions, averaged over the steps.
-    """
+    """Ordered distance of each class: the gap between both distribution functions, averaged over the steps."""
     n_values = len(counts.overall)
     block = counts.cells["class"] // max(1, _CELLS // max(n_values, 1))
     expected = counts.overall.cumsum()
@@ -163,12 +147,10 @@ def mean_gap(counts: ClassCounts) -> pd.Series:
 
 
 def mean_variation(counts: ClassCounts, hierarchy: Hierarchy, leaves: Leaves | None) -> pd.Series:
-    """Hierarchical distance of each class.
+    """Hierarchical distance of each class: the total variation on every level below the root, averaged.
 
-    The total variation on every level below the root, averaged.
-
-    The sum over inner nodes of (height / total height) x min(mass in excess, mass lacking) among the children, as in
-    Li et al. 2007, section 5.2: mass in excess on one level and not on the next one moves inside that level's node.
+    The sum over inner nodes of (height / total height) x min(mass in excess, mass lacking) among the children, as in Li
+    et al. 2007, section 5.2: mass in excess on one level and not on the next one moves inside that level's node.
     """
     levels = range(hierarchy.n_levels - 1)
     total = pd.Series(0.0, index=counts.cells["class"].unique())

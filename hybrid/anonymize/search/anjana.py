@@ -20,9 +20,8 @@ import pandas as pd
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.search.global_recoding import nodes_at
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.node_check import Groups, NodeOutcome
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.search.node_check import NodeGroups, NodeOutcome
+from hybrid.anonymize.search.problem import Recoding, SearchProblem
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.errors import InfeasibleError, MissingExtraError
 from hybrid.base.keys import group_sums
@@ -110,8 +109,7 @@ def _numbers(task: SearchProblem, attribute: str) -> list[str]:
 
 
 def _found(task: SearchProblem, lattice: Lattice, node: Node, kept: Mask) -> NodeOutcome:
-    """The classes at a node, of the records that anjana kept."""
     bases = task.checker(lattice).bases
     class_of, bound = bases.classes(bases.whole, node)
     sizes = group_sums(class_of, bases.whole.counts * kept, bound)
-    return NodeOutcome(Groups(bases, bases.whole, class_of, sizes), ~kept, ~kept)
+    return NodeOutcome(NodeGroups(bases, bases.whole, class_of, sizes), ~kept, ~kept)

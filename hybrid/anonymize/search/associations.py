@@ -29,7 +29,7 @@ _CHANCE = 2.0
 
 
 @dataclass(frozen=True)
-class Associations:
+class LevelAssociations:
     """Associations of the quasi-identifiers, as far as each level keeps them.
 
     Parameters
@@ -53,7 +53,7 @@ class Associations:
 
 def measure_associations(
     train: Table, leaves: Leaves, hierarchies: Sequence[Hierarchy], uses: Sequence[str]
-) -> Associations:
+) -> LevelAssociations:
     """Measure what each level keeps.
 
     Parameters
@@ -87,7 +87,7 @@ def measure_associations(
         for at, hierarchy in enumerate(hierarchies):
             if hierarchy.column != name:
                 kept[at] += _explained(leaves[:, at], hierarchy, codes, scores, weights)
-    return Associations(declared, tuple(kept))
+    return LevelAssociations(declared, tuple(kept))
 
 
 def _weights(train: Table) -> Numbers:

@@ -16,18 +16,198 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid.anonymize.search.box_search import Box, BoxSearch
+from hybrid.anonymize.search.distinct_rows import merged_rows
+from hybrid.anonymize.search.group_cache import GroupCache
 from hybrid.anonymize.search.lattice import Node
-from hybrid.anonymize.search.losses import Bound, Loss, Score
-from hybrid.anonymize.search.merged_tables import MergedTables, grouped_at
+from hybrid.anonymize.search.losses import Bound, Loss, LossScore, RowCosts
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.anonymize.search.outcome import Infeasible, Solution
-from hybrid.base.cpu import cores
+from hybrid.anonymize.search.problem import Infeasible, Solution
+from hybrid.base.keys import group_rows, group_sums
 from hybrid.base.progress import Progress, silent
+from hybrid.base.resources import cores
+
+if TYPE_CHECKING:
+    from hybrid.anonymize.search.box_kernels import Table
+
+
+_LARGE = 1 << 19
+"""Tables of fewer rows are not merged further."""
+_STEPS = 2
+"""Levels below a node at which its table is merged, so that neighbours use it, too."""
+_WORTH = 0.7
+"""A table is kept if it has at most this part of the rows of the one that it was made from."""
+
+
+@dataclass
+class MergedTables:
+    """Checkers of one table, merged at several nodes; threads may share them.
+
+    Parameters
+    ----------
+    whole : Checker
+        Of the whole table.
+    """
+
+    whole: Checker
+    _kept: dict[Node, Checker] = field(default_factory=dict)
+    _tried: set[Node] = field(default_factory=set)
+    _lock: Lock = field(default_factory=Lock)
+
+    def at(self, node: Node) -> Checker:
+        """Checker of the nodes at or above one, with few rows; what it says of suppressed leaves holds there only."""
+        with self._lock:
+            found = self._fewest(node)
+            low = tuple(max(position - _STEPS, 0) for position in node)
+            if found.records.n_distinct <= _LARGE or low in self._tried or found.records.persons is not None:
+                return found
+            self._tried.add(low)
+            made = grouped_at(low, found)
+            if made.records.n_distinct > _WORTH * found.records.n_distinct:
+                return found
+            self._kept[low] = made
+            while sum(one.records.n_distinct for one in self._kept.values()) > self.whole.records.n_distinct:
+                dropped = next(iter(self._kept))
+                del self._kept[dropped]
+                self._tried.discard(dropped)
+            return made
+
+    def _fewest(self, node: Node) -> Checker:
+        fitting = [low for low in self._kept if all(a <= b for a, b in zip(low, node, strict=True))]
+        if not fitting:
+            return self.whole
+        best = min(fitting, key=lambda low: self._kept[low].records.n_distinct)
+        self._kept[best] = self._kept.pop(best)
+        return self._kept[best]
+
+
+def grouped_at(low: Node, checker: Checker) -> Checker:
+    """Checker of a table merged at a node, for the nodes at or above it."""
+    if checker.records.persons is not None or checker.bases.keeps_apart(low):
+        return checker
+    bases = checker.bases
+    records = merged_rows(checker.records, *group_rows(*bases.classes(bases.whole, low)))
+    return replace(checker, bases=GroupCache(records, checker.lattice))
+
+
+_WORK = 1 << 24
+"""Rows to read in one box before what is left is given back: some ten milliseconds."""
+_READS = 64
+"""Times that the rows of a box may be read at least, so that merging them pays."""
+_MEMORY = 1 << 28
+"""Bytes for the rows of all boxes on a path."""
+_LEFT = 1 << 12
+"""Boxes that one search gives back at most, beside those on its path."""
+_DEEPER = 0.25
+"""Part of the gap by which a box's bound may rise before it is given back, for others of less bound."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Nodes from ``low`` to ``high``; none has a smaller loss than ``least``."""
+
+    low: Node
+    high: Node
+    least: float
+
+
+@dataclass(frozen=True)
+class BoxSearch:
+    """Search of the boxes of one lattice.
+
+    Parameters
+    ----------
+    tables : MergedTables
+        Table, lattice and k. Its other models are not looked at: what they suppress comes on top.
+    costs : RowCosts
+        Bound of the loss by suppressed rows.
+    work : int
+        Rows to read per box, at least; 0: it is cut once.
+    allowed : int
+        Records that may be suppressed.
+    reads : int
+        Times that the rows of a box may be read at least, where ``work`` is not 0.
+    """
+
+    tables: MergedTables
+    costs: RowCosts
+    work: int
+    allowed: int
+    reads: int = _READS
+
+    @classmethod
+    def of(cls, tables: MergedTables, loss: Loss, allowed: int) -> BoxSearch:
+        """Search for a loss; one that is no sum over columns is bounded by its nodes alone, after each cut."""
+        costs = loss.by_row()
+        if costs is not None:
+            return cls(tables, costs, _WORK, allowed)
+        starts = np.cumsum([0, *tables.whole.lattice.shape])
+        return cls(tables, RowCosts.of(np.zeros(starts[-1]), starts, 0.0, []), 0, allowed)
+
+    def explore(self, box: Box, value: float, forbidden: Sequence[Node]) -> tuple[list[Box], int]:
+        """Cut a box until little is left.
+
+        Parameters
+        ----------
+        box : Box
+            More than a single node.
+        value : float
+            Nodes of this loss or more are of no use.
+        forbidden : sequence of Node
+            No node at or below one of these is feasible.
+
+        Returns
+        -------
+        boxes : list of Box
+            They hold each feasible node of a smaller loss.
+        n_grouped : int
+            How many nodes were grouped.
+        """
+        from hybrid.anonymize.search import box_kernels
+
+        table, n_columns = self._table(box.low), len(box.low)
+        depth = max(1, min(sum(box.high) - sum(box.low), _MEMORY // (8 * len(table.weights))))
+        stack = box_kernels.make_stack(
+            len(table.weights), n_columns, len(self.costs.terms), int(table.sizes.max()), depth
+        )
+        ends = np.empty((2, _LEFT + depth, n_columns), np.int64)
+        left = box_kernels.Boxes(ends[0], ends[1], np.empty(_LEFT + depth))
+        deeper = box.least + _DEEPER * (value - box.least)
+        limits = box_kernels.Limits(
+            k=float(self.tables.whole.k),
+            allowed=float(self.allowed),
+            value=self.costs.joined(value),
+            deeper=self.costs.joined(deeper),
+            work=float(max(self.work, self.reads * len(table.weights)) if self.work else 0),
+        )
+        costs = box_kernels.Costs(
+            self.costs.terms, self.costs.starts, self.costs.more, self.costs.more_starts, self.costs.root > 0
+        )
+        never = np.array(forbidden, dtype=np.int64).reshape(-1, n_columns)
+        never = never[(never >= box.low).all(axis=1)]
+        n, n_grouped = box_kernels.explore(
+            table, costs, limits, never, np.array(box.low), np.array(box.high), stack, left
+        )
+        found = zip(left.low[:n].tolist(), left.high[:n].tolist(), left.least[:n].tolist(), strict=True)
+        boxes = [Box(tuple(low), tuple(high), max(box.least, self.costs.loss(one))) for low, high, one in found]
+        return boxes, n_grouped
+
+    def _table(self, low: Node) -> Table:
+        from hybrid.anonymize.search.box_kernels import Table
+
+        bases = self.tables.at(low).bases
+        whole = bases.whole
+        if bases.keeps_apart(low):
+            return Table(whole.leaves, whole.counts, *bases.tables)
+        row_of, first = group_rows(*bases.classes(whole, low))
+        weights = group_sums(row_of, whole.counts, len(first))
+        return Table(np.ascontiguousarray(whole.leaves[:, first]), weights, *bases.tables)
+
 
 _SMALL = 1 << 12
 """Tables of fewer distinct rows are searched by one thread: another would cost more than it gains."""
@@ -47,16 +227,10 @@ def search(
     progress: Progress = silent,
     persons: int | None = None,
 ) -> Solution | Infeasible:
-    """Best node found in the time given, and a lower bound.
-
-    The bound holds for all nodes.
+    """Best node found in the time given, and a lower bound of all nodes.
 
     Parameters
     ----------
-    checker : Checker
-        Table, lattice and privacy models.
-    loss : Loss
-        What to minimize.
     allowed : int
         Records that may be suppressed; a node that suppresses all is no solution.
     seconds : float
@@ -89,8 +263,6 @@ def search(
 
 @dataclass(frozen=True)
 class _Open:
-    """Box that is left to search."""
-
     box: Box
     bound: Bound | None
     """Of everything at or below its highest node; None if that was not checked yet."""
@@ -106,13 +278,12 @@ class _State:
         self.numbers = itertools.count()
         self.forbidden: list[Node] = []
         self.losses: dict[Node, float] = {}
-        self.best: tuple[Node, Score] | None = None
+        self.best: tuple[Node, LossScore] | None = None
         self.checked = 0
         self.fewest, self.fewest_at = checker.records.n_records, checker.lattice.top
 
     @property
     def value(self) -> float:
-        """Loss of the best node so far."""
         return np.inf if self.best is None else self.best[1].value
 
     @property
@@ -121,10 +292,7 @@ class _State:
         return self.open[0][0] if self.open else np.inf
 
     def check(self, node: Node, low: Node) -> Bound | None:
-        """Group the records at a node.
-
-        The bound of everything from a lowest node up to it, None if all below it is infeasible.
-        """
+        """Bound of everything from a lowest node up to this one, None if all below it is infeasible."""
         found = self.tables.at(low).check(node)
         self.checked += 1
         self.losses[node] = np.inf
@@ -143,10 +311,7 @@ class _State:
         return too_many or (self.allowed == 0 and found.n_suppressed > 0 and self.checker.convex)
 
     def begin(self) -> None:
-        """Cut the whole lattice once.
-
-        The rows are grouped at the lowest node that is left.
-        """
+        """Cut the whole lattice once; the rows are grouped at the lowest node that is left."""
         lattice = self.checker.lattice
         bound = self.check(lattice.top, lattice.bottom)
         if bound is None or lattice.bottom == lattice.top:
@@ -160,10 +325,7 @@ class _State:
             self.boxes = replace(self.boxes, tables=self.tables)
 
     def descend(self, node: Node, until: float) -> None:
-        """Lower columns level by level, as long as the loss falls.
-
-        Each step lowers one column, to the least loss.
-        """
+        """Lower one column after the other, each to the least loss, as long as the loss falls."""
         before, now = np.inf, self.losses.get(node, np.inf)
         while now < before or now == np.inf:
             before, start = now, node
@@ -179,10 +341,7 @@ class _State:
                 return
 
     def improve(self, until: float) -> None:
-        """Descend from nodes above the best one, as long as that helps.
-
-        Those are one level higher in one column.
-        """
+        """Descend from nodes one level above the best one in one column, as long as that helps."""
         before = np.inf
         while self.best is not None and self.value < before:
             before, node = self.value, self.best[0]
@@ -209,7 +368,6 @@ class _State:
             self.keep(item, left, grouped)
 
     def keep(self, item: _Open, left: Sequence[Box], grouped: int) -> None:
-        """Put back what is left of a box."""
         self.checked += grouped
         for box in left:
             bound = item.bound if box.high == item.box.high else None
@@ -220,10 +378,7 @@ class _State:
                 heapq.heappush(self.open, (least, next(self.numbers), _Open(box, bound)))
 
     def forbid(self, node: Node) -> None:
-        """Remember a highest node at or below which nothing is feasible.
-
-        It is found by climbing from a lower one.
-        """
+        """Remember a highest node at or below which nothing is feasible, found by climbing from a lower one."""
         for axis, top in enumerate(self.checker.lattice.top):
             while node[axis] < top:
                 raised = (*node[:axis], node[axis] + 1, *node[axis + 1 :])
@@ -234,7 +389,6 @@ class _State:
         self.forbidden.append(node)
 
     def outcome(self) -> Solution | Infeasible:
-        """The best node, with what is proven."""
         if self.best is None:
             return Infeasible(self.fewest, self.fewest_at, not self.open, self.checked)
         node, score = self.best

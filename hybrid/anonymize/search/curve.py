@@ -14,14 +14,84 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hybrid.anonymize.search.exhaustive import at_or_below
+from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses import Bound, Loss, Score
+from hybrid.anonymize.search.losses import Bound, Loss, LossScore, RowCosts
 from hybrid.anonymize.search.losses.protocol import Constant, Terms
-from hybrid.anonymize.search.node_check import Checker, Groups, NodeOutcome
-from hybrid.anonymize.search.outcome import Infeasible, Solution
-from hybrid.anonymize.search.suppressed_costs import SuppressedCosts
+from hybrid.anonymize.search.node_check import Checker, NodeGroups, NodeOutcome
+from hybrid.anonymize.search.problem import Infeasible, Solution
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.keys import group_sums
+
+
+@dataclass(frozen=True)
+class SuppressedCosts:
+    """Terms of a loss that grows with each suppressed row.
+
+    Parameters
+    ----------
+    costs : RowCosts
+        What a record of each leaf adds; not empty.
+    """
+
+    costs: RowCosts
+
+    def terms(self, groups: NodeGroups, ks: Counts, most: int) -> tuple[Numbers, Numbers]:
+        """Suppressed records and terms for each k.
+
+        Parameters
+        ----------
+        ks : numpy.ndarray, shape (n_ks,), int64
+            Ascending, 1 or more.
+        most : int
+            Terms are asked for up to so many suppressed records.
+
+        Returns
+        -------
+        suppressed : numpy.ndarray, shape (n_ks,), float64
+            Records in classes of fewer than each k.
+        terms : numpy.ndarray, shape (n_asked, n_terms), float64
+            Weighted terms of the first ks, whose suppressed records are at most ``most``.
+        """
+        few = np.flatnonzero(groups.size_of_row < ks[-1])
+        sizes = groups.size_of_row.take(few)
+        per_size = group_sums(sizes.astype(np.int64), groups.base.counts.take(few), ks[-1])
+        suppressed = np.cumsum(per_size)[ks - 1]
+        asked = ks[: np.searchsorted(suppressed, most, side="right")]
+        terms = np.empty((len(asked), len(self.costs.terms)))
+        added, before = self.costs.terms, np.zeros(len(few), dtype=bool)
+        for at, k in enumerate(asked):
+            smaller = sizes < k
+            rows = few[smaller & ~before]
+            if len(rows):
+                added = added + np.ones(len(rows)) @ self._sums(groups.base).take(rows, axis=0)
+            terms[at], before = added, smaller
+        return suppressed, np.maximum(terms, 0)
+
+    def _sums(self, base: Grouping) -> Numbers:
+        """Cost of suppressing each row of a base in each term, (len(base), n_terms); cached in the base."""
+        if "sums" not in base.added:
+            finer = None if base.parent is None else self._sums(base.parent)
+            columns = [self._added(base, finer, column) for column in range(len(base.leaves))]
+            base.added["sums"] = np.concatenate(columns, axis=1)
+        return base.added["sums"]
+
+    def _added(self, base: Grouping, finer: Numbers | None, column: int) -> Numbers:
+        """Cost of suppressing each row in one column's terms, by the finer base where rows have several leaves."""
+        if base.one_leaf(column):
+            added: Numbers = self._more(column).take(base.leaves[column], axis=0)
+            return np.multiply(added, base.counts[:, None], out=added)
+        first, last = self.costs.starts[column], self.costs.starts[column + 1]
+        assert finer is not None  # the distinct rows have one leaf each
+        terms = np.ascontiguousarray(finer[:, first:last].T)
+        return np.stack([group_sums(base.row_of, term, len(base)) for term in terms], axis=1)
+
+    def _more(self, column: int) -> Numbers:
+        """Cost of suppressing one record; shape (n_leaves, n_positions)."""
+        width = self.costs.starts[column + 1] - self.costs.starts[column]
+        ends = [*self.costs.more_starts[1:], len(self.costs.more)]
+        return self.costs.more[self.costs.more_starts[column] : ends[column]].reshape(-1, width)
+
 
 Setting = tuple[Checker, Loss]
 """What is checked and minimized for one k."""
@@ -52,8 +122,6 @@ def outcomes(settings: Sequence[Setting], limits: Sequence[Limit]) -> Iterator[l
 
 @dataclass(frozen=True)
 class _Known:
-    """Knowledge of one k from one node."""
-
     node: Node
     certain: int
     """Records that are suppressed here and at every node below, at least."""
@@ -71,10 +139,7 @@ class _Known:
 
 @dataclass
 class _Scale:
-    """Scale of losses on which bounds are quick.
-
-    A product of (1 + term) stays without its root.
-    """
+    """Scale of losses on which bounds are quick: a product of (1 + term) stays without its root."""
 
     loss: Loss
     lattice: Lattice
@@ -87,19 +152,14 @@ class _Scale:
         self.starts = np.cumsum([0, *self.lattice.shape])
 
     def scaled(self, loss: float) -> float:
-        """A loss on this scale."""
         return float((1 + loss) ** (1 / self.root) - 1 if self.root else loss)
 
     def initial(self) -> Numbers:
-        """Scaled bounds of all nodes before anything is grouped."""
         bound = self.loss.initial()
         return (replace(bound, root=1.0) if isinstance(bound, Terms) and self.root else bound).all(self.lattice.shape)
 
     def terms(self, bound: Bound) -> Numbers:
-        """Terms per position of a bound.
-
-        A constant is that of the first column.
-        """
+        """Terms per position of a bound; a constant is that of the first column."""
         if isinstance(bound, Terms):
             return bound.values
         assert isinstance(bound, Constant)
@@ -108,7 +168,6 @@ class _Scale:
         return terms
 
     def bound(self, terms: Numbers) -> Terms:
-        """Scaled bound of terms."""
         return Terms(terms, self.starts, 1.0 if self.root else 0.0)
 
     def joined(self, terms: Numbers) -> Numbers:
@@ -139,18 +198,15 @@ class _Nodes:
         plain = not checker.rules and not checker.population_k and checker.records.persons is None
         self.costs = SuppressedCosts(costs) if plain and costs is not None and len(costs.more) else None
 
-    def learn(self, node: Node, groups: Groups, at: int) -> _Known:
-        """Draw conclusions from a node for one k and smaller ones.
-
-        Returns those for this k.
-        """
+    def learn(self, node: Node, groups: NodeGroups, at: int) -> _Known:
+        """Draw conclusions from a node for one k and smaller ones; those for this k are returned."""
         if self.costs is not None:
             self._from_sizes(self.costs, node, groups, at)
         else:
             self._from_classes(node, groups, at)
         return self.known[at][-1]
 
-    def _from_sizes(self, costs: SuppressedCosts, node: Node, groups: Groups, at: int) -> None:
+    def _from_sizes(self, costs: SuppressedCosts, node: Node, groups: NodeGroups, at: int) -> None:
         """Learn from class sizes alone, for all k at once."""
         suppressed, terms = costs.terms(groups, self.ks[: at + 1], self.most)
         least = self.scale.joined(terms[:, self.scale.starts[:-1] + node])
@@ -166,7 +222,7 @@ class _Nodes:
                 )
             )
 
-    def _from_classes(self, node: Node, groups: Groups, at: int) -> None:
+    def _from_classes(self, node: Node, groups: NodeGroups, at: int) -> None:
         """Learn from classes that violate a model.
 
         For this k and the next smaller one. The others learn how many records are in classes of fewer than k.
@@ -198,8 +254,6 @@ class _AtK:
     ----------
     nodes : _Nodes
         What is known, and learns.
-    at : int
-        Which k.
     """
 
     def __init__(self, nodes: _Nodes, at: int) -> None:
@@ -211,7 +265,7 @@ class _AtK:
         self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
         self.most, self.place, self.checked = 0, 0, 0
         self.persons: int | None = None
-        self.best: tuple[Node, Score, NodeOutcome] | None = None
+        self.best: tuple[Node, LossScore, NodeOutcome] | None = None
         self.reach = _NONE
         if self.known:
             self._lift_all()
@@ -219,10 +273,7 @@ class _AtK:
                 self._raise_above(one)
 
     def outcome_at(self, allowed: int, persons: int | None) -> Solution | Infeasible:
-        """Outcome for a limit no smaller than the one before.
-
-        Limits are numbers of records, and of persons where records share them.
-        """
+        """Outcome for limits no smaller than before: records, and persons where records share them."""
         self.most, self.persons = min(allowed, self.checker.records.n_records - 1), persons
         self.best, self.reach, self.place = None, _NONE, 0
         for one in sorted(self.known, key=lambda one: one.least):
@@ -238,21 +289,16 @@ class _AtK:
         return Solution(node, score, found, score.value, self.checked)
 
     def _allows(self, one: _Known) -> bool:
-        """True if a node is within this limit."""
         return 0 <= one.suppressed <= self.most and (self.persons is None or one.gone <= self.persons)
 
     def _propose(self, node: Node, found: NodeOutcome) -> None:
-        """Take a feasible node as the best if it is better."""
         score, order = self.loss.score(node, found), self.checker.lattice.order
         if self.best is None or (score.value, order(node)) < (self.best[1].value, order(self.best[0])):
             self.best = node, score, found
             self.reach = self.scale.scaled(score.value)
 
     def _open(self) -> Node | None:
-        """The highest open node over the next open one.
-
-        None if none is left.
-        """
+        """The highest open node over the next open one; None if none is left."""
         bounds, certain = self.bounds.reshape(-1), self.certain.reshape(-1)
         while self.place < len(bounds):
             chunk = slice(self.place, self.place + _CHUNK)
@@ -265,10 +311,7 @@ class _AtK:
         return None
 
     def _climb(self, flat: int) -> Node:
-        """Climb to the open neighbour of least bound.
-
-        Repeated as long as one is open.
-        """
+        """Climb to the open neighbour of least bound, as long as one is open."""
         node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
         reach, most, top = self.reach, self.most, self.checker.lattice.top
         bound_of, certain_of = self.bounds.reshape(-1).item, self.certain.reshape(-1).item
@@ -286,7 +329,6 @@ class _AtK:
             flat += self.strides[chosen]
 
     def _visit(self, node: Node) -> None:
-        """Group the records at a node and draw all conclusions."""
         groups = self.checker.group(node)
         self.checked += 1
         one = self.nodes.learn(node, groups, self.at)
@@ -336,10 +378,7 @@ class _AtK:
 
 
 def _spread(values: Numbers | Counts, source: Codes | None = None) -> None:
-    """Raise each node's value to the greatest at or above it.
-
-    In place. The source of a value goes with it.
-    """
+    """Raise each node's value to the greatest at or above it, in place; the source of a value goes with it."""
     for axis, n_positions in enumerate(values.shape):
         lines = np.moveaxis(values, axis, 0)
         sources = None if source is None else np.moveaxis(source, axis, 0)

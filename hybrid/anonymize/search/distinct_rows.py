@@ -1,4 +1,4 @@
-"""Distinct quasi-identifying rows of a table, with their counts and sensitive values."""
+"""Distinct rows of a table, with their counts and sensitive values."""
 
 from __future__ import annotations
 
@@ -11,11 +11,85 @@ import pandas as pd
 
 from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.person_rows import Holdings, Members, PersonRows
-from hybrid.anonymize.search.row_counts import add_up
 from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
-from hybrid.base.keys import group_sums, pack_small, ranks
+from hybrid.base.errors import DataError
+from hybrid.base.keys import RowKeys, group_sums, pack_small, ranks
 from hybrid.hierarchy import Hierarchy
 from hybrid.table.persons import person_groups
+
+_MERGE = 1 << 21
+"""Rows that wait to be merged, at least."""
+
+
+def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
+    """Distinct codes, ascending, and the sum of each one's counts (1 by default); both int64."""
+    if not len(code):
+        return code, np.zeros(0, dtype=np.int64)
+    if counts is None:
+        code = np.sort(code)
+    else:
+        order = np.argsort(code)
+        code, counts = code[order], counts[order]
+    starts = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
+    ends = np.append(starts[1:], len(code))
+    return code[starts], ends - starts if counts is None else np.add.reduceat(counts, starts)
+
+
+class DistinctRowCounts:
+    """Distinct rows with their number of records, added up batch by batch.
+
+    Parameters
+    ----------
+    n_columns : int
+        Numbers per row.
+    most : int
+        Distinct rows that memory has room for.
+    what : str
+        What the columns are, for the message when there are more.
+    """
+
+    def __init__(self, n_columns: int, most: int, what: str) -> None:
+        self.columns: list[Codes] = [np.zeros(0, dtype=np.int32)] * n_columns
+        self.counts = np.zeros(0, dtype=np.int64)
+        self._most, self._what = most, what
+        self._waiting: list[tuple[list[Codes], Counts]] = []
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def add(self, columns: list[Codes], counts: Counts) -> None:
+        """Add rows with their number of records; each of shape (n,).
+
+        Raises
+        ------
+        DataError
+            There are more distinct rows than memory has room for.
+        """
+        self._waiting.append((columns, counts))
+        if sum(len(counts) for _, counts in self._waiting) > max(_MERGE, len(self)):
+            self.merge()
+
+    def merge(self) -> None:
+        """Bring what was added into :attr:`columns` (ascending rows) and :attr:`counts`.
+
+        Raises as :meth:`add`.
+        """
+        parts = [(self.columns, self.counts), *self._waiting]
+        self._waiting = []
+        columns = [np.concatenate(column) for column in zip(*(part[0] for part in parts), strict=True)]
+        packing = RowKeys(columns, [int(column.max(initial=0)) + 1 for column in columns])
+        keys, self.counts = add_up(packing.keys, np.concatenate([part[1] for part in parts]))
+        self.columns = packing.decode(keys)
+        if len(self) > self._most:
+            raise too_many(self._most, self._what)
+
+
+def too_many(most: int, what: str) -> DataError:
+    return DataError(
+        f"more than {most:,} distinct combinations of {what}: more than memory has room for",
+        hint="raise anonymize.memory_limit, make the columns coarser at the source (months instead of days), "
+        "or give fewer of them a role or a privacy model",
+    )
 
 
 @dataclass(frozen=True)
@@ -28,8 +102,7 @@ class Sensitive:
         Distinct row, value number and number of records of every combination that occurs.
     reference : numpy.ndarray, shape (n_values,), float64
         Relative frequency of each value in the whole table, where a row of a person weighs 1 / (rows of the person).
-        Values are numbered in their own order, a missing
-        one last: a missing value counts as a value.
+        Values are numbered in their own order, a missing one last: a missing value counts as a value.
     known : pandas.Series, length n_values
         The values themselves. Private.
     """
@@ -42,7 +115,6 @@ class Sensitive:
 
     @property
     def n_values(self) -> int:
-        """Number of distinct values."""
         return len(self.reference)
 
 
@@ -81,17 +153,14 @@ class DistinctRows:
 
     @cached_property
     def n_records(self) -> int:
-        """Number of records."""
         return int(self.counts.sum())
 
     @property
     def n_distinct(self) -> int:
-        """Number of distinct rows."""
         return len(self.counts)
 
     @property
     def names(self) -> list[str]:
-        """Names of the quasi-identifiers."""
         return [hierarchy.column for hierarchy in self.hierarchies]
 
     @cached_property
@@ -115,7 +184,7 @@ class DistinctRows:
         return occurring
 
 
-def merged(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
+def merged_rows(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
     """The same records with some rows put together.
 
     Parameters
@@ -143,7 +212,7 @@ def merged(records: DistinctRows, row_of: Rows, first: Rows) -> DistinctRows:
     )
 
 
-def collect(
+def collect_distinct_rows(
     leaves: Leaves,
     hierarchies: Sequence[Hierarchy],
     sensitive: Mapping[str, pd.Series],
@@ -221,16 +290,12 @@ class _People:
         return cls(members, groups, n_rows, int(groups[members.persons >= 0].max(initial=-1)) + 1)
 
     def rows(self) -> PersonRows:
-        """Pairs of rows and persons with a key."""
         known = np.where(self.members.persons < 0, -1, self.groups)
         return PersonRows.of(self.members.rows, known, self.n_rows)
 
 
 def _distinct(code: Codes, size: int) -> tuple[Rows, Codes, int]:
-    """One row per code, each row's code number, number of codes.
-
-    Codes are in ascending order.
-    """
+    """One row per code, each row's code number, number of codes; codes are in ascending order."""
     if size > 4 * len(code):
         code, size = ranks(code)
     some_row = np.full(size, -1, dtype=np.int64)
@@ -241,17 +306,13 @@ def _distinct(code: Codes, size: int) -> tuple[Rows, Codes, int]:
 
 
 def _summed(groups: Codes, counts: Counts | None, n_groups: int) -> Counts:
-    """Records per group; shape (n_groups,), int64."""
     return np.bincount(groups, counts, n_groups).astype(np.int64, copy=False)
 
 
 def _sensitive(
     row_of: Rows, values: pd.Series, counts: Counts | None, members: Members | None, people: _People | None
 ) -> tuple[Sensitive, Holdings | None]:
-    """Values of one sensitive column per row.
-
-    And per row and person, where records share persons.
-    """
+    """Values of one sensitive column per row, and per row and person where records share persons."""
     numbers, known = value_numbers(values)
     n_values, held = max(len(known), 1), None
     pairs, records = add_up(row_of * n_values + numbers, counts)

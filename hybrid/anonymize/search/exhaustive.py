@@ -15,9 +15,9 @@ import numpy as np
 
 from hybrid.anonymize.search.group_cache import Grouping
 from hybrid.anonymize.search.lattice import Node
-from hybrid.anonymize.search.losses import Loss, Score
+from hybrid.anonymize.search.losses import Loss, LossScore
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
-from hybrid.anonymize.search.outcome import Infeasible, Solution
+from hybrid.anonymize.search.problem import Infeasible, Solution
 from hybrid.base.arrays import Numbers
 from hybrid.base.progress import Progress, silent
 
@@ -28,18 +28,12 @@ LARGEST = 1 << 20
 def search(
     checker: Checker, loss: Loss, allowed: int, progress: Progress = silent, persons: int | None = None
 ) -> Solution | Infeasible:
-    """Node of least loss within the suppression limit.
-
-    At most ``allowed`` records are suppressed, and not all.
+    """Node of least loss at which at most ``allowed`` records are suppressed, and not all.
 
     Among equal losses the lowest sum of levels wins, then the lexicographically smaller levels.
 
     Parameters
     ----------
-    checker : Checker
-        Table, lattice and privacy models.
-    loss : Loss
-        What to minimize.
     allowed : int
         Records that may be suppressed.
     progress : Progress
@@ -51,7 +45,7 @@ def search(
     -------
     Solution or Infeasible
     """
-    run = Search(checker, loss, allowed, persons)
+    run = ExhaustiveSearch(checker, loss, allowed, persons)
     if allowed == 0:
         run.probe_pairs()
     elif (better := loss.grouped(checker)) is not None:
@@ -66,11 +60,8 @@ def at_or_below(node: Node) -> tuple[slice, ...]:
 
 
 @dataclass
-class Search:
-    """Bounds of all nodes and the best node so far.
-
-    A bound is infinite where a node is done or ruled out.
-    """
+class ExhaustiveSearch:
+    """Bounds of all nodes, infinite where one is done or ruled out, and the best node so far."""
 
     checker: Checker
     loss: Loss
@@ -78,7 +69,7 @@ class Search:
     persons: int | None = None
     bounds: Numbers = field(init=False)
     strides: list[int] = field(init=False)
-    best: tuple[Node, Score, NodeOutcome] | None = None
+    best: tuple[Node, LossScore, NodeOutcome] | None = None
     checked: int = 0
     fewest: int = -1
     fewest_at: Node = ()
@@ -90,7 +81,6 @@ class Search:
 
     @property
     def value(self) -> float:
-        """Loss of the best node so far."""
         return np.inf if self.best is None else self.best[1].value
 
     @property
@@ -108,10 +98,7 @@ class Search:
                 progress("search", ruled_out, size, checked=self.checked)
 
     def next(self) -> Node | None:
-        """The node to look at.
-
-        The highest open one over the one of least bound.
-        """
+        """The node to look at: the highest open one over the one of least bound."""
         flat = int(self.bounds.argmin())
         bound = self.bounds.flat[flat]
         if bound > self.value or bound == np.inf:
@@ -119,10 +106,7 @@ class Search:
         return self._climb(flat)
 
     def _climb(self, flat: int) -> Node:
-        """Climb from a node to the open neighbour of least bound.
-
-        Repeated as long as a neighbour is open.
-        """
+        """Climb to the open neighbour of least bound, as long as one is open."""
         node = [int(position) for position in np.unravel_index(flat, self.bounds.shape)]
         value, top, bound_of = self.value, self.checker.lattice.top, self.bounds.reshape(-1).item
         while True:
@@ -138,10 +122,7 @@ class Search:
             flat += self.strides[chosen]
 
     def visit(self, node: Node, base: Grouping | None = None) -> None:
-        """Group the records at a node and draw all conclusions.
-
-        Grouped from a base at or below the node.
-        """
+        """Group the records at a node, from a base at or below it, and draw all conclusions."""
         found = self.checker.check(node, base)
         self.checked += 1
         n_records = self.checker.records.n_records
@@ -152,7 +133,6 @@ class Search:
         self.conclude(node, found)
 
     def propose(self, node: Node, found: NodeOutcome) -> None:
-        """Take a feasible node as the best if it is better."""
         score = self.loss.score(node, found)
         order = self.checker.lattice.order
         if score.value < self.value or (
@@ -161,7 +141,6 @@ class Search:
             self.best = node, score, found
 
     def conclude(self, node: Node, found: NodeOutcome) -> None:
-        """Bound and rule out other nodes from the check of one."""
         if self.hopeless(found):
             self.bounds[at_or_below(node)] = np.inf
         else:
@@ -185,10 +164,7 @@ class Search:
         bounds[node] = np.inf
 
     def probe_pairs(self) -> None:
-        """Rule out nodes by violating generalizations of one or two columns.
-
-        All nodes below them are ruled out; the other columns are at their top.
-        """
+        """Rule out all nodes below violating generalizations of one or two columns, the others at their top."""
         top = self.checker.lattice.top
         for pair in itertools.combinations(range(len(top)), 2):
             low = tuple(0 if at in pair else position for at, position in enumerate(top))
@@ -198,7 +174,6 @@ class Search:
                     self.visit(node, self.checker.bases.at(low))
 
     def outcome(self) -> Solution | Infeasible:
-        """The best node, or how near any node came."""
         if self.best is None:
             return Infeasible(self.fewest, self.fewest_at, True, self.checked)
         node, score, found = self.best

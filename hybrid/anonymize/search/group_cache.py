@@ -29,27 +29,22 @@ _SPARSE = 16
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Values of one sensitive column in the rows of a base.
-
-    Its combinations of row and value, and their counts.
-    """
+class SensitivePairs:
+    """Combinations of row and value of one sensitive column in the rows of a base, and their counts."""
 
     rows: Rows
     values: Codes
     counts: Counts | Numbers
 
-    def joined(self, row_of: Rows, n_rows: int, reference: Numbers) -> Pairs:
+    def joined(self, row_of: Rows, n_rows: int, reference: Numbers) -> SensitivePairs:
         """The pairs when rows become the rows ``row_of``, numbered 0..n_rows-1."""
         joined = Histogram.of(row_of[self.rows], self.values, self.counts, n_rows, reference)
-        return Pairs(joined.classes, joined.values, joined.counts)
+        return SensitivePairs(joined.classes, joined.values, joined.counts)
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """Records grouped at a node.
-
-    Used to check any node at or above it.
+    """Records grouped at a node, to check any node at or above it.
 
     Parameters
     ----------
@@ -59,7 +54,7 @@ class Grouping:
         Records per row.
     population : numpy.ndarray, shape (n,), float64, or None
         People of the population per row.
-    sensitive : mapping of str to Pairs
+    sensitive : mapping of str to SensitivePairs
         Sensitive values per row.
     shown : numpy.ndarray, shape (n,), float64, or None
         Persons whom this row stands for (:class:`~hybrid.anonymize.search.person_rows.PersonRows`); None: each record
@@ -73,14 +68,14 @@ class Grouping:
     leaves: Leaves
     counts: Numbers
     population: Numbers | None
-    sensitive: Mapping[str, Pairs]
+    sensitive: Mapping[str, SensitivePairs]
     shown: Numbers | None
     parent: Grouping | None
     row_of: Rows
     _columns: dict[tuple[int, int], Codes] = field(default_factory=dict, repr=False)
     _richness: dict[str, Counts] = field(default_factory=dict, repr=False)
     added: dict[str, Numbers] = field(default_factory=dict, repr=False)
-    """What others cache with the base: :mod:`hybrid.anonymize.search.suppressed_costs`."""
+    """What others cache with the base: :mod:`hybrid.anonymize.search.curve`."""
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -91,10 +86,7 @@ class Grouping:
         return self.row_of if self.parent is None else self.row_of[self.parent.of_distinct]
 
     def column(self, at: int, position: int, number_of: Codes) -> Codes:
-        """Node number of each row in one column and position, cached.
-
-        Derived from the node number of each leaf.
-        """
+        """Node number of each row in one column and position, cached, from that of each leaf."""
         if (at, position) not in self._columns:
             self._columns[at, position] = number_of[self.leaves[at]]
         return self._columns[at, position]
@@ -114,14 +106,10 @@ class Grouping:
 
 
 class GroupCache:
-    """Bases of one table, made when they are asked for.
-
-    The latest are kept.
+    """Bases of one table, made when they are asked for; the latest are kept.
 
     Parameters
     ----------
-    records : DistinctRows
-        The table.
     lattice : Lattice
         Nodes are positions in it.
     """
@@ -133,10 +121,7 @@ class GroupCache:
         self._rows_read = 0
 
     def _number_of(self, column: int, position: int) -> tuple[Codes, int]:
-        """Node number of each leaf in one column, and their count.
-
-        Numbers have no holes in this table.
-        """
+        """Node number of each leaf in one column, without holes in this table, and their count."""
         if (column, position) not in self._numbers:
             hierarchy = self.records.hierarchies[column]
             node_of = hierarchy.node_of[:, self.lattice.axes[column][position]]
@@ -148,9 +133,9 @@ class GroupCache:
 
     @property
     def kernels(self) -> ModuleType | None:
-        """Compiled loops, if loading them pays or they are loaded anyway.
+        """Compiled loops, if loading them pays, once enough rows were read, or they are loaded anyway.
 
-        Loading pays once enough rows were read. A thread waits while another one loads them.
+        A thread waits while another one loads them.
         """
         name = "hybrid.anonymize.search.kernels"
         return importlib.import_module(name) if name in sys.modules or self._rows_read > _LONG else None
@@ -187,8 +172,6 @@ class GroupCache:
 
         Parameters
         ----------
-        base : Grouping
-            Any base of this table.
         rows : numpy.ndarray, shape (len(base),), bool
             The rows to count.
 
@@ -218,13 +201,14 @@ class GroupCache:
 
     @cached_property
     def whole(self) -> Grouping:
-        """The distinct rows."""
         records = self.records
         return Grouping(
             leaves=records.leaves,
             counts=records.counts.astype(np.float64),
             population=None if records.population is None else records.population.astype(np.float64),
-            sensitive={name: Pairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()},
+            sensitive={
+                name: SensitivePairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()
+            },
             shown=None if records.persons is None else records.persons.shown,
             parent=None,
             row_of=np.arange(records.n_distinct),
@@ -240,10 +224,7 @@ class GroupCache:
         return list(np.argsort(diversity, kind="stable"))
 
     def below(self, node: Node) -> Grouping:
-        """A base at or below a node.
-
-        The most diverse columns are as there, the others as they came.
-        """
+        """A base at or below a node: the most diverse columns are as there, the others as they came."""
         base, low = self.whole, list(self.lattice.bottom)
         for column in self.order[:_GROUPED]:
             if node[column] > 0:
@@ -252,7 +233,6 @@ class GroupCache:
         return base
 
     def at(self, node: Node) -> Grouping:
-        """The base that is grouped at a node."""
         return self._coarser(self.below(node), node)
 
     def _coarser(self, base: Grouping, low: Node) -> Grouping:
@@ -299,10 +279,7 @@ class GroupCache:
         return (keys, bound) if bound <= max(_SPARSE * len(base), 1024) else by_first_row(keys)
 
     def _columns(self, base: Grouping, node: Node) -> Iterator[tuple[Codes, int]]:
-        """Node numbers of each row in columns that vary there.
-
-        With the number of nodes of each such column.
-        """
+        """Node numbers of each row in columns that vary there, with the number of nodes of each."""
         for column, position in enumerate(node):
             number_of, size = self._number_of(column, position)
             if size > 1:

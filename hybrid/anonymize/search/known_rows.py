@@ -17,10 +17,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.search.group_cache import GroupCache
-from hybrid.anonymize.search.losses import CellLoss, Score
-from hybrid.anonymize.search.node_check import Checker, Groups, NodeOutcome
-from hybrid.anonymize.search.outcome import Recoding
-from hybrid.anonymize.search.problem import SearchProblem, recollected
+from hybrid.anonymize.search.losses import CellLoss, LossScore
+from hybrid.anonymize.search.node_check import Checker, NodeGroups, NodeOutcome
+from hybrid.anonymize.search.problem import Recoding, SearchProblem, recollected
 from hybrid.base.arrays import Codes, Mask, Rows
 from hybrid.base.errors import DataError, InfeasibleError
 from hybrid.base.keys import group_rows, group_sums, pack_small
@@ -77,9 +76,7 @@ def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, 
 
 
 def without_rare_pairs(classes: Codes, persons: Codes, kept: Mask, k: int) -> Mask:
-    """Mask of the records that stay without rare pairs.
-
-    No pair of their rows is shared by fewer than k persons.
+    """Mask of the records that stay so that no pair of a person's rows is shared by fewer than k persons.
 
     Parameters
     ----------
@@ -111,9 +108,7 @@ def without_rare_pairs(classes: Codes, persons: Codes, kept: Mask, k: int) -> Ma
 
 
 def _pairs(persons: Codes, rows: Codes) -> tuple[Rows, Rows]:
-    """Pairs of entries of one person.
-
-    An entry is paired with itself where it has two rows.
+    """Pairs of entries of one person; an entry is paired with itself where it has two rows.
 
     Entries are ordered by person; the first of a pair comes before the second.
     """
@@ -150,16 +145,11 @@ def _given_up(members: pd.DataFrame, held: pd.DataFrame, low: Rows, high: Rows) 
 
 
 def _classes(task: SearchProblem, recoding: Recoding) -> Codes:
-    """Class of each distinct row; shape (n_distinct,), int64."""
     columns = ((recoding.nodes[:, at], h.n_nodes) for at, h in enumerate(task.records.hierarchies))
     return group_rows(*pack_small(columns, task.records.n_distinct))[0]
 
 
 def _violating(task: SearchProblem, of_record: Codes, kept: Mask) -> Mask:
-    """Mask of the kept records in classes that violate a model.
-
-    Shape (n,), bool.
-    """
     if not kept.any():
         return np.zeros(len(kept), dtype=bool)
     parted = recollected(task, kept)
@@ -171,22 +161,19 @@ def _violating(task: SearchProblem, of_record: Codes, kept: Mask) -> Mask:
     return result
 
 
-def _groups(checker: Checker, class_of: Codes) -> Groups:
+def _groups(checker: Checker, class_of: Codes) -> NodeGroups:
     whole = checker.bases.whole
-    return Groups(checker.bases, whole, class_of, group_sums(class_of, whole.counts, int(class_of.max()) + 1))
+    return NodeGroups(checker.bases, whole, class_of, group_sums(class_of, whole.counts, int(class_of.max()) + 1))
 
 
 def _scored(task: SearchProblem, recoding: Recoding, was: Rows, suppressed: Mask) -> Recoding:
-    """Decision on parted rows, with its loss and gap.
-
-    What holds for two rows holds for one: no loss can be smaller than the least one found for that.
-    """
+    """Decision on parted rows; no loss can be smaller than the least one found for one row, which two rows imply."""
     nodes, lattice = recoding.nodes[was], task.lattice
     loss, least = task.loss(lattice), recoding.score.value - recoding.gap
     if recoding.levels is None:
         assert isinstance(loss, CellLoss)
         roots = np.array([hierarchy.root for hierarchy in task.records.hierarchies])
-        score: Score = loss.score_nodes(np.where(suppressed[:, None], roots, nodes).T)
+        score: LossScore = loss.score_nodes(np.where(suppressed[:, None], roots, nodes).T)
     else:
         checker = Checker(task.options.k, 0, (), GroupCache(task.records, lattice))
         node = lattice.node(recoding.levels)

@@ -23,8 +23,6 @@ class Lattice:
 
     Parameters
     ----------
-    names : tuple of str
-        The quasi-identifiers.
     axes : tuple of numpy.ndarray
         Allowed levels of each quasi-identifier, ascending.
     """
@@ -50,12 +48,10 @@ class Lattice:
 
     @cached_property
     def shape(self) -> tuple[int, ...]:
-        """Number of levels on each axis."""
         return tuple(len(axis) for axis in self.axes)
 
     @property
     def size(self) -> int:
-        """Number of nodes."""
         size = 1
         for n in self.shape:
             size *= n
@@ -63,22 +59,17 @@ class Lattice:
 
     @cached_property
     def top(self) -> Node:
-        """The node of the highest levels."""
         return tuple(n - 1 for n in self.shape)
 
     @property
     def bottom(self) -> Node:
-        """The node of the lowest levels."""
         return (0,) * len(self.axes)
 
     def levels(self, node: Node) -> LevelOf:
-        """The level of each quasi-identifier at a node."""
         return {name: int(axis[at]) for name, axis, at in zip(self.names, self.axes, node, strict=True)}
 
     def node(self, levels: Mapping[str, int]) -> Node:
-        """The node of these levels.
-
-        The inverse of :meth:`levels`.
+        """The node of these levels: the inverse of :meth:`levels`.
 
         Raises
         ------
@@ -89,19 +80,13 @@ class Lattice:
         return tuple(int(positions[0]) for positions in found)
 
     def order(self, node: Node) -> tuple[int, tuple[int, ...]]:
-        """Sort key among equally good nodes.
-
-        The lower sum of levels, then the lexicographically smaller.
-        """
+        """Sort key among equally good nodes: the lower sum of levels, then the lexicographically smaller."""
         levels = tuple(self.levels(node).values())
         return sum(levels), levels
 
 
 def _joining(node_of: Nodes) -> Levels:
-    """Lowest level, and those with fewer nodes than before.
-
-    ``node_of`` has shape (n_leaves, n_levels).
-    """
+    """Lowest level, and those with fewer nodes than before; ``node_of`` has shape (n_leaves, n_levels)."""
     if not len(node_of):
         return np.arange(1)
     ordered = np.sort(node_of, axis=0)

@@ -2,29 +2,36 @@
 
 The level of a cell may differ from record to record.
 
-Top-down, in the spirit of Mondrian (LeFevre et al. 2006, doi 10.1109/ICDE.2006.101) but along the hierarchies and
-with pooling: all records start in one class at the roots. A class is split along one column: records move to the
-children of the column's node; the records of children that violate a model stay at the parent as a pool, and a pool
-that violates a model borrows records from the largest child, or else a whole child. Every class takes the column that
-saves most loss per entropy of the split, so that later splits keep large classes to work with; splits that leave
-records at the parent are penalised. All classes are split at the same time, by array operations over the distinct
-rows. No record is suppressed.
+Top-down, in the spirit of Mondrian (LeFevre et al. 2006, doi 10.1109/ICDE.2006.101) but along the hierarchies and with
+pooling: all records start in one class at the roots. A class is split along one column: records move to the children of
+the column's node; the records of children that violate a model stay at the parent as a pool, and a pool that violates a
+model borrows records from the largest child, or else a whole child. Every class takes the column that saves most loss
+per entropy of the split, so that later splits keep large classes to work with; splits that leave records at the parent
+are penalised. All classes are split at the same time, by array operations over the distinct rows. No record is
+suppressed.
+
+Records that no class of global recoding takes in can be recoded by themselves (:func:`coarsen`), from the roots down,
+into classes that meet k and all models. Every other record keeps its labels. Where the left over are too few for a
+class, the smallest other classes join them. Each label of theirs then stands for at least k persons of the other
+records: a node with fewer below it is replaced by the nearest ancestor with enough. So a label does not give away
+values that only they have, and the transition, which learns from the other records alone, finds values below it. Whole
+classes move, so classes can only merge. Where each record is another person, persons are records; records without a
+person's key count for no person.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from hybrid.anonymize.models.protocol import ClassRule
-from hybrid.anonymize.search.infeasible import explain
-from hybrid.anonymize.search.losses import CellLoss, Score
-from hybrid.anonymize.search.outcome import Infeasible, Recoding
-from hybrid.anonymize.search.problem import SearchProblem
+from hybrid.anonymize.search.losses import CellLoss, LossScore
+from hybrid.anonymize.search.problem import Infeasible, Recoding, SearchProblem, infeasible_error
 from hybrid.base.arrays import Codes, Mask, Nodes, Numbers, Rows
-from hybrid.base.keys import group_sums
+from hybrid.base.errors import InfeasibleError
+from hybrid.base.keys import group_rows, group_sums, pack_small
 from hybrid.base.progress import Progress
 
 SPLIT_COSTS = (0.3, 0.8)
@@ -47,8 +54,8 @@ def recode(task: SearchProblem, progress: Progress) -> Recoding:
         raise TypeError("local recoding needs a loss of cells")
     found = task.checker(lattice).check(lattice.top)
     if found.n_suppressed:
-        raise explain(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
-    best: tuple[Score, Nodes] | None = None
+        raise infeasible_error(task, Infeasible(found.n_suppressed, lattice.top, True, 1))
+    best: tuple[LossScore, Nodes] | None = None
     for at, split_cost in enumerate(SPLIT_COSTS):
         progress("recode", at, len(SPLIT_COSTS))
         nodes = TopDown(task, loss, split_cost).run()
@@ -87,8 +94,6 @@ class TopDown:
 
     Parameters
     ----------
-    task : SearchProblem
-        What to do.
     loss : CellLoss
         What a cell at each node costs.
     split_cost : float
@@ -110,10 +115,9 @@ class TopDown:
         self.weights = self.records.counts.astype(np.float64)
 
     def run(self, among: Rows | None = None) -> Nodes:
-        """Split until no class can be split.
+        """Split until no class can be split: the node of every cell, shape (n_qi, n_distinct), int32.
 
-        The node of every cell, shape (n_qi, n_distinct), int32. With ``among``, only these distinct rows are split, and
-        all others stay at the roots.
+        With ``among``, only these distinct rows are split, and all others stay at the roots.
         """
         open_rows = np.arange(self.records.n_distinct) if among is None else among
         classes = np.zeros(len(open_rows), dtype=np.int64)
@@ -134,7 +138,6 @@ class TopDown:
         return self.nodes
 
     def _split(self, at: int, rows: Rows, classes: Codes, n_classes: int) -> Split:
-        """Split every open class along one column."""
         hierarchy, weights = self.records.hierarchies[at], self.weights[rows]
         node = self.nodes[at][rows]
         below = np.maximum(self.level_of[at][node] - 1, 0)
@@ -151,10 +154,7 @@ class TopDown:
         return Split(child, group, stays, np.where(total > 1e-15, merit, 0.0))
 
     def holds(self, rows: Rows, classes: Codes, n_classes: int) -> Mask:
-        """Mask of the classes of distinct rows that meet all models.
-
-        Shape (n_classes,), bool; classes without records meet them.
-        """
+        """Mask of the classes that meet all models, as those without records do; shape (n_classes,), bool."""
         size = group_sums(classes, self.weights[rows], n_classes)
         if self.records.persons is None:
             enough: Mask = size >= self.k
@@ -175,19 +175,13 @@ class TopDown:
         return result
 
     def _spread(self, rows: Rows, classes: Codes) -> Codes:
-        """Class of every distinct row.
-
-        -1 for those that are not among ``rows``.
-        """
+        """Class of every distinct row; -1 for those that are not among ``rows``."""
         class_of_row = np.full(self.records.n_distinct, -1, dtype=np.int64)
         class_of_row[rows] = classes
         return class_of_row
 
     def _meets(self, rule: ClassRule, class_of_row: Codes, n_classes: int) -> Mask:
-        """Mask of the classes that meet a rule.
-
-        Rows of class -1 are in none.
-        """
+        """Mask of the classes that meet a rule; rows of class -1 are in none."""
         held = self.records.held.get(rule.attribute)
         if held is None or not rule.record_monotone:
             return rule.holds(self.checker.histogram(rule.attribute, self.whole, class_of_row, n_classes))
@@ -195,10 +189,7 @@ class TopDown:
 
     @cached_property
     def familiarity(self) -> Numbers:
-        """Sum of the log counts of a row's values.
-
-        High for rows with common values; shape (n_distinct,).
-        """
+        """Sum of the log counts of a row's values, high for rows with common ones; shape (n_distinct,)."""
         familiarity = np.zeros(self.records.n_distinct)
         for at, leaves in enumerate(self.records.leaves):
             familiarity += np.log(np.maximum(self.records.leaf_counts[at], 1))[leaves]
@@ -206,10 +197,7 @@ class TopDown:
 
     @cached_property
     def people(self) -> Numbers:
-        """Number of persons of each distinct row, shape (n_distinct,).
-
-        The records, where each is another person.
-        """
+        """Persons of each distinct row; records, where each is another person. Shape (n_distinct,)."""
         persons = self.records.persons
         return self.weights if persons is None else persons.of_row
 
@@ -221,8 +209,6 @@ class TopDown:
 
 @dataclass(frozen=True)
 class _Groups:
-    """The children of all open classes along one column."""
-
     run: TopDown
     rows: Rows
     weights: Numbers
@@ -233,7 +219,6 @@ class _Groups:
 
     @cached_property
     def size(self) -> Numbers:
-        """Records per group."""
         return group_sums(self.group, self.weights, len(self.class_of_group))
 
     def entropy(self) -> Numbers:
@@ -243,9 +228,7 @@ class _Groups:
         return group_sums(self.class_of_group, -share * np.log(share), self.n_classes)
 
     def left_behind(self, saved: Numbers) -> Mask:
-        """Rows to keep at the present node so that all models hold.
-
-        The rows that move and the rows that stay both meet the models.
+        """Rows to keep at the present node so that those that move and those that stay meet all models.
 
         Parameters
         ----------
@@ -270,10 +253,7 @@ class _Groups:
         return ~self.run.holds(self.rows[stays], self.classes[stays], self.n_classes)
 
     def _borrow(self, stays: Mask, fit: Mask, short: Mask) -> Mask:
-        """Lend rows to each short class from its largest fit group.
-
-        The rows with the least common values are lent.
-        """
+        """Lend each short class rows of its largest fit group: those with the least common values."""
         run, n_groups = self.run, len(self.class_of_group)
         lenders = np.zeros(n_groups, dtype=bool)
         lenders[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), -self.size)] = True
@@ -296,10 +276,7 @@ class _Groups:
         return result
 
     def _smallest(self, fit: Mask, short: Mask, saved: Numbers) -> Mask:
-        """The fit group of each short class that saves least.
-
-        Shape (n_groups,), bool.
-        """
+        """The fit group of each short class that saves least; shape (n_groups,), bool."""
         gain = group_sums(self.group, saved, len(fit))
         chosen = np.zeros(len(fit), dtype=bool)
         chosen[_first_per(self.class_of_group, np.flatnonzero(fit & short[self.class_of_group]), gain)] = True
@@ -307,7 +284,90 @@ class _Groups:
 
 
 def _first_per(key: Codes, candidates: Rows, value: Numbers) -> Rows:
-    """Of each key, the candidate of least value."""
     order = candidates[np.lexsort((value[candidates], key[candidates]))]
     first: Rows = order[np.unique(key[order], return_index=True)[1]]
     return first
+
+
+def coarsen(task: SearchProblem, recoding: Recoding) -> Recoding:
+    """Give suppressed rows labels of their own; nothing is left out.
+
+    Parameters
+    ----------
+    task : SearchProblem
+        With a loss of cells.
+    recoding : Recoding
+        The decision of global recoding.
+
+    Returns
+    -------
+    Recoding
+        Without suppressed rows. Levels are None where any row has labels of its own. The gap is the loss: how far it is
+        from the least one of this kind is not known.
+
+    Raises
+    ------
+    InfeasibleError
+        No class that takes the left over in meets the models, or the other records are of fewer than k persons.
+    """
+    nobody = np.zeros(task.records.n_distinct, dtype=bool)
+    if not recoding.suppressed.any():
+        return replace(recoding, coarsened=nobody)
+    loss = task.loss(task.lattice)
+    if not isinstance(loss, CellLoss):
+        raise TypeError("coarser labels need a loss of cells")
+    among = _enough(task, TopDown(task, loss, SPLIT_COSTS[0]), recoding)
+    coarsened = nobody.copy()
+    coarsened[among] = True
+    best: tuple[LossScore, Nodes] | None = None
+    for split_cost in SPLIT_COSTS:
+        found = TopDown(task, loss, split_cost).run(among).T
+        nodes = np.where(coarsened[:, None], _shared(task, found, ~coarsened), recoding.nodes)
+        score = loss.score_nodes(nodes.T)
+        if best is None or score.value < best[0].value:
+            best = score, nodes
+    score, nodes = best  # type: ignore[misc]
+    return Recoding(nodes, nobody, None, score, score.value, coarsened)
+
+
+def _enough(task: SearchProblem, run: TopDown, recoding: Recoding) -> Rows:
+    """Distinct rows to recode: the left over, with as many of the smallest classes as a class of them all needs."""
+    left = recoding.suppressed
+    columns = ((recoding.nodes[:, at], h.n_nodes) for at, h in enumerate(task.records.hierarchies))
+    classes, _ = group_rows(*pack_small(columns, task.records.n_distinct))
+    sizes = group_sums(classes[~left], run.people[~left], int(classes.max()) + 1)
+    order = np.argsort(sizes, kind="stable")
+    order = order[sizes[order] > 0]
+    whole, joining = np.zeros(len(left), dtype=np.int64), 0
+    while joining < len(order):
+        chosen = left | np.isin(classes, order[:joining])
+        rows, others = np.flatnonzero(chosen), _people(task, whole, ~chosen, 1)[0]
+        if others >= task.options.k and run.holds(rows, np.zeros(len(rows), dtype=np.int64), 1).all():
+            return rows
+        joining = max(2 * joining, 1)
+    raise InfeasibleError(
+        f"{int(task.records.counts @ left)} records are left over, and no class of theirs meets k and the models",
+        hint="use suppressed: leave_out, recoding: local, a smaller k, or weaker models",
+    )
+
+
+def _shared(task: SearchProblem, nodes: Nodes, others: Mask) -> Nodes:
+    """Each node, or its nearest ancestor, that has at least k persons below it in the other records."""
+    shared = nodes.copy()
+    for at, hierarchy in enumerate(task.records.hierarchies):
+        leaves = task.records.leaves[at]
+        level = hierarchy.level_of()[nodes[:, at]]
+        for below in range(hierarchy.n_levels - 1):
+            here = hierarchy.node_of[leaves, below]
+            people = _people(task, here, others, hierarchy.n_nodes)
+            lacks = people[hierarchy.node_of[leaves, level]] < task.options.k
+            level = np.where((level == below) & lacks, below + 1, level)
+        shared[:, at] = hierarchy.node_of[leaves, level]
+    return shared
+
+
+def _people(task: SearchProblem, groups: Codes, among: Mask, n_groups: int) -> Numbers:
+    """Persons in each group of some distinct rows; shape (n_groups,), float64."""
+    if task.records.persons is None:
+        return group_sums(groups[among], task.records.counts[among], n_groups)
+    return task.records.persons.in_classes(np.where(among, groups, -1), n_groups)

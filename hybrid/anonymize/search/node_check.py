@@ -25,15 +25,13 @@ _FEW = 32
 
 
 @dataclass(frozen=True)
-class Groups:
+class NodeGroups:
     """The classes at one node.
 
     Parameters
     ----------
     bases : GroupCache
         Bases of the table.
-    base : Grouping
-        What was grouped.
     class_of : numpy.ndarray, shape (len(base),), int64
         Class number of each row of the base.
     sizes : numpy.ndarray, float64
@@ -73,15 +71,13 @@ class NodeOutcome:
 
     Parameters
     ----------
-    groups : Groups
-        The classes.
     suppressed : numpy.ndarray, shape (len(groups.base),), bool
         Rows of the base in classes that violate a model.
     certain : numpy.ndarray, shape (len(groups.base),), bool
         Rows that are suppressed at every node below this one too; the same array if all models are record-monotone.
     """
 
-    groups: Groups
+    groups: NodeGroups
     suppressed: Mask
     certain: Mask
 
@@ -97,36 +93,25 @@ class NodeOutcome:
 
     @property
     def counts(self) -> Numbers:
-        """Records per row of the base; shape (len(groups.base),), float64."""
         return self.groups.base.counts
 
     @property
     def size_of_row(self) -> Numbers:
-        """Records in the class of each row; shape (len(groups.base),), float64."""
         return self.groups.size_of_row
 
     @cached_property
     def n_gone(self) -> int:
-        """Persons all of whose records are suppressed.
-
-        0 where each record is another person: those are counted as records.
-        """
+        """Persons all of whose records are suppressed; 0 where each record is another person, counted as one."""
         persons = self.groups.bases.records.persons
         return 0 if persons is None else persons.gone(self.distinct(self.suppressed))
 
     def within(self, records: int, persons: int | None) -> bool:
-        """True if the suppressed records and persons are within limits.
-
-        Persons count who lose all their records.
-        """
+        """True if the suppressed records, and the persons who lose all of theirs, are within limits."""
         return self.n_suppressed <= records and (persons is None or self.n_gone <= persons)
 
     @cached_property
     def class_share(self) -> Numbers:
-        """Part of its class that each row makes up.
-
-        Sums to the number of classes. Shape (len(groups.base),).
-        """
+        """Part of its class that each row makes up, in sum the number of classes; (len(groups.base),)."""
         share: Numbers = self.counts / np.maximum(self.size_of_row, 1)
         return share
 
@@ -141,17 +126,11 @@ class NodeOutcome:
         return round(float(self.class_share @ ~self.suppressed))
 
     def leaf_counts(self, rows: Mask) -> Numbers:
-        """Records of some rows of the base per leaf, all columns concatenated.
-
-        float64.
-        """
+        """Records of some rows of the base per leaf, all columns concatenated; float64."""
         return self.groups.bases.leaf_counts(self.groups.base, rows)
 
     def distinct(self, rows: Mask) -> Mask:
-        """Expand a mask of base rows to a mask of distinct rows.
-
-        Shape (n_distinct,), bool.
-        """
+        """Expand a mask of base rows to a mask of distinct rows; shape (n_distinct,), bool."""
         result: Mask = rows[self.groups.base.of_distinct]
         return result
 
@@ -179,29 +158,22 @@ class Checker:
 
     @property
     def records(self) -> DistinctRows:
-        """The table."""
         return self.bases.records
 
     @property
     def lattice(self) -> Lattice:
-        """Nodes are positions in it."""
         return self.bases.lattice
 
     def check(self, node: Node, base: Grouping | None = None) -> NodeOutcome:
-        """Group the records at a node and find the violating classes.
-
-        Grouped from a base at or below the node.
-        """
+        """Group the records at a node, from a base at or below it, and find the violating classes."""
         return self.judge(self.group(node, base))
 
-    def group(self, node: Node, base: Grouping | None = None) -> Groups:
-        """Group the records at a node, from a base at or below."""
+    def group(self, node: Node, base: Grouping | None = None) -> NodeGroups:
         base = base or self.bases.below(node)
         class_of, bound = self.bases.classes(base, node)
-        return Groups(self.bases, base, class_of, group_sums(class_of, base.counts, bound))
+        return NodeGroups(self.bases, base, class_of, group_sums(class_of, base.counts, bound))
 
-    def judge(self, groups: Groups) -> NodeOutcome:
-        """Find the violating classes."""
+    def judge(self, groups: NodeGroups) -> NodeOutcome:
         certain = groups.fewer_than(self.k)
         if self.population_k and groups.base.population is not None:
             people = group_sums(groups.class_of, groups.base.population, len(groups.sizes))
@@ -215,10 +187,8 @@ class Checker:
             suppressed = certain | self._violating(groups, ~certain)
         return NodeOutcome(groups, suppressed, certain)
 
-    def _lacking(self, groups: Groups, attribute: str, least: int, rows: Mask) -> Mask:
-        """Those of these rows in classes with fewer than ``least`` different values.
-
-        Shape (len(base),), bool.
+    def _lacking(self, groups: NodeGroups, attribute: str, least: int, rows: Mask) -> Mask:
+        """Those of these rows in classes with fewer than ``least`` different values; (len(base),), bool.
 
         A class that holds one row with enough values has enough; only the others are counted.
         """
@@ -245,11 +215,8 @@ class Checker:
         """
         return self.records.persons is None or all(rule.record_monotone for rule in self.rules)
 
-    def _unmatched(self, groups: Groups, rows: Mask) -> Mask:
-        """Mask of the rows in classes of too few different persons.
-
-        Different are persons with pairwise different values.
-        """
+    def _unmatched(self, groups: NodeGroups, rows: Mask) -> Mask:
+        """Mask of the rows in classes of too few persons with pairwise different values."""
         n_classes = len(groups.sizes)
         asked, lacking = np.zeros((2, n_classes), dtype=bool)
         asked[groups.class_of[rows]] = True
@@ -262,13 +229,12 @@ class Checker:
 
     @cached_property
     def _least_distinct(self) -> dict[str, int]:
-        """Number of distinct values that every class needs, per sensitive column."""
         needed: dict[str, int] = {}
         for rule in self.rules:
             needed[rule.attribute] = max(rule.least_distinct, needed.get(rule.attribute, 1))
         return {attribute: least for attribute, least in needed.items() if least > 1}
 
-    def _violating(self, groups: Groups, rows: Mask) -> Mask:
+    def _violating(self, groups: NodeGroups, rows: Mask) -> Mask:
         """Mask of the rows in classes that violate a non-record-monotone model."""
         inside = np.flatnonzero(rows & (groups.base.counts > 0))
         result = np.zeros(len(rows), dtype=bool)
@@ -285,9 +251,9 @@ class Checker:
         return result
 
     def histogram(self, attribute: str, base: Grouping, class_of_row: Codes, n_classes: int) -> Histogram:
-        """Sensitive values per class of the rows of a base.
+        """Sensitive values per class of the rows of a base; rows of class -1 are left out.
 
-        In records, or in persons where records share them. Rows of class -1 are left out.
+        In records, or in persons where records share them.
         """
         reference = self.records.sensitive[attribute].reference
         if attribute in self.records.held:

@@ -138,17 +138,13 @@ class PersonRows:
 
 
 def _distinct(keys: Codes) -> Codes:
-    """The distinct keys, ascending."""
     keys = np.sort(keys)
     distinct: Codes = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
     return distinct
 
 
 def _places(starts: Rows, rows: Rows) -> Rows:
-    """Positions of the entries of some rows.
-
-    ``starts`` has the first entry of each row.
-    """
+    """Positions of the entries of some rows; ``starts`` has the first entry of each row."""
     counts = starts[rows + 1] - starts[rows]
     before = np.cumsum(counts) - counts
     places: Rows = np.arange(int(counts.sum())) + np.repeat(starts[rows] - before, counts)
@@ -206,10 +202,7 @@ class Holdings:
 
     @cached_property
     def _rarest(self) -> Rows:
-        """Combination of the rarest value of some persons.
-
-        Persons with a key, one combination each.
-        """
+        """Combination of the rarest value of each of some persons with a key."""
         some = np.flatnonzero(self.persons < min(self.n_known, _SHOWN))
         rarity = np.bincount(self.values, self.counts, self.n_values)[self.values[some]]
         ranked = some[np.lexsort((rarity, self.persons[some]))]
@@ -223,9 +216,7 @@ class Holdings:
         return np.asarray(np.bincount(values, weights, self.n_values), dtype=np.float64)
 
     def lacking(self, class_of: Codes, asked: Mask, least: int) -> Mask:
-        """Mask of classes with fewer different persons than ``least``.
-
-        Different are persons with pairwise different values, one each.
+        """Mask of classes with fewer than ``least`` persons with pairwise different values, one each.
 
         Parameters
         ----------
@@ -250,9 +241,7 @@ class Holdings:
         return result
 
     def weights(self, class_of: Codes) -> tuple[Codes, Codes, Numbers]:
-        """Persons per class and value.
-
-        A record of a person weighs 1 / (records of the person in the class).
+        """Persons per class and value: a record of a person weighs 1 / (records of the person in the class).
 
         Parameters
         ----------

@@ -1,7 +1,4 @@
-"""Search problem.
-
-The encoded table, its hierarchies, and the rules of its models.
-"""
+"""Search problem: the encoded table, its hierarchies, the rules of its models; and the outcomes of a search."""
 
 from __future__ import annotations
 
@@ -13,16 +10,16 @@ import numpy as np
 
 from hybrid.anonymize.models.protocol import ClassRule, PopulationModel, SensitiveModel
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.associations import Associations, measure_associations
-from hybrid.anonymize.search.distinct_rows import DistinctRows, collect
+from hybrid.anonymize.search.associations import LevelAssociations, measure_associations
+from hybrid.anonymize.search.distinct_rows import DistinctRows, collect_distinct_rows
 from hybrid.anonymize.search.group_cache import GroupCache
-from hybrid.anonymize.search.lattice import Lattice
-from hybrid.anonymize.search.losses import Loss, build_loss
-from hybrid.anonymize.search.node_check import Checker
+from hybrid.anonymize.search.lattice import Lattice, Node
+from hybrid.anonymize.search.losses import Loss, LossScore, build_loss
+from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.techniques.loss import rounded
-from hybrid.base.arrays import Leaves, Mask
-from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.anonymize.techniques.loss import published_loss
+from hybrid.base.arrays import Leaves, Mask, Nodes
+from hybrid.base.errors import ConfigError, DataError, InfeasibleError, Problem
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Schema, Table
 
@@ -37,8 +34,6 @@ class SearchProblem:
         The table, without identifiers. Where the records stay in a file, a table of as many rows and no columns.
     hierarchies : mapping of str to Hierarchy
         One per quasi-identifier; those of sensitive columns may be among them.
-    options : AnonymizeOptions
-        What to do.
     leaves : numpy.ndarray, shape (n, n_qi), int32
         Leaf of each quasi-identifying value.
     records : DistinctRows
@@ -47,7 +42,7 @@ class SearchProblem:
         The models on sensitive columns, as the search applies them.
     population : Table or None
         The population of k-map.
-    associations : Associations or None
+    associations : LevelAssociations or None
         What each level keeps of them; None where the loss does not ask.
     """
 
@@ -58,19 +53,15 @@ class SearchProblem:
     records: DistinctRows
     rules: tuple[ClassRule, ...]
     population: Table | None
-    associations: Associations | None = None
+    associations: LevelAssociations | None = None
 
     @cached_property
     def lattice(self) -> Lattice:
-        """The generalizations to choose from."""
         return Lattice.of(self.records, self.options.levels)
 
     @property
     def population_k(self) -> int:
-        """People of the population per class.
-
-        0 if k-map is not asked for.
-        """
+        """People of the population per class; 0 if k-map is not asked for."""
         return self.options.population_k
 
     @property
@@ -80,24 +71,19 @@ class SearchProblem:
 
     @property
     def allowed_persons(self) -> int | None:
-        """Number of persons that may lose all their records.
-
-        None where each record is another person.
-        """
+        """Persons that may lose all their records; None where each record is another person."""
         persons = self.records.persons
         return None if persons is None else self.options.allowed(persons.n_persons)
 
     def checker(self, lattice: Lattice) -> Checker:
-        """Checker of the classes at the nodes of a lattice."""
         return Checker(self.options.k, self.population_k, self.rules, GroupCache(self.records, lattice))
 
     def loss(self, lattice: Lattice) -> Loss:
-        """Loss to minimize over a lattice."""
         return build_loss(self.options.loss, self.records, lattice, self.options.k, self.associations)
 
     def published(self, loss: float) -> float:
         """A loss as it may be shown: with few digits where it is measured on more than the labels."""
-        return loss if self.associations is None else rounded(loss)
+        return loss if self.associations is None else published_loss(loss)
 
 
 def prepare(
@@ -124,7 +110,7 @@ def prepare(
     leaves = encode(train, used)
     people = None if population is None else encode(population, used)
     sensitive = {name: train.frame[name] for name in options.attributes}
-    records = collect(leaves, used, sensitive, people, members=_members(train))
+    records = collect_distinct_rows(leaves, used, sensitive, people, members=_members(train))
     rules = build_rules(options, hierarchies, records)
     associations = None
     if options.loss.name == "association":
@@ -150,7 +136,7 @@ def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
     people = None if task.population is None else encode(task.population, used)
     sensitive = {name: train.frame[name] for name in task.options.attributes}
     parts = kept.astype(np.int64)
-    records = collect(task.leaves, used, sensitive, people, members=_members(train), parts=parts)
+    records = collect_distinct_rows(task.leaves, used, sensitive, people, members=_members(train), parts=parts)
     return replace(task, records=records)
 
 
@@ -219,3 +205,145 @@ def _contradictions(
     missing = [name for name in names if population is not None and name not in population.schema]
     if missing:
         yield Problem(f"the population table lacks the columns {', '.join(map(repr, missing))}")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best node found.
+
+    Parameters
+    ----------
+    found : NodeOutcome
+        What it does to the records.
+    lower_bound : float
+        No feasible node has a smaller loss; equal to the score's value if the search was complete.
+    checked : int
+        How many nodes were grouped.
+    """
+
+    node: Node
+    score: LossScore
+    found: NodeOutcome
+    lower_bound: float
+    checked: int
+
+    @property
+    def gap(self) -> float:
+        """Proven bound on loss - least possible loss; 0 when optimal."""
+        return max(0.0, self.score.value - self.lower_bound)
+
+
+@dataclass(frozen=True)
+class Infeasible:
+    """No feasible node exists (or, if not complete, was found).
+
+    Parameters
+    ----------
+    fewest : int
+        Least number of suppressed records at any node checked.
+    fewest_at : Node
+        Where.
+    complete : bool
+        Whether it is proven that no node is feasible.
+    checked : int
+        How many nodes were grouped.
+    """
+
+    fewest: int
+    fewest_at: Node
+    complete: bool
+    checked: int
+
+
+@dataclass(frozen=True)
+class Recoding:
+    """Decision of an engine.
+
+    Parameters
+    ----------
+    nodes : numpy.ndarray, shape (n_distinct, n_qi), int32
+        Hierarchy node of every cell of every distinct row.
+    suppressed : numpy.ndarray, shape (n_distinct,), bool
+        Distinct rows that are left out.
+    levels : dict of str to int, or None
+        Level of each quasi-identifier; None if it differs from row to row.
+    gap : float
+        Proven bound on how much smaller a loss could be; 0 when optimal.
+    coarsened : numpy.ndarray, shape (n_distinct,), bool, or None
+        Distinct rows with coarser labels instead of being left out; None where such rows are left out.
+    """
+
+    nodes: Nodes
+    suppressed: Mask
+    levels: dict[str, int] | None
+    score: LossScore
+    gap: float
+    coarsened: Mask | None = None
+
+
+def refuse_impossible(task: SearchProblem) -> None:
+    """Raise if no generalization at all can meet a model.
+
+    Raises
+    ------
+    InfeasibleError
+        k exceeds the table, or a sensitive column has too few distinct values; all problems at once.
+    """
+    problems = list(_impossible(task))
+    if problems:
+        raise InfeasibleError(problems)
+
+
+def _impossible(task: SearchProblem) -> Iterator[Problem]:
+    n, k = len(task.train), task.options.k
+    persons = task.records.persons
+    if persons is not None and k > persons.n_persons:
+        yield Problem(
+            f"k is {k} but there are only {persons.n_persons} persons with a key",
+            f"use a k of at most {persons.n_persons}, or more persons",
+        )
+    elif k > n:
+        yield Problem(f"k is {k} but there are only {n} records", f"use a k of at most {n}, or more records")
+    for rule in task.rules:
+        distinct = task.records.sensitive[rule.attribute].n_values
+        if distinct < rule.least_distinct:
+            yield Problem(
+                f"{rule.name} needs {rule.least_distinct} different values in every class, "
+                f"and the whole column has {distinct}",
+                "weaken the model, or drop it for this column",
+            )
+    population = task.records.population
+    if population is not None and population.sum() < task.population_k:
+        yield Problem(
+            f"{task.population_k}-map asks for more people than the population table has ({int(population.sum())})",
+            "use a smaller k for k_map, or a larger population table",
+        )
+
+
+def infeasible_error(task: SearchProblem, nothing: Infeasible) -> InfeasibleError:
+    """The error for a search that found no solution: the best it reached, and what to change."""
+    n, allowed = len(task.train), task.allowed
+    lattice = task.lattice
+    levels = lattice.levels(nothing.fewest_at)
+    reached = ", ".join(f"{name} {level}" for name, level in levels.items())
+    wanted = " and ".join([f"k = {task.options.k}", *(rule.name for rule in task.rules)])
+    if task.population_k:
+        wanted += f" and {task.population_k}-map"
+    if nothing.fewest == n:
+        message = f"no generalization meets {wanted}: every record is in a class that violates it, at all levels"
+        hint = "weaken the models" + (", or free the fixed levels" if task.options.levels else "")
+        return InfeasibleError(message, hint=hint)
+    if nothing.fewest <= allowed:
+        return InfeasibleError(
+            f"no generalization meets {wanted} with at most {allowed} of {n} records left out and at most "
+            f"{task.allowed_persons} persons without any record",
+            hint="set a larger suppression_limit, or weaken the models",
+        )
+    share = -(-nothing.fewest * 10_000 // n) / 10_000
+    proof = "" if nothing.complete else " (of those tried within the time limit)"
+    return InfeasibleError(
+        f"no generalization meets {wanted} with at most {allowed} of {n} records left out: "
+        f"at least {nothing.fewest} would have to go{proof}, at the levels {reached}",
+        hint=f"set suppression_limit to {share:g} or more, or weaken the models"
+        + (", or free the fixed levels" if task.options.levels else ""),
+    )

@@ -15,22 +15,21 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.anonymize_table import summarize
-from hybrid.anonymize.decide import Counted, Decided, Request, decide, origin_of
+from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, decide, source_persons
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.anonymize.search.row_counts import Combinations
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.streaming.count_rows import MemoryBudget, count_combinations, count_members
-from hybrid.anonymize.streaming.labels import ByColumn, ByRow, Labelling, Labels
 from hybrid.anonymize.streaming.verify_file import verify_classes
-from hybrid.anonymize.streaming.write_labels import Relabel
+from hybrid.anonymize.streaming.write_labels import ByColumn, ByRow, Labelling, Labels, LabelWriter
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.table import Schema, Table
+from hybrid.table.data_options import DataOptions
 from hybrid.table.files import File
-from hybrid.table.options import DataOptions
 from hybrid.table.read_batches import ParquetRows, ValueNumbers, open_parquet
 
 
@@ -51,7 +50,7 @@ class StageCost:
 
 
 @dataclass(frozen=True)
-class Streamed:
+class StreamedResult:
     """Aggregates of a streamed anonymization."""
 
     result: AnonymizationResult
@@ -60,7 +59,6 @@ class Streamed:
     hierarchies: Mapping[str, Hierarchy]
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``anonymization.json``."""
         read = self.costs[0]
         streamed = {
             "rows": read.rows,
@@ -76,10 +74,6 @@ class FileTask:
 
     Parameters
     ----------
-    rows : ParquetRows
-        The file.
-    data : DataOptions
-        Its columns' roles.
     hierarchies : mapping of str to Path or HierarchySpec
         The file, or the description, of each quasi-identifier's hierarchy.
     options : AnonymizeOptions
@@ -104,15 +98,16 @@ class FileTask:
     persons: Codes | None = None
 
     @property
-    def asked(self) -> Request:
-        """The task, wherever the records are."""
+    def asked(self) -> AnonymizationRequest:
         columns = tuple(self.rows.schema.names)
-        return Request(self.rows.source, columns, self.data, self.hierarchies, self.options, self.population)
+        return AnonymizationRequest(
+            self.rows.source, columns, self.data, self.hierarchies, self.options, self.population
+        )
 
 
 def anonymize_file(
     task: FileTask, target: Path, seed: int, recorder: Recorder, progress: Progress = silent
-) -> Streamed:
+) -> StreamedResult:
     """Write the labels of a file's records, as :func:`~hybrid.anonymize.anonymize` would label them.
 
     Parameters
@@ -130,7 +125,7 @@ def anonymize_file(
 
     Returns
     -------
-    Streamed
+    StreamedResult
         Verified on what was written.
 
     Raises
@@ -149,7 +144,7 @@ def anonymize_file(
         written = _relabel(task, source, decided, room).write(target, seed, progress)
     with _timed(recorder, "verify", cpu):
         reread = _reread(target, asked, source, room, progress)
-        origin = origin_of(asked, source, decided)
+        origin = source_persons(asked, source, decided)
         sizes, verified = verify_classes(decided.task, decided.recoding, reread, decided.value_of, origin)
     seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
     result = summarize(decided.task, decided.recoding, sizes, seconds)
@@ -167,7 +162,7 @@ def anonymize_file(
         for stage in recorder.stages
         if stage.name in through
     ]
-    return Streamed(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
+    return StreamedResult(replace(result, verified=verified), tuple(costs), decided.schema, decided.task.hierarchies)
 
 
 @contextmanager
@@ -179,7 +174,7 @@ def _timed(recorder: Recorder, stage: str, cpu: dict[str, float]) -> Iterator[No
     cpu[stage] = round(time.process_time() - started, 4)
 
 
-def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> Counted:
+def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> CountedRows:
     asked = task.asked
     numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*asked.names, *asked.attributes)]
     found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)
@@ -187,10 +182,10 @@ def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> Counted:
     if task.persons is not None:
         training = task.training
         members = count_members(task.rows, numbers, found, room, task.persons, training=training, progress=progress)
-    return Counted(numbers, found, members)
+    return CountedRows(numbers, found, members)
 
 
-def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudget) -> Relabel:
+def _relabel(task: FileTask, source: CountedRows, decided: Decision, room: MemoryBudget) -> LabelWriter:
     labels, names = Labels.of(decided.schema, decided.task, decided.recoding), task.asked.names
     numbers = source.numbers[: len(names)]
     labelling: Labelling
@@ -200,11 +195,12 @@ def _relabel(task: FileTask, source: Counted, decided: Decided, room: MemoryBudg
     else:
         labelling = ByColumn(decided.task, decided.recoding, labels, decided.leaf_of)
     by_name = dict(zip(names, numbers, strict=True))
-    return Relabel(task.rows, decided.schema.names, by_name, labels, labelling, room, task.training)
+    return LabelWriter(task.rows, decided.schema.names, by_name, labels, labelling, room, task.training)
 
 
-def _reread(target: Path, asked: Request, source: Counted, room: MemoryBudget, progress: Progress) -> Combinations:
-    """Distinct combinations of labels and sensitive values in the written file."""
+def _reread(
+    target: Path, asked: AnonymizationRequest, source: CountedRows, room: MemoryBudget, progress: Progress
+) -> DistinctRowCounts:
     rows = open_parquet(File.local(target), DataOptions(path=target.name))
     labels = [ValueNumbers(name, rows.schema.field(name).type) for name in asked.names]
     attributes = source.numbers[len(asked.names) :]

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, add_up
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.row_counts import Combinations, add_up
 from hybrid.base.arrays import Codes, Counts, Mask
 from hybrid.base.keys import RowIndex, RowKeys
 from hybrid.base.progress import Progress
-from hybrid.table.read_batches import ParquetRows, ValueNumbers
-from hybrid.table.shuffle import MOST_PARTS
+from hybrid.table.read_batches import MOST_PARTS, ParquetRows, ValueNumbers
 
 _BATCH = 1 << 20
 _LEAST_BATCH = 1 << 14
@@ -43,16 +42,12 @@ class MemoryBudget:
 
     @classmethod
     def of(cls, n_bytes: float, rows: ParquetRows, n_columns: int) -> MemoryBudget:
-        """Share out memory.
-
-        Most of it to the combinations and their search, the rest to records.
+        """Share out memory: most of it to the combinations and their search, the rest to records.
 
         Parameters
         ----------
         n_bytes : float
             That may be taken, beyond what the program itself needs.
-        rows : ParquetRows
-            What is read.
         n_columns : int
             Quasi-identifiers and attributes of privacy models.
         """
@@ -79,13 +74,11 @@ def count_combinations(
     training: Mask | None = None,
     step: str,
     progress: Progress,
-) -> Combinations:
+) -> DistinctRowCounts:
     """The distinct rows of some columns.
 
     Parameters
     ----------
-    rows : ParquetRows
-        What is read.
     numbers : sequence of ValueNumbers
         The columns; values of all records get numbers.
     room : MemoryBudget
@@ -103,7 +96,7 @@ def count_combinations(
         More combinations than there is room for, or a file that cannot be read.
     """
     names = [column.name for column in numbers]
-    found = Combinations(len(names), room.combinations, ", ".join(map(repr, names)))
+    found = DistinctRowCounts(len(names), room.combinations, ", ".join(map(repr, names)))
     done = 0
     for batch in rows.batches(names, room.batch, numbered=names):
         progress(step, done, rows.n_rows)
@@ -117,7 +110,6 @@ def count_combinations(
 def _combinations_of(
     batch: pa.RecordBatch, numbers: Sequence[ValueNumbers], counted: Mask | None
 ) -> tuple[list[Codes], Counts]:
-    """Distinct rows of one batch as value numbers, with record counts."""
     numbered = [column.number(values) for column, values in zip(numbers, batch.columns, strict=True)]
     packing = RowKeys([codes for codes, _ in numbered], [len(here) for _, here in numbered])
     distinct, counts = add_up(packing.keys if counted is None else packing.keys[counted])
@@ -128,7 +120,7 @@ def _combinations_of(
 def count_members(
     rows: ParquetRows,
     numbers: Sequence[ValueNumbers],
-    found: Combinations,
+    found: DistinctRowCounts,
     room: MemoryBudget,
     persons: Codes,
     *,
@@ -141,7 +133,7 @@ def count_members(
     ----------
     rows, numbers, room, training, progress
         As for :func:`count_combinations`.
-    found : Combinations
+    found : DistinctRowCounts
         The distinct rows of these columns.
     persons : numpy.ndarray, shape (n_rows,), int
         Person of each record (:func:`hybrid.table.persons.person_codes`).

@@ -14,17 +14,16 @@ import pandas as pd
 
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.models.released import ClassCounts, equivalence_classes
-from hybrid.anonymize.search.outcome import Recoding
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.problem import SearchProblem
-from hybrid.anonymize.search.row_counts import Combinations
+from hybrid.anonymize.search.problem import Recoding, SearchProblem
 from hybrid.anonymize.verify_table import covered
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import VerificationError
 
 
 @dataclass(frozen=True)
-class Origin:
+class SourcePersons:
     """Persons of the source, of whom the written file says nothing.
 
     Parameters
@@ -42,9 +41,9 @@ class Origin:
 def verify_classes(
     task: SearchProblem,
     recoding: Recoding,
-    written: Combinations,
+    written: DistinctRowCounts,
     value_of: Sequence[Codes],
-    origin: Origin | None = None,
+    origin: SourcePersons | None = None,
 ) -> tuple[Counts, dict[str, Any]]:
     """Measure what written labels reach.
 
@@ -52,11 +51,11 @@ def verify_classes(
     ----------
     task, recoding : SearchProblem, Recoding
         What was asked for and what was decided.
-    written : Combinations
+    written : DistinctRowCounts
         The distinct rows of the file: the quasi-identifiers' labels, then ``task.options.attributes``.
     value_of : sequence of numpy.ndarray
         For each attribute, the position in ``task.records.sensitive[attribute].known`` of each value number.
-    origin : Origin, optional
+    origin : SourcePersons, optional
         Where records share persons: these are counted in the classes that were decided on, which are compared with
         those of the file.
 
@@ -121,7 +120,6 @@ def _shape_failures(task: SearchProblem, recoding: Recoding, sizes: Numbers) -> 
 
 
 def _counts(task: SearchProblem, attribute: str, records: pd.DataFrame) -> ClassCounts:
-    """Records per class and value, with the shares of the first pass."""
     column = task.records.sensitive[attribute]
     hierarchy = task.hierarchies.get(attribute)
     leaves = None if hierarchy is None else hierarchy.encode(column.known)
@@ -137,11 +135,8 @@ def _decided(task: SearchProblem, recoding: Recoding, counts: Counts) -> pd.Data
     )
 
 
-def _held(task: SearchProblem, recoding: Recoding, origin: Origin) -> pd.DataFrame:
-    """Released entries of the source.
-
-    With class, person, records and sensitive values.
-    """
+def _held(task: SearchProblem, recoding: Recoding, origin: SourcePersons) -> pd.DataFrame:
+    """Released entries of the source, with class, person, records and sensitive values."""
     decided, members = _decided(task, recoding, task.records.counts), origin.members
     at = task.records.row_of[members.rows]
     entries = pd.DataFrame({"class": decided["class"].to_numpy()[at], "person": members.persons})
@@ -157,10 +152,7 @@ def _decided_sizes(task: SearchProblem, recoding: Recoding) -> Counts:
 
 
 def _people(task: SearchProblem, recoding: Recoding) -> pd.Series:
-    """People of the population in each released class.
-
-    Their quasi-identifiers were given the labels of the class.
-    """
+    """People of the population in each released class, whose quasi-identifiers were given its labels."""
     assert task.records.population is not None
     people = _decided(task, recoding, task.records.population)
     return people.groupby("class")["n"].sum()[people.loc[people["released"], "class"].unique()]

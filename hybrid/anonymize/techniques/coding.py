@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, PositiveInt
 
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.errors import Problem
 from hybrid.table import Column
-from hybrid.table.holders import bounds
+from hybrid.table.holders import people_bounds
 
 
 class Coding(ValueTechnique):
@@ -31,20 +31,18 @@ class Coding(ValueTechnique):
     """Persons at each end who get the same value, at least; null: ``anonymize.k``."""
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
-        """Columns without ends."""
         for column in columns:
             if not column.kind.is_continuous:
                 yield Problem(
                     f"coding: {column.name!r} has categories, which have no ends", "use pram or microaggregation for it"
                 )
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:  # noqa: ARG002
-        """Code both ends; see :class:`ValueTechnique`."""
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:  # noqa: ARG002
         values, persons = {}, task.table.persons
         for name in task.columns:
             before = task.table.frame[name]
             codes, distinct = pd.factorize(before, sort=True)
-            ends = bounds(codes, self._least(task), persons)
+            ends = people_bounds(codes, self._least(task), persons)
             if ends is None:
                 values[name] = before.mask(before.notna())
             else:
@@ -53,8 +51,7 @@ class Coding(ValueTechnique):
         emptied = [name for name in task.columns if values[name].isna().all() and task.table.frame[name].notna().any()]
         return Masked(values, {"holders": self._least(task), "emptied": emptied})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Ends that too few persons reach."""
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found, least = [], self._least(task)
         for name in task.columns:
             after = positions_of(masked.values[name], task.table.schema[name].kind)
@@ -66,7 +63,6 @@ class Coding(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        """See :class:`Technique`."""
         least = facts.get("holders", "k (anonymize.k)" if self.holders is None else self.holders)
         emptied = ", ".join(facts.get("emptied", ()))
         gone = f" {emptied}: too few persons have a value for that, and all values were removed." if emptied else ""
@@ -75,5 +71,5 @@ class Coding(ValueTechnique):
             f"persons each.{gone} All values in between stay as they are, and it is no k-anonymity."
         )
 
-    def _least(self, task: Task) -> int:
+    def _least(self, task: MaskingTask) -> int:
         return task.k if self.holders is None else self.holders

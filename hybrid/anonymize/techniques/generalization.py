@@ -19,5 +19,4 @@ class Generalization(LabelTechnique):
     k_anonymous: ClassVar[bool] = True
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
-        """See :class:`Technique`."""
         return f"{columns} were generalized to labels of their hierarchies."

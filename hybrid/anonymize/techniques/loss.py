@@ -1,8 +1,10 @@
-"""Information that masked values lose."""
+"""Information that masked values lose, and the share of values that a technique changed."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,12 +52,11 @@ def _squared(plain: Numbers, moved: Numbers, lost: Mask) -> float:
 
 
 def il1s(table: Table, masked: Mapping[str, pd.Series], names: Sequence[str]) -> float | None:
-    """Mean of abs(x - x') / (sqrt(2) S) over records and numbers.
+    """Mean of abs(x - x') / (sqrt(2) S) over records and numbers; None without numeric columns.
 
-    None without numeric columns. The measure IL1s of Mateo-Sanz, Sebe and Domingo-Ferrer 2004 (doi
-    10.1007/978-3-540-25955-8_16) and sdcMicro; S is
-    the sample standard deviation (n - 1) of the column's originals, constant columns are left out. 0 is no loss;
-    about 0.8 (2 / sqrt(2 pi)) is what drawing normal values anew costs. Missing values are left out.
+    The measure IL1s of Mateo-Sanz, Sebe and Domingo-Ferrer 2004 (doi 10.1007/978-3-540-25955-8_16) and sdcMicro; S is
+    the sample standard deviation (n - 1) of the column's originals, constant columns are left out. 0 is no loss; about
+    0.8 (2 / sqrt(2 pi)) is what drawing normal values anew costs. Missing values are left out.
     """
     found = []
     for name in names:
@@ -105,8 +106,6 @@ def masking_measures(
         Every masked column, shape (n,).
     class_ids : numpy.ndarray, shape (n,), int64
         Records with equal quasi-identifiers in the masked table.
-    suppressed : int
-        Records left out.
 
     Returns
     -------
@@ -130,10 +129,10 @@ def masking_measures(
         "average_class_size": records / (int((sizes > 0).sum()) + (suppressed > 0)),
         "discernibility": float((sizes.astype(np.float64) ** 2).sum() + suppressed * records),
     }
-    return {name: rounded(value) for name, value in found.items() if value is not None}
+    return {name: published_loss(value) for name, value in found.items() if value is not None}
 
 
-def rounded(value: float) -> float:
+def published_loss(value: float) -> float:
     """Published form of a loss: three digits.
 
     All digits of a sum over the records would confirm a guess of the last record to whoever knows the others.
@@ -143,3 +142,34 @@ def rounded(value: float) -> float:
 
 def _mean(values: Sequence[float]) -> float | None:
     return float(np.mean(values)) if values else None
+
+
+def changed_shares(frame: pd.DataFrame, masked: Mapping[str, pd.Series]) -> dict[str, float]:
+    """Share of the known values of each column that changed, 0 to 1, rounded down to hundredths.
+
+    A value that a draw, a tie or rounding left as it was is not masked, and the share says how many were not.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, n records
+        The originals.
+    masked : mapping of str to pandas.Series
+        Masked columns, shape (n,).
+    """
+    shares = {}
+    for name, after in masked.items():
+        before = frame[name].reset_index(drop=True)
+        known = before.notna().to_numpy()
+        if known.any():
+            same = (before[known].astype(object) == after[known].astype(object)).mean()
+            shares[name] = math.floor((1 - float(same)) * 100 + 1e-9) / 100
+    return shares
+
+
+def changed_words(facts: Mapping[str, Any]) -> str:
+    """Sentence on the share of changed values, with a space before it; empty where the share is not known."""
+    shares = facts.get("changed") or {}
+    if not shares:
+        return ""
+    listed = ", ".join(f"{name} {100 * share:.0f} %" for name, share in shares.items())
+    return f" Of the known values so many became others: {listed}; the rest stayed as they were."

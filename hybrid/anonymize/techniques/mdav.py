@@ -1,16 +1,23 @@
-"""MDAV: groups of similar records of at least k persons.
+"""MDAV: groups of similar records of at least k persons; and groups with a record from every stratum.
 
 Maximum distance to average vector: Domingo-Ferrer and Mateo-Sanz 2002 (doi 10.1109/69.979982), in the generic form of
 Domingo-Ferrer and Torra 2005 (doi 10.1007/s10618-005-0007-5). The record farthest from the centre of those that remain
 takes its k - 1 nearest into a group, then the record farthest from that one does.
+
+t-closeness first: algorithm 3 of Soria-Comas, Domingo-Ferrer, Sanchez and Martinez 2015 (doi
+10.1109/TKDE.2015.2435777). The records, sorted by a sensitive value, are cut into strata of equal size, and every group
+takes from each the record nearest to its seed. So each group has about the distribution of the whole table from the
+start, and few groups are left to merge.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.techniques.space import Space
+from hybrid.anonymize.techniques.space import RecordSpace
 from hybrid.base.arrays import Array, Codes, Numbers, Rows
 
 _COMPACT = 0.75
@@ -19,7 +26,7 @@ _PAIRS = 1 << 22
 """Distances that are computed at once."""
 
 
-def mdav(space: Space, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
+def mdav(space: RecordSpace, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
     """Groups of at least ``k`` different persons.
 
     Tables of more than ``most`` records are first cut in two at the median of the number that varies most, again and
@@ -27,7 +34,7 @@ def mdav(space: Space, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
 
     Parameters
     ----------
-    space : Space, n records
+    space : RecordSpace, n records
         Their distances.
     k : int
         Persons of a group; there are at least as many.
@@ -48,13 +55,13 @@ def mdav(space: Space, k: int, persons: Codes, most: int) -> tuple[Codes, int]:
     parts = _parts(space, k, persons, most)
     found = 0
     for rows in parts:
-        own = Rest(space, rows, persons, k).grouped()
+        own = Ungrouped(space, rows, persons, k).grouped()
         groups[rows] = own + found
         found += int(own.max()) + 1
     return groups, len(parts)
 
 
-def _parts(space: Space, k: int, persons: Codes, most: int) -> list[Rows]:
+def _parts(space: RecordSpace, k: int, persons: Codes, most: int) -> list[Rows]:
     waiting, done = [np.arange(len(persons))], []
     while waiting:
         rows = waiting.pop()
@@ -66,11 +73,8 @@ def _parts(space: Space, k: int, persons: Codes, most: int) -> list[Rows]:
     return done
 
 
-def halves(space: Space, rows: Rows) -> list[Rows]:
-    """Rows below and above the median of the widest axis.
-
-    By codes where no number varies.
-    """
+def halves(space: RecordSpace, rows: Rows) -> list[Rows]:
+    """Rows below and above the median of the widest axis; by codes where no number varies."""
     numbers = [axis[rows] for axis in space.numbers]
     keys: list[Array] = sorted(numbers, key=lambda axis: float(axis.var())) + [axis[rows] for axis in space.codes][::-1]
     if numbers and numbers[0].size and keys[len(numbers) - 1].var() > 0:
@@ -83,12 +87,12 @@ def _n_persons(persons: Codes) -> int:
     return len(np.unique(persons[persons >= 0]))
 
 
-class Rest:
+class Ungrouped:
     """Records without a group yet.
 
     Parameters
     ----------
-    space : Space
+    space : RecordSpace
         All records.
     rows : numpy.ndarray, shape (m,), int64
         Those to group.
@@ -98,7 +102,7 @@ class Rest:
         Persons of a group.
     """
 
-    def __init__(self, space: Space, rows: Rows, persons: Codes, k: int) -> None:
+    def __init__(self, space: RecordSpace, rows: Rows, persons: Codes, k: int) -> None:
         self.k = k
         self.everyone = np.unique(persons[rows], return_inverse=True)[1].reshape(-1)
         self.named = persons[rows] >= 0
@@ -151,11 +155,9 @@ class Rest:
         return self.distances([total / n for total in self.sums], [int(np.argmax(one)) for one in self.counts])
 
     def place(self, position: int) -> tuple[list[float], list[int]]:
-        """Numbers and codes of a record in the arrays."""
         return [float(axis[position]) for axis in self.numbers], [int(axis[position]) for axis in self.codes]
 
     def distances(self, numbers: list[float], codes: list[int]) -> Numbers:
-        """Squared distance of every record in the arrays from a place."""
         total = np.zeros(len(self.at))
         for axis, number in zip(self.numbers, numbers, strict=True):
             difference = axis - number
@@ -166,12 +168,10 @@ class Rest:
         return total
 
     def farthest(self, distances: Numbers) -> int:
-        """Position of the record without a group that is farthest."""
         distances[self.gone] = -1.0
         return int(np.argmax(distances))
 
     def take(self, distances: Numbers) -> None:
-        """Make a group of the nearest records."""
         distances[self.gone] = np.inf
         chosen = self.nearest(distances)
         rows = self.at[chosen]
@@ -225,7 +225,105 @@ class Rest:
 
 
 def _common(groups: Codes, codes: Codes) -> Codes:
-    """Most frequent code of each group."""
     counts = pd.DataFrame({"group": groups, "code": codes}).value_counts(sort=False).reset_index(name="n")
     best: Codes = counts.sort_values(["group", "n"], kind="stable").groupby("group")["code"].last().to_numpy()
     return best
+
+
+def least_strata(n: int, k: int, t: float) -> int:
+    """Number of strata that bound the ordered distance by t.
+
+    max(k, ceil(n / (2 (n - 1) t + 1))), from the bound (n - s) / (2 (n - 1) s) for s strata (section 7 of the paper,
+    for n different values and n a multiple of s). Half a unit of 1 / s is also what rounding costs in other distances.
+
+    Parameters
+    ----------
+    n : int
+        Records, 1 or more.
+    k : int
+        Records of a group, at least.
+    t : float
+        Largest distance, 0..1.
+    """
+    return min(n, max(k, math.ceil(n / (2 * (n - 1) * t + 1) - 1e-9)))
+
+
+def stratified(space: RecordSpace, sensitive: Codes, n_strata: int, most: int) -> tuple[Codes, int]:
+    """Groups with a record from every stratum; every record is another person.
+
+    Tables of more than ``most`` records are first cut in two, stratum by stratum, as :func:`.mdav.mdav` does.
+
+    Parameters
+    ----------
+    space : RecordSpace, n records
+        Their distances.
+    sensitive : numpy.ndarray, shape (n,), int64
+        Place of each record's sensitive value in the order of values.
+    n_strata : int
+        Strata, 1 to n, and records of a group.
+    most : int
+        Records of a part, at most.
+
+    Returns
+    -------
+    groups : numpy.ndarray, shape (n,), int64
+        0..n_groups-1, each of ``n_strata`` records or more: those that are left join the nearest group.
+    parts : int
+        Parts that the table was cut into.
+    """
+    order = np.argsort(sensitive, kind="stable")
+    stratum = np.empty(len(order), dtype=np.int64)
+    stratum[order] = np.arange(len(order)) * n_strata // len(order)
+    groups = np.empty(len(order), dtype=np.int64)
+    parts, found = _stratified_parts(space, stratum, n_strata, most), 0
+    for rows in parts:
+        own = _Strata(space, rows, stratum[rows], n_strata).grouped()
+        groups[rows] = own + found
+        found += int(own.max()) + 1
+    return groups, len(parts)
+
+
+def _stratified_parts(space: RecordSpace, stratum: Codes, n_strata: int, most: int) -> list[Rows]:
+    waiting, done = [np.argsort(stratum, kind="stable")], []
+    while waiting:
+        rows = waiting.pop()
+        if len(rows) <= max(most, 2 * n_strata):
+            done.append(rows)
+            continue
+        pieces = [halves(space, rows[stratum[rows] == one]) for one in range(n_strata)]
+        sides = [np.concatenate([piece[side] for piece in pieces]) for side in (0, 1)]
+        if min(len(piece[0]) for piece in pieces) < 1:
+            done.append(rows)
+        else:
+            waiting += sides[::-1]
+    return done
+
+
+class _Strata(Ungrouped):
+    """Records without a group yet, in the order of their strata."""
+
+    def __init__(self, space: RecordSpace, rows: Rows, stratum: Codes, n_strata: int) -> None:
+        self.stratum, self.n_strata = stratum, n_strata
+        super().__init__(space, rows, np.arange(int(rows.max()) + 1), n_strata)
+
+    def keep(self, at: Rows) -> None:
+        super().keep(at)
+        self.ends = np.searchsorted(self.stratum[at], np.arange(self.n_strata + 1))
+
+    def grouped(self) -> Codes:
+        for number in range(int(np.bincount(self.stratum, minlength=self.n_strata).min())):
+            if number % 2 == 0:
+                seed = self.farthest(self.from_centre())
+            around = self.distances(*self.place(seed))
+            self.take(around)
+            around[self.gone] = -1.0
+            seed = int(np.argmax(around))
+            if number % 2:
+                self.shorten()
+        self.join(np.flatnonzero(self.groups < 0))
+        return self.groups
+
+    def nearest(self, distances: Numbers) -> Rows:
+        """Nearest record of every stratum."""
+        cuts = zip(self.ends[:-1], self.ends[1:], strict=True)
+        return np.array([start + int(np.argmin(distances[start:end])) for start, end in cuts], dtype=np.int64)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, PositiveFloat, model_validator
 
-from hybrid.anonymize.techniques.changes import changed_shares, changed_words
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.loss import changed_shares, changed_words
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of, step_of, written
 from hybrid.base.arrays import Numbers
 from hybrid.base.errors import Problem
@@ -59,7 +59,6 @@ class Noise(ValueTechnique):
         return self
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
-        """Columns that are no numbers, and limits of others."""
         for column in columns:
             if not column.kind.is_continuous or (column.kind.is_temporal and self.kind == "multiplicative"):
                 yield Problem(
@@ -70,8 +69,7 @@ class Noise(ValueTechnique):
         for name in sorted(set(self.limits) - numbers):
             yield Problem(f"noise.limits: {name!r} is no column of numbers of the step", "leave its limits out")
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
-        """Add or multiply noise; see :class:`ValueTechnique`."""
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         schema = task.table.schema
         plain = np.column_stack([positions_of(task.table.frame[name], schema[name].kind) for name in task.columns])
         moved = plain * self._factors(plain, rng) if self.kind == "multiplicative" else plain + self._terms(plain, rng)
@@ -80,8 +78,7 @@ class Noise(ValueTechnique):
             values[name] = written(np.clip(moved[:, at], *self.limits.get(name, (-np.inf, np.inf))), schema[name])
         return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Noise of another strength than stated, and other missing values."""
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = []
         for name in task.columns:
             column = task.table.schema[name]
@@ -96,7 +93,6 @@ class Noise(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        """See :class:`Technique`."""
         ends = f" Values of {', '.join(self.limits)} beyond stated limits became these." if self.limits else ""
         if self.kind == "multiplicative":
             how = f"multiplied by random factors (mean 1, standard deviation {self.spread:g}; zeros stay zero)"
@@ -125,10 +121,9 @@ class Noise(ValueTechnique):
         return np.asarray(terms * spreads)
 
     def _as_stated(self, before: Numbers, after: Numbers, step: float) -> bool:
-        """True if the strength is as stated.
+        """True if the strength is as stated, by a chi-squared test of normal terms, or of logarithms of factors.
 
-        By a chi-squared test of normal terms, or of logarithms of factors. Noise below the rounding of the column
-        cannot be measured.
+        Noise below the rounding of the column cannot be measured.
         """
         rounding = np.full(len(before), step**2 / 12)
         if self.kind == "additive":
@@ -146,10 +141,7 @@ class Noise(ValueTechnique):
 
 
 def _correlations(centred: Numbers) -> Numbers:
-    """Correlations of columns over records that have all values.
-
-    Constant columns are uncorrelated.
-    """
+    """Correlations of columns over records that have all values; constant columns are uncorrelated."""
     whole = centred[~np.isnan(centred).any(axis=1)]
     spreads = whole.std(axis=0) if len(whole) > 1 else np.zeros(centred.shape[1])
     scaled = np.divide(whole - whole.mean(axis=0), spreads, out=np.zeros_like(whole), where=spreads > 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, model_validator
 
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.base.arrays import Codes, Counts, Numbers
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.base.options import Options
@@ -68,7 +68,6 @@ class Pram(ValueTechnique):
     random: ClassVar[bool] = True
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
-        """Numbers and dates, and matrices of other columns."""
         for column in columns:
             if column.kind.is_continuous:
                 yield Problem(
@@ -78,8 +77,7 @@ class Pram(ValueTechnique):
         for name in sorted(set(self.matrices) - {column.name for column in columns}):
             yield Problem(f"pram.matrices: {name!r} is no column of the step", "leave its matrix out")
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
-        """Draw a value for every value; see :class:`ValueTechnique`."""
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         self._refuse(task)
         values, epsilons = {}, dict[str, float]()
         for name, stream in zip(task.columns, rng.spawn(len(task.columns)), strict=True):
@@ -95,8 +93,7 @@ class Pram(ValueTechnique):
         known = {name: math.ceil(one * 1e4) / 1e4 for name, one in epsilons.items() if math.isfinite(one)}
         return Masked(values, {"epsilon": known})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Counts far from the expected ones, new categories, and other missing values."""
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = []
         for name in task.columns:
             before, after = task.table.frame[name], masked.values[name]
@@ -114,7 +111,6 @@ class Pram(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        """See :class:`Technique`."""
         how = (
             "by matrices made so that expected counts stay those of the records"
             if self.invariant
@@ -135,7 +131,6 @@ class Pram(ValueTechnique):
         )
 
     def _matrix(self, name: str, values: pd.Series) -> tuple[list[Any], Numbers]:
-        """Categories of a column, and the stated probabilities."""
         stated = self.matrices.get(name)
         if stated is not None:
             rows = np.array(stated.rows)
@@ -145,7 +140,7 @@ class Pram(ValueTechnique):
         away = (1 - self.keep) / max(n - 1, 1)
         return domain, np.where(np.eye(n, dtype=bool), 1.0 if n < 2 else self.keep, away)
 
-    def _refuse(self, task: Task) -> None:
+    def _refuse(self, task: MaskingTask) -> None:
         problems = []
         for name, stated in self.matrices.items():
             there = task.table.frame[name].dropna().astype(object)
@@ -207,13 +202,11 @@ def local_epsilon(matrix: Numbers) -> float:
 
 
 def _allowed(spread: Numbers) -> Numbers:
-    """Distances of counts from the expected ones that chance explains.
+    """Distances of counts from the expected ones that chance explains, but for :data:`_FALSE_ALARM`.
 
-    All of them hold together, but for the probability :data:`_FALSE_ALARM`.
-
-    Bernstein's inequality for sums of independent draws with the given standard deviations: s = L/3 + sqrt(L^2/9 +
-    2 L v), with L = ln(2 m / chance) for m categories and the variance v (Boucheron, Lugosi and Massart 2013, section
-    2.8).
+    Bernstein's inequality for sums of independent draws with the given standard deviations: s = L/3 + sqrt(L^2/9 + 2 L
+    v), with L = ln(2 m / chance) for m categories, which hold together, and the variance v (Boucheron, Lugosi and
+    Massart 2013, section 2.8).
     """
     log = math.log(2 * max(len(spread), 1) / _FALSE_ALARM)
     allowed: Numbers = log / 3 + np.sqrt(log**2 / 9 + 2 * log * spread**2)

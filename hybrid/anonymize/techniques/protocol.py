@@ -21,15 +21,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Task:
+class MaskingTask:
     """Records and requirements of one step.
 
     Parameters
     ----------
     table : Table, n records
         The records that earlier steps left, with their original values, without identifiers.
-    columns : tuple of str
-        Columns to mask.
     k : int
         Persons of every group, for techniques that make groups.
     models : tuple of PrivacyModel
@@ -108,7 +106,7 @@ class ValueTechnique(Technique):
     transitions: ClassVar[frozenset[str] | None] = frozenset({"single"})
 
     @abstractmethod
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         """Mask the columns of a task.
 
         Raises
@@ -118,7 +116,7 @@ class ValueTechnique(Technique):
         """
 
     @abstractmethod
-    def failures(self, task: Task, masked: Masked) -> list[str]:
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         """Broken properties of masked values; empty if all hold.
 
         Measured by formulas of their own. Messages hold no value.

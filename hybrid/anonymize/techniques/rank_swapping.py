@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from hybrid.anonymize.techniques.changes import changed_shares, changed_words
-from hybrid.anonymize.techniques.protocol import Masked, Task, ValueTechnique
+from hybrid.anonymize.techniques.loss import changed_shares, changed_words
+from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.arrays import Numbers, Rows
 from hybrid.base.errors import Problem
@@ -34,7 +34,6 @@ class RankSwapping(ValueTechnique):
     random: ClassVar[bool] = True
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
-        """Columns without ranks."""
         for column in columns:
             if not column.kind.is_continuous:
                 yield Problem(
@@ -42,8 +41,7 @@ class RankSwapping(ValueTechnique):
                     "use pram or microaggregation for it",
                 )
 
-    def mask(self, task: Task, rng: np.random.Generator) -> Masked:
-        """Exchange values; see :class:`ValueTechnique`."""
+    def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         values = {}
         for name, stream in zip(task.columns, rng.spawn(len(task.columns)), strict=True):
             before = task.table.frame[name]
@@ -54,8 +52,7 @@ class RankSwapping(ValueTechnique):
             values[name] = before.take(source).reset_index(drop=True)
         return Masked(values, {"changed": changed_shares(task.table.frame, values)})
 
-    def failures(self, task: Task, masked: Masked) -> list[str]:
-        """Other values, and values that moved too far."""
+    def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = []
         for name in task.columns:
             kind = task.table.schema[name].kind
@@ -70,7 +67,6 @@ class RankSwapping(ValueTechnique):
         return found
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:
-        """See :class:`Technique`."""
         return (
             f"Values of {columns} were exchanged between records of similar rank (rank swapping, at most "
             f"{100 * self.share:g} % of the ranks, or one rank where that is more), column by column; missing values "

@@ -25,10 +25,6 @@ class Axis:
 
     Parameters
     ----------
-    column : Column
-        Name, kind and format.
-    dtype : object
-        dtype of the column.
     numbers : numpy.ndarray, shape (n,), float64, or None
         Positions; 0 where the value is missing. None for categories without an order.
     codes : numpy.ndarray, shape (n,), int64, or None
@@ -48,7 +44,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Space:
+class RecordSpace:
     """Axes of all columns of a table.
 
     The squared distance of two records is the sum over the axes.
@@ -67,9 +63,9 @@ class Space:
         return [axis.codes for axis in self.axes if axis.codes is not None]
 
 
-def space_of(table: Table, columns: Sequence[str], orders: Mapping[str, Sequence[str]]) -> Space:
+def space_of(table: Table, columns: Sequence[str], orders: Mapping[str, Sequence[str]]) -> RecordSpace:
     """Axes of some columns; ``orders`` lists the categories of ordered columns, ascending."""
-    return Space(tuple(_axis(table.schema[name], table.frame[name], orders.get(name)) for name in columns))
+    return RecordSpace(tuple(_axis(table.schema[name], table.frame[name], orders.get(name)) for name in columns))
 
 
 def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axis:
@@ -92,10 +88,7 @@ def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axi
 
 
 def positions_of(values: pd.Series, kind: Kind) -> Numbers:
-    """Numbers, or microseconds since 1970 of dates, as float64.
-
-    NaN where a value is missing.
-    """
+    """Numbers, or microseconds since 1970 of dates, as float64; NaN where a value is missing."""
     if not kind.is_temporal:
         plain: Numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
         return plain
@@ -113,8 +106,6 @@ def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Se
 
     Parameters
     ----------
-    axis : Axis
-        Of n records.
     groups : numpy.ndarray, shape (n,), int64
         Group of each record, 0..n_groups-1, none empty.
     persons : numpy.ndarray, shape (n,), int64
@@ -146,10 +137,7 @@ def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Se
 
 
 def written(positions: Numbers, column: Column) -> pd.Series:
-    """Numbers as a column writes them, rounded half to even.
-
-    Whole numbers, its decimals, whole days. NaN is missing.
-    """
+    """Values as a column writes them, rounded half to even: whole numbers, its decimals, whole days; NaN is missing."""
     missing = np.isnan(positions)
     there = np.where(missing, 0.0, positions)
     if column.kind is Kind.DECIMAL:
@@ -188,7 +176,6 @@ def _categories(axis: Axis, codes: Codes) -> pd.Series:
 
 
 def _holders(groups: Codes, persons: Codes, n_groups: int) -> Counts:
-    """Different persons of each group."""
     named = persons >= 0
     n_persons = int(persons.max(initial=0)) + 1
     pairs = np.unique(groups[named] * n_persons + persons[named])
@@ -196,7 +183,6 @@ def _holders(groups: Codes, persons: Codes, n_groups: int) -> Counts:
 
 
 def _modes(groups: Codes, codes: Codes, n_codes: int) -> Codes:
-    """Most frequent code of each group."""
     pairs, counts = np.unique(groups * n_codes + codes, return_counts=True)
     group, code = np.divmod(pairs, n_codes)
     overall = np.bincount(codes, minlength=n_codes)

@@ -27,12 +27,10 @@ class Suppression(LabelTechnique):
     k_anonymous: ClassVar[bool] = True
 
     def search(self, options: AnonymizeOptions, columns: Sequence[str]) -> AnonymizeOptions:
-        """Levels of all columns fixed; see :class:`Technique`."""
         levels = {name: options.levels.get(name, 0) for name in columns}
         return options.model_copy(update={"levels": levels, "recoding": "global", "engine": "exact"})
 
     def words(self, columns: str, facts: Mapping[str, Any]) -> str:  # noqa: ARG002
-        """See :class:`Technique`."""
         return (
             f"Records whose combination of {columns} too few others share were left out; nothing was generalized "
             "beyond levels that were fixed beforehand."

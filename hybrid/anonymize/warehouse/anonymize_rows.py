@@ -12,20 +12,20 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid.anonymize.anonymize_table import summarize
-from hybrid.anonymize.decide import Counted, Decided, Request, decide
+from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, decide
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.streaming.count_rows import most_combinations
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.count_rows import Rows, count_rows
-from hybrid.anonymize.warehouse.write_labels import SentLabels, Verified, send_labels, verify_rows
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows, count_rows
+from hybrid.anonymize.warehouse.write_labels import SentLabels, VerifiedClasses, send_labels, verify_rows
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions
-from hybrid.table.read_file import column_problems
+from hybrid.table.data_options import DataOptions
+from hybrid.table.typed_table import column_problems
 from hybrid.table.warehouse import Transfer, Warehouse, unverified
 
 _STEPS = ("read", "search", "write", "verify", "sample")
@@ -60,11 +60,11 @@ class TableTask:
 
 
 @dataclass(frozen=True)
-class PushedDown:
+class WarehouseResult:
     """Aggregates of an anonymization in a warehouse."""
 
     result: AnonymizationResult
-    decided: Decided
+    decided: Decision
     engine: str
     labels: str
     """The table of labels."""
@@ -72,7 +72,6 @@ class PushedDown:
     transfers: tuple[Transfer, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The content of ``anonymization.json``."""
         kept = {
             "engine": self.engine,
             "labels": self.labels,
@@ -82,7 +81,7 @@ class PushedDown:
         return self.result.to_json() | {"warehouse": kept}
 
 
-def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = silent) -> PushedDown:
+def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
     """Write a table of labels, as :func:`~hybrid.anonymize.anonymize` would label the rows.
 
     Parameters
@@ -96,7 +95,7 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
 
     Returns
     -------
-    PushedDown
+    WarehouseResult
         Verified by queries on what was written, on all rows; else there is no table of labels.
 
     Raises
@@ -117,14 +116,11 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
             verified = verify_rows(rows, labelled, written, asked, counted, decided)
     result = searched.summary(verified, recorder)
     transfers = tuple(warehouse.transfers)
-    return PushedDown(result, decided, warehouse.engine, place.labels_table, len(counted.found), transfers)
+    return WarehouseResult(result, decided, warehouse.engine, place.labels_table, len(counted.found), transfers)
 
 
 def _write(name: str, labels: SentLabels, columns: Sequence[str], progress: Progress) -> Any:
-    """Make a table of labelled rows, part by part.
-
-    Each is in the order of its content.
-    """
+    """Make a table of labelled rows part by part, each in the order of its content."""
     warehouse, parts = labels.rows.warehouse, labels.parts(len(columns))
     for number, part in enumerate(parts):
         ordered = expressions.in_content_order(expressions.labelled(labels.kept(part), labels.names), columns)
@@ -137,32 +133,31 @@ def _write(name: str, labels: SentLabels, columns: Sequence[str], progress: Prog
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchedRows:
     """Rows of a warehouse, their distinct combinations, and the decision on them."""
 
-    rows: Rows
-    asked: Request
-    counted: Counted
-    decided: Decided
+    rows: WarehouseRows
+    asked: AnonymizationRequest
+    counted: CountedRows
+    decided: Decision
 
-    def summary(self, verified: Verified, recorder: Recorder) -> AnonymizationResult:
-        """Aggregates of the verified labels."""
+    def summary(self, verified: VerifiedClasses, recorder: Recorder) -> AnonymizationResult:
         seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
         found = summarize(self.decided.task, self.decided.recoding, verified.sizes, seconds)
         least = verified.reached["k"] if self.counted.members is not None else None
         return replace(found, verified=verified.reached, min_class_persons=least)
 
 
-def search_rows(task: TableTask, recorder: Recorder, progress: Progress) -> Searched:
+def search_rows(task: TableTask, recorder: Recorder, progress: Progress) -> SearchedRows:
     """Count combinations in the warehouse, and search here; errors as :func:`anonymize_rows`."""
     rows, asked = _rows(task)
     with stage("read", recorder, progress):
         counted = count_rows(rows, asked, most_combinations(task.memory, len(asked.names) + len(asked.attributes)))
     with stage("search", recorder, progress), task.warehouse.resting():
-        return Searched(rows, asked, counted, decide(asked, counted, progress))
+        return SearchedRows(rows, asked, counted, decide(asked, counted, progress))
 
 
-def _rows(task: TableTask) -> tuple[Rows, Request]:
+def _rows(task: TableTask) -> tuple[WarehouseRows, AnonymizationRequest]:
     """The table and what is asked of it.
 
     Raises
@@ -182,9 +177,11 @@ def _rows(task: TableTask) -> tuple[Rows, Request]:
     ]
     if data.person is None and identifiers:
         _refuse_repeated(task.warehouse, table, identifiers)
-    asked = Request(place.table, tuple(table.columns), data, task.hierarchies, task.options, task.population)
+    asked = AnonymizationRequest(
+        place.table, tuple(table.columns), data, task.hierarchies, task.options, task.population
+    )
     persons = data.person_columns
-    return Rows(task.warehouse, expressions.with_keys(table, persons, data.missing), persons), asked
+    return WarehouseRows(task.warehouse, expressions.with_keys(table, persons, data.missing), persons), asked
 
 
 def _refuse_repeated(warehouse: Warehouse, table: Any, identifiers: Sequence[str]) -> None:

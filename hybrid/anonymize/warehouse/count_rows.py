@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hybrid.anonymize.decide import Counted, Request
+from hybrid.anonymize.decide import AnonymizationRequest, CountedRows
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, too_many
 from hybrid.anonymize.search.person_rows import Members
-from hybrid.anonymize.search.row_counts import Combinations, too_many
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.expressions import NUMBER, PERSON, PERSONS, RECORDS
 from hybrid.base.arrays import Array, Codes
@@ -20,11 +20,11 @@ from hybrid.base.keys import RowIndex
 from hybrid.table.read_batches import ValueNumbers
 from hybrid.table.warehouse import Warehouse
 
-__all__ = ["Rows", "count_rows", "numbered"]
+__all__ = ["WarehouseRows", "count_rows", "numbered"]
 
 
 @dataclass(frozen=True)
-class Rows:
+class WarehouseRows:
     """The rows of a table in a warehouse.
 
     Parameters
@@ -42,7 +42,7 @@ class Rows:
     persons: tuple[str, ...]
 
 
-def count_rows(rows: Rows, asked: Request, most: int) -> Counted:
+def count_rows(rows: WarehouseRows, asked: AnonymizationRequest, most: int) -> CountedRows:
     """Count combinations of quasi-identifiers and attributes, and their persons.
 
     Fetched are each column's distinct values, the combinations with their counts, and for persons with several
@@ -50,10 +50,8 @@ def count_rows(rows: Rows, asked: Request, most: int) -> Counted:
 
     Parameters
     ----------
-    rows : Rows
+    rows : WarehouseRows
         All of them are counted.
-    asked : Request
-        Columns and roles.
     most : int
         Combinations that memory has room for.
 
@@ -78,20 +76,18 @@ def count_rows(rows: Rows, asked: Request, most: int) -> Counted:
         numbers[-1].tally(values[name].combine_chunks(), _integers(values[RECORDS]))
     fetched = warehouse.fetch("combinations", kept)
     columns = numbered(fetched, numbers)
-    found = Combinations(len(names), most, ", ".join(map(repr, names)))
+    found = DistinctRowCounts(len(names), most, ", ".join(map(repr, names)))
     found.add(columns, _integers(fetched[RECORDS]))
     found.merge()
     if pairs is None:
-        return Counted(numbers, found, None)
+        return CountedRows(numbers, found, None)
     place = RowIndex(found.columns, [len(column) for column in numbers]).find(columns)
     several = warehouse.fetch("persons with several combinations", expressions.shared(pairs, rows.persons))
-    return Counted(numbers, found, _members(fetched, place, several))
+    return CountedRows(numbers, found, _members(fetched, place, several))
 
 
 def numbered(fetched: pa.Table, numbers: Sequence[ValueNumbers]) -> list[Codes]:
-    """Value numbers of the rows.
-
-    One array of shape (n,), int32, per column.
+    """Value numbers of the rows, one array of shape (n,), int32, per column.
 
     Raises
     ------
@@ -116,7 +112,7 @@ def _members(fetched: pa.Table, place: Codes, several: pa.Table) -> Members:
     return Members(np.append(rows, np.repeat(place, alone)), np.append(persons, fresh))
 
 
-def _refuse_nobody(rows: Rows, source: str) -> None:
+def _refuse_nobody(rows: WarehouseRows, source: str) -> None:
     nobody = _scalar(rows.warehouse, "rows without a person", expressions.without_key(rows.table, rows.persons))
     if nobody:
         raise DataError(

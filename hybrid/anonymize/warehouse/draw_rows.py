@@ -11,18 +11,21 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.anonymize.result import AnonymizationResult
-from hybrid.anonymize.warehouse import digest_rows, expressions
-from hybrid.anonymize.warehouse.anonymize_rows import Searched, TableTask, search_rows, stage
-from hybrid.anonymize.warehouse.count_rows import Rows
-from hybrid.anonymize.warehouse.digest_rows import DIGEST, KEY
+from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
+from hybrid.anonymize.verify_table import covered
+from hybrid.anonymize.warehouse import expressions
+from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, TableTask, search_rows, stage
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows
+from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.anonymize.warehouse.write_labels import send_labels, verify_rows
-from hybrid.base.arrays import Counts
+from hybrid.base.arrays import Counts, Leaves, Mask, Nodes
+from hybrid.base.errors import VerificationError
 from hybrid.base.hashing import fingerprint
+from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
-from hybrid.hierarchy import Hierarchy
-from hybrid.table import Role, Schema
+from hybrid.hierarchy import Hierarchy, LabelTable
+from hybrid.table import Role, Schema, Table
 from hybrid.table.warehouse import Transfer
 
 KEY_BYTES = 32
@@ -52,8 +55,6 @@ class WholeTable:
         Records of each combination of values, and of each class.
     identifiers : mapping of str to (int, int)
         Length of the longest value of each identifier, and of the longest one that looks like a surrogate; 0 for none.
-    engine : str
-        Name of the engine.
     combinations : int
         Distinct combinations of values.
     transfers : tuple of Transfer
@@ -116,7 +117,7 @@ def draw_rows(
         labelled = expressions.labelled(kept, asked.names)
         verified = verify_rows(rows, labelled, labelled, asked, searched.counted, decided)
         result = searched.summary(verified, recorder)
-        content = warehouse.fetch("content of all rows", digest_rows.content(rows.table, columns)).to_pylist()
+        content = warehouse.fetch("content of all rows", expressions.content(rows.table, columns)).to_pylist()
         identifiers = _identifiers(searched)
     used = {name: decided.task.hierarchies[name] for name in asked.names}
     with stage("sample", recorder, progress):
@@ -139,7 +140,7 @@ def draw_rows(
     ), drawn
 
 
-def _identifiers(searched: Searched) -> dict[str, tuple[int, int]]:
+def _identifiers(searched: SearchedRows) -> dict[str, tuple[int, int]]:
     asked, rows = searched.asked, searched.rows
     names = [name for name in asked.columns if asked.role(name) is Role.IDENTIFIER]
     if not names:
@@ -149,9 +150,8 @@ def _identifiers(searched: Searched) -> dict[str, tuple[int, int]]:
 
 
 def _draw(
-    searched: Searched, kept: Any, columns: list[str], result: AnonymizationResult, size: int, key: bytes
+    searched: SearchedRows, kept: Any, columns: list[str], result: AnonymizationResult, size: int, key: bytes
 ) -> tuple[pa.Table, int]:
-    """Rows of the units with the smallest digests, and their number."""
     n_rows = result.records - result.suppressed
     n_units = n_rows if result.persons is None else result.persons - (result.suppressed_persons or 0)
     wanted = min(max(size * n_units // n_rows, 1), n_units)
@@ -164,13 +164,88 @@ def _draw(
     return drawn.sort_by([(name, "ascending") for name in columns]), len(order)
 
 
-def _smallest(rows: Rows, kept: Any, columns: list[str], key: bytes, wanted: int, n_units: int) -> pa.Table:
+def _smallest(rows: WarehouseRows, kept: Any, columns: list[str], key: bytes, wanted: int, n_units: int) -> pa.Table:
     """Rows of units with small digests, a few more than wanted."""
     secret = rows.warehouse.send("key of the sample", pa.table({KEY: [key.hex()]}))
     unit = expressions.person_keys(rows.persons) or columns
     found = kept.select(list(dict.fromkeys([*columns, *unit])))
-    found = digest_rows.digested(found, unit, secret, each_row=not rows.persons, engine=rows.warehouse.engine)
+    found = expressions.digested(found, unit, secret, each_row=not rows.persons, engine=rows.warehouse.engine)
     share = (wanted + _SPREAD * math.sqrt(wanted) + _SPREAD**2) / n_units
     if share < 1:
         found = found.filter(found[DIGEST] < format(int(share * 16**_DIGITS), f"0{_DIGITS}x"))
     return rows.warehouse.fetch("sample", found.select([*columns, DIGEST]))
+
+
+def label_sample(records: Table, hierarchies: Mapping[str, Hierarchy], whole: WholeTable) -> AnonymizedTable:
+    """Give sampled records the labels that were verified on all rows.
+
+    Parameters
+    ----------
+    records : Table, n records
+        Of the sample, without identifiers; protection may have changed their values.
+    hierarchies : mapping of str to Hierarchy
+        Of the quasi-identifiers, by the rules of those of the whole table.
+    whole : WholeTable
+        Levels and verified classes.
+
+    Returns
+    -------
+    AnonymizedTable
+        Each combination of labels is one of a verified class, so at least k persons of the whole table have it; in
+        the sample it can have fewer. Records without such a combination, since protection moved them, are left out.
+        The result is that of the whole table.
+
+    Raises
+    ------
+    VerificationError
+        No record has such a combination, or a label does not cover its value.
+    """
+    names = records.schema.quasi_identifiers
+    used = {name: hierarchies[name] for name in names}
+    leaves = np.stack([tree.encode(records.frame[name]) for name, tree in used.items()], axis=1)
+    levels = [_level(tree, whole.hierarchies[name], whole.levels[name]) for name, tree in used.items()]
+    columns = zip(used.values(), leaves.T, levels, strict=True)
+    nodes = np.stack([tree.node_of[codes, level] for tree, codes, level in columns], axis=1)
+    kept = _verified(nodes, used, whole)
+    _refuse_wrong(leaves, nodes, used, kept)
+    nodes, originals = nodes[kept], records.take(kept)
+    rest = originals.only([name for name in records.schema.names if name not in used])
+    packed = ((nodes[:, at], tree.n_nodes) for at, tree in enumerate(used.values()))
+    class_ids, _ = group_rows(*pack_small(packed, len(nodes)))
+    return AnonymizedTable(
+        labels=LabelTable(nodes, rest, records.schema, used),
+        originals=originals,
+        leaves=leaves[kept],
+        class_ids=class_ids,
+        suppressed=records.take(~kept),
+        result=whole.result,
+    )
+
+
+def _level(tree: Hierarchy, there: Hierarchy, level: int) -> int:
+    """Level of a column's labels: where protection left no value, the hierarchy has the root alone."""
+    if tree.n_levels == there.n_levels:
+        return level
+    return tree.n_levels - 1 if level == there.n_levels - 1 else 0
+
+
+def _verified(nodes: Nodes, used: Mapping[str, Hierarchy], whole: WholeTable) -> Mask:
+    texts = {name: np.array(tree.labels, dtype=object)[nodes[:, at]] for at, (name, tree) in enumerate(used.items())}
+    classes = pd.MultiIndex.from_frame(whole.classes[list(used)])
+    found: Mask = pd.MultiIndex.from_frame(pd.DataFrame(texts)).isin(classes)
+    return found
+
+
+def _refuse_wrong(leaves: Leaves, nodes: Nodes, used: Mapping[str, Hierarchy], kept: Mask) -> None:
+    failures = [
+        f"labels of {name!r} do not cover their values"
+        for at, (name, tree) in enumerate(used.items())
+        if not covered(tree, leaves[:, at], nodes[:, at])
+    ]
+    if not kept.any():
+        failures.append("no record has a combination of labels that was verified")
+    if failures:
+        raise VerificationError(
+            f"the sample does not have the labels of the whole table: {'; '.join(failures)}",
+            hint="the table may have changed meanwhile: run again",
+        )

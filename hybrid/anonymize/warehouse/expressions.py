@@ -1,4 +1,4 @@
-"""Expressions of the operations in a warehouse, for every engine of ibis."""
+"""Expressions of the operations in a warehouse, for every engine of ibis: counts, labels, digests of rows."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ def person_keys(persons: Sequence[str]) -> list[str]:
 
 
 def with_keys(rows: Any, persons: Sequence[str], missing: Sequence[str]) -> Any:
-    """The rows with the key of their person.
-
-    Without surrounding spaces; null where it is missing.
-    """
+    """The rows with the key of their person, without surrounding spaces; null where it is missing."""
     import ibis
 
     keys = {}
@@ -65,10 +62,7 @@ def repeated(rows: Any, names: Sequence[str]) -> Any:
 
 
 def longest(rows: Any, names: Sequence[str]) -> Any:
-    """Length of each column's longest value.
-
-    And of the longest one that a surrogate may equal.
-    """
+    """Length of each column's longest value, and of the longest one that a surrogate may equal."""
     lengths = {}
     for at, name in enumerate(names):
         text = rows[name].cast("string").strip()
@@ -78,9 +72,9 @@ def longest(rows: Any, names: Sequence[str]) -> Any:
 
 
 def person_rows(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
-    """Distinct pairs of a person and a combination.
+    """Distinct pairs of a person and a combination, with records.
 
-    With records, the number of the combination, and whether it is the only one of the person.
+    With the number of the combination, and whether it is the only one of the person.
     """
     import ibis
 
@@ -91,19 +85,13 @@ def person_rows(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
 
 
 def combinations_of(pairs: Any, names: Sequence[str]) -> Any:
-    """Distinct rows of some columns with records, from :func:`person_rows`.
-
-    With the persons who have this combination alone.
-    """
+    """Distinct rows of some columns, from :func:`person_rows`, with records, and persons who have no other one."""
     found = pairs.group_by([NUMBER, *names])
     return found.agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: pairs[ALONE].sum()})
 
 
 def shared(pairs: Any, persons: Sequence[str]) -> Any:
-    """Pairs of numbers of combination and person.
-
-    Of persons with several combinations.
-    """
+    """Pairs of numbers of combination and person, of persons with several combinations."""
     import ibis
 
     several = pairs.filter(~pairs[ALONE])
@@ -117,28 +105,19 @@ def counted(kept: Any, name: str) -> Any:
 
 
 def mapping(values: pa.Array, labels: pa.DictionaryArray, at: int) -> pa.Table:
-    """Labels by value of a quasi-identifier, as a table to join with.
-
-    With their positions among all labels.
-    """
+    """Labels by value of a quasi-identifier, with their positions among all labels, as a table to join with."""
     return pa.table(
         {f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels, f"hybrid_position_{at}": labels.indices}
     )
 
 
 def labels_between(mapping: Any, at: int, first: int, last: int) -> Any:
-    """Rows of :func:`mapping` with labels of a range of positions.
-
-    Both ends are included.
-    """
+    """Rows of :func:`mapping` with labels of a range of positions, both ends included."""
     return mapping.filter(mapping[f"hybrid_position_{at}"].between(first, last))
 
 
 def null_labels(labels: Mapping[int, pa.Array]) -> pa.Table:
-    """Labels of missing values, as a table of one row.
-
-    By the positions of their quasi-identifiers.
-    """
+    """Labels of missing values by the positions of their quasi-identifiers, as a table of one row."""
     return pa.table({f"hybrid_null_{at}": label for at, label in labels.items()})
 
 
@@ -156,8 +135,6 @@ def kept_rows(
     ----------
     rows : ibis table
         With the columns ``names``.
-    names : sequence of str
-        The quasi-identifiers.
     mappings : sequence of ibis tables
         As :func:`mapping`, without null; values that no released row has are not there.
     nulls : ibis table or None
@@ -200,10 +177,7 @@ def _names(kind: str, n: int) -> list[str]:
 
 
 def in_content_order(rows: Any, columns: Sequence[str]) -> Any:
-    """Some columns of the rows, ordered by their content.
-
-    Nothing is left of any other order.
-    """
+    """Some columns of the rows, ordered by their content, so that nothing is left of any other order."""
     chosen = rows.select(list(columns))
     return chosen.order_by(list(columns))
 
@@ -214,3 +188,80 @@ def persons_of_classes(rows: Any, names: Sequence[str], persons: Sequence[str]) 
 
     pairs = combinations(rows, [*names, *person_keys(persons)])
     return pairs.group_by(list(names)).agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: ibis._.count()})
+
+
+DIGEST, KEY = "hybrid_digest", "hybrid_key"
+_TEXT, _OCCURRENCE = "hybrid_text", "hybrid_occurrence"
+_BETWEEN = "\x1f"
+"""Between the columns of a row's text."""
+_LARGE = 2**31 - 1
+"""Prime below which hashes are summed, so that no sum of 64 bits overflows."""
+
+
+def content(rows: Any, names: Sequence[str]) -> Any:
+    """Number of rows, and two sums of hashes of their content: the same for the same rows in any order."""
+    texts = rows.select(text=_text_of(rows, names))
+    hashes = {f"hash_{at}": texts.text.concat(str(at)).hash().cast("int64") % _LARGE for at in range(2)}
+    hashed = texts.select(**hashes)
+    return hashed.aggregate(rows=hashed.count(), **{name: hashed[name].sum() for name in hashes})
+
+
+def digested(rows: Any, unit: Sequence[str], key: Any, *, each_row: bool, engine: str) -> Any:
+    """Rows with the keyed digest of their sampling unit: SHA-256 of key and unit.
+
+    Parameters
+    ----------
+    rows : ibis table
+    unit : sequence of str
+        Columns that name the unit.
+    key : ibis table
+        One row with the secret in the column :data:`KEY`. A table, since texts of queries are logged.
+    each_row : bool
+        Whether each row is a unit, also those with equal columns.
+    engine : str
+        Name of the engine, which decides how a digest is written.
+    """
+    import ibis
+
+    text, added = _text_of(rows, unit), [KEY, _TEXT]
+    if each_row:
+        # Equal rows are counted, and told apart by a number: half the work of a window over all rows.
+        counted = rows.group_by(rows.columns).agg(**{_OCCURRENCE: ibis._.count()})
+        rows = counted.mutate(**{_OCCURRENCE: ibis.range(counted[_OCCURRENCE]).unnest()})
+        text, added = _text_of(rows, unit).concat(rows[_OCCURRENCE].cast("string")), [*added, _OCCURRENCE]
+    rows = rows.mutate(**{_TEXT: text}).cross_join(key)
+    return rows.mutate(**{DIGEST: _sha256(rows[KEY].concat(rows[_TEXT]), engine)}).drop(*added)
+
+
+def _text_of(rows: Any, names: Sequence[str]) -> Any:
+    """Text of some columns of a row, equal exactly for equal values."""
+    import ibis
+
+    parts = [
+        ibis.ifelse(rows[name].isnull(), "n", ibis.literal("v").concat(rows[name].cast("string"))) for name in names
+    ]
+    return ibis.literal("").concat(*(part.concat(_BETWEEN) for part in parts))
+
+
+def _sha256(text: Any, engine: str) -> Any:
+    """SHA-256 of a text in UTF-8, as 64 hexadecimal digits."""
+    match engine:
+        case "postgres":
+            found = _called("convert_to", "binary", text, "UTF8")
+            return _called("encode", "string", _called("sha256", "binary", found), "hex")
+        case "bigquery":
+            return _called("to_hex", "string", _called("sha256", "binary", text))
+        case "snowflake":
+            return _called("sha2", "string", text)
+        case _:
+            return text.hexdigest("sha256")
+
+
+def _called(name: str, returns: str, given: Any, option: str | None = None) -> Any:
+    """Call of an engine's function that ibis does not know."""
+    import ibis
+
+    builtin, kind = ibis.udf.scalar.builtin, given.type()
+    if option is None:
+        return builtin(lambda value: value, name=name, signature=((kind,), returns))(given)
+    return builtin(lambda value, _option: value, name=name, signature=((kind, "string"), returns))(given, option)

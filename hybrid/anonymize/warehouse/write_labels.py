@@ -1,8 +1,8 @@
-"""Labels of rows in a warehouse, joined and counted there."""
+"""Labels of rows in a warehouse, joined, counted and sorted there part by part."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,17 +10,71 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.anonymize.decide import Counted, Decided, Request, origin_of
-from hybrid.anonymize.search.row_counts import Combinations
-from hybrid.anonymize.streaming.labels import ByColumn, Labels
+from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, source_persons
+from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
 from hybrid.anonymize.streaming.verify_file import verify_classes
+from hybrid.anonymize.streaming.write_labels import ByColumn, Labels
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.count_rows import Rows, numbered
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows, numbered
 from hybrid.anonymize.warehouse.expressions import PERSONS, RECORDS
-from hybrid.anonymize.warehouse.parts import Part, parts_of, rows_at_once
-from hybrid.base.arrays import Codes, Counts
+from hybrid.base.arrays import Array, Codes, Counts
 from hybrid.base.errors import VerificationError
 from hybrid.table.read_batches import ValueNumbers
+
+Part = tuple[tuple[int, int], ...]
+"""First and last label of each of the leading quasi-identifiers; further ones may have any."""
+
+_ROW_BYTES, _CELL_BYTES = 24, 8
+"""What a sort takes for a row and each cell; 15 to 78 bytes in all were measured in DuckDB for rows of 4 to 9 labels,
+numbers or short texts."""
+
+
+def rows_at_once(sort_bytes: float, n_columns: int) -> float:
+    """Rows of so many columns that a sort has room for."""
+    return sort_bytes / (_ROW_BYTES + _CELL_BYTES * n_columns)
+
+
+def parts_of(labels: Sequence[Codes], records: Counts, most: float) -> Iterator[Part]:
+    """Ranges of labels that share out all rows.
+
+    Parameters
+    ----------
+    labels : sequence of numpy.ndarray, each of shape (n_classes,), int
+        Positions of the labels of each class, by quasi-identifier.
+    records : numpy.ndarray, shape (n_classes,), int64
+        Rows of each class.
+    most : float
+        Rows of a part. A class with more is a part of its own.
+
+    Yields
+    ------
+    Part
+        In the order of their labels. Each class is in one of them, so that the parts tell nothing of a row but its
+        labels.
+    """
+    if not labels or records.sum() <= most:
+        yield ()
+        return
+    here, *others = labels
+    for first, last in _ranges(np.bincount(here, records), most):
+        if first < last:
+            yield ((first, last),)
+            continue
+        within = here == first
+        for rest in parts_of([codes[within] for codes in others], records[within], most):
+            yield ((first, last), *rest)
+
+
+def _ranges(records: Array, most: float) -> Iterator[tuple[int, int]]:
+    """First and last label of neighbours that together have at most ``most`` records, or are one label."""
+    used = np.flatnonzero(records)
+    first, last, total = int(used[0]), int(used[0]), records[used[0]]
+    for label in map(int, used[1:]):
+        if total + records[label] > most:
+            yield first, last
+            first, total = label, 0.0
+        last, total = label, total + records[label]
+    yield first, last
 
 
 @dataclass(frozen=True)
@@ -29,10 +83,6 @@ class SentLabels:
 
     Parameters
     ----------
-    rows : Rows
-        The originals.
-    names : list of str
-        The quasi-identifiers.
     mappings : list of ibis tables
         The label of each value, by quasi-identifier.
     nulls : ibis table or None
@@ -47,7 +97,7 @@ class SentLabels:
         Rows of each class.
     """
 
-    rows: Rows
+    rows: WarehouseRows
     names: list[str]
     mappings: list[Any]
     nulls: Any | None
@@ -72,7 +122,9 @@ class SentLabels:
         return list(parts_of(self.classes, self.records, most))
 
 
-def send_labels(rows: Rows, asked: Request, counted: Counted, decided: Decided) -> SentLabels:
+def send_labels(
+    rows: WarehouseRows, asked: AnonymizationRequest, counted: CountedRows, decided: Decision
+) -> SentLabels:
     """Send the label of each value, and the suppressed combinations of labels."""
     labels = Labels.of(decided.schema, decided.task, decided.recoding)
     names = asked.names
@@ -98,11 +150,10 @@ def send_labels(rows: Rows, asked: Request, counted: Counted, decided: Decided) 
 
 
 def _chosen(positions: Codes, texts: pa.Array) -> pa.DictionaryArray:
-    """Labels by their positions, with all labels of the column as dictionary."""
     return pa.DictionaryArray.from_arrays(pa.array(positions, pa.int32()), texts)
 
 
-def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Table:
+def _suppressed(counted: CountedRows, by_column: ByColumn, labels: Labels) -> pa.Table:
     """Combinations of labels that are left out.
 
     Released rows have each of the labels, and never all together.
@@ -117,7 +168,7 @@ def _suppressed(counted: Counted, by_column: ByColumn, labels: Labels) -> pa.Tab
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedClasses:
     """Classes of labels, measured by queries."""
 
     sizes: Counts
@@ -129,19 +180,22 @@ class Verified:
 
 
 def verify_rows(
-    rows: Rows, labelled: Any, written: Any, asked: Request, counted: Counted, decided: Decided
-) -> Verified:
+    rows: WarehouseRows,
+    labelled: Any,
+    written: Any,
+    asked: AnonymizationRequest,
+    counted: CountedRows,
+    decided: Decision,
+) -> VerifiedClasses:
     """Measure what labels reach, by queries that are independent of the search.
 
     Parameters
     ----------
-    rows : Rows
-        The originals.
     labelled : ibis table
         Released rows with labels and the keys of their persons.
     written : ibis table
         The same rows as they are released.
-    asked, counted, decided : Request, Counted, Decided
+    asked, counted, decided : AnonymizationRequest, CountedRows, Decision
         What was asked for, counted and decided.
 
     Raises
@@ -155,18 +209,18 @@ def verify_rows(
     for column in labels:
         column.number(found[column.name].cast(pa.string()).combine_chunks())
     numbers = [*labels, *counted.numbers[len(labels) :]]
-    again = Combinations(len(names), len(found) + 1, "labels")
+    again = DistinctRowCounts(len(names), len(found) + 1, "labels")
     again.add(numbered(found, numbers), found[RECORDS].cast(pa.int64()).to_numpy())
     again.merge()
-    origin = origin_of(asked, counted, decided)
+    origin = source_persons(asked, counted, decided)
     sizes, verified = verify_classes(decided.task, decided.recoding, again, decided.value_of, origin)
     if rows.persons:
         _verify_persons(rows, labelled, asked.names, sizes, verified["k"])
     classes = found.select(asked.names).group_by(asked.names).aggregate([])
-    return Verified(sizes, verified, classes)
+    return VerifiedClasses(sizes, verified, classes)
 
 
-def _verify_persons(rows: Rows, labelled: Any, names: Sequence[str], sizes: Counts, k: int) -> None:
+def _verify_persons(rows: WarehouseRows, labelled: Any, names: Sequence[str], sizes: Counts, k: int) -> None:
     """Compare the classes with a count of distinct persons in the warehouse."""
     expression = expressions.persons_of_classes(labelled, names, rows.persons)
     found = rows.warehouse.fetch("persons of classes", expression)

@@ -1,1 +1,1 @@
-"""Kinds of constraints, one file each."""
+"""Kinds of constraints, a family in each file."""

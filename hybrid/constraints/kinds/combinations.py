@@ -16,7 +16,7 @@ from hybrid.base.errors import Problem
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.constraints.constraint import Constraint, Rule, listed, no_row
 from hybrid.table import Column, Kind, Schema, Table
-from hybrid.table.checks import giveaways, small_share
+from hybrid.table.dependencies import functional_dependencies, small_share
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.schema import ColumnFormat
 
@@ -58,9 +58,9 @@ class Combinations(Constraint):
         names = [column.name for column in table.schema if _is_countable(column, table.frame[column.name])]
         shuffled = table.take(rng.permutation(len(table)))
         determined: list[tuple[str, str]] = []
-        for teller, told in giveaways(table, names, names):
+        for teller, told in functional_dependencies(table, names, names):
             mixed = Table(table.frame.assign(**{told: shuffled.frame[told]}), table.schema)
-            if (told, teller) not in determined and not giveaways(mixed, [told], [teller]):
+            if (told, teller) not in determined and not functional_dependencies(mixed, [told], [teller]):
                 determined.append((teller, told))
         yield from (cls(combinations=pair) for pair in determined)
         groups = [name for name in names if not table.schema[name].kind.is_continuous]
@@ -73,23 +73,19 @@ class Combinations(Constraint):
         yield from (cls(combinations=pair) for pair in ordered[:MOST_PAIRS])
 
     def holds(self, table: Table) -> bool:
-        """True if one column determines the other, or frequent values never meet."""
         first, second = self.combinations
-        told = giveaways(table, [second], [first]) or giveaways(table, [first], [second])
+        told = functional_dependencies(table, [second], [first]) or functional_dependencies(table, [first], [second])
         return bool(told) or bool(_empty(table, first, second))
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """As :attr:`Constraint.columns`."""
         return self.combinations
 
     @property
     def sentence(self) -> str:
-        """As :attr:`Constraint.sentence`."""
         return f"{listed(self.columns)} have a combination of values that the source has often enough"
 
     def breach(self, least: int) -> Problem:
-        """As :meth:`Constraint.breach`."""
         return Problem(
             f"rows of the source have a combination of {listed(self.columns)} that fewer than {least} people have",
             f"none of these comes out: the group of a rare value or a combination that at least {least} people have "
@@ -101,7 +97,6 @@ class Combinations(Constraint):
         return no_row(table)
 
     def fit(self, table: Table, least: int) -> Rule:
-        """As :meth:`Constraint.fit`."""
         return self._joint(table, least)
 
     def _joint(self, table: Table, least: int) -> _Joint:
@@ -119,8 +114,8 @@ class Combinations(Constraint):
     def together(cls, constraints: Sequence[Combinations], table: Table, least: int) -> Iterator[Rule]:
         """Combinations of all columns of constraints that share some.
 
-        Where nearly every record that keeps each of them has a combination of all that enough people have, and there
-        are many records of each.
+        Only where nearly every record that keeps each of them has a combination of all that enough people have, and
+        there are many records of each.
         """
         groups = [(one, one._joint(table, least)) for one in constraints]
         merging = True
@@ -141,7 +136,6 @@ class Combinations(Constraint):
 
 
 def _is_countable(column: Column, values: pd.Series) -> bool:
-    """True for categories, and for whole numbers with few values."""
     few = bool(values.nunique() <= MOST_LEVELS)
     return few and (not column.kind.is_continuous or column.kind is Kind.INTEGER)
 
@@ -172,10 +166,7 @@ class _Values:
         return cls(pd.Index(_plain(values.dropna().drop_duplicates())).sort_values())
 
     def codes(self, values: pd.Series) -> Codes:
-        """Number of each value.
-
-        The number of distinct ones for missing, -1 for values that are not among them.
-        """
+        """Number of each value: that of distinct ones for missing, -1 for values that are not among them."""
         numbers, found = pd.factorize(values, use_na_sentinel=True)
         known = self.distinct.get_indexer(pd.Index(_plain(pd.Series(found)))) if len(found) else np.empty(0, np.int64)
         codes: Codes = np.append(known, len(self.distinct))[numbers]
@@ -200,12 +191,10 @@ class _Joint(Rule):
         return self.constraint.columns
 
     def accepting(self, groups: Mapping[str, Collection[str]]) -> Rule:
-        """As :meth:`Rule.accepting`."""
         own = {name: groups[name] for name in self.constraint.columns if name in groups}
         return replace(self, groups=own, parts=tuple(part.accepting(groups) for part in self.parts)) if own else self
 
     def broken(self, table: Table) -> Mask:
-        """As :meth:`Constraint.broken`."""
         found = self._at(table) < 0
         for at, (name, known) in enumerate(zip(self.constraint.columns, self.values, strict=True)):
             names = pd.Index(list(self.groups.get(name, ()))).difference(known.distinct)
@@ -231,7 +220,7 @@ class _Joint(Rule):
     def repair(self, table: Table, before: Table, rng: np.random.Generator) -> Table:  # noqa: ARG002 - rare ones, too
         """Give records with a rare combination an allowed one.
 
-        Of those that agree with the record in most columns, drawn as often as records hold it.
+        It is one of those that agree with the record in most columns, drawn as often as records hold it.
         """
         rows = np.flatnonzero(self.broken(table))
         if not len(rows) or not len(self.allowed):
@@ -255,7 +244,6 @@ class _Joint(Rule):
         return Table(frame, table.schema, table.persons)
 
     def encodes(self, table: Table) -> bool:  # noqa: ARG002 - any records can be
-        """True: every combination becomes one category."""
         return len(self.allowed) > 0
 
     def coarseness(self, table: Table) -> float:  # noqa: ARG002 - known from the training records
@@ -294,10 +282,7 @@ class _Joint(Rule):
         return replace(column, kind=Kind.CATEGORICAL, format=ColumnFormat(), target=target)
 
     def _at(self, table: Table) -> Codes:
-        """Position of each row's combination among the allowed ones.
-
-        -1 for all others.
-        """
+        """Position of each row's combination among the allowed ones, -1 for all others."""
         codes = _codes(self.values, self.constraint.columns, table)
         both = np.concatenate([self.allowed, codes])
         sizes = [len(known.distinct) + 2 for known in self.values]
@@ -315,17 +300,13 @@ def _codes(values: Sequence[_Values], names: Sequence[str], table: Table) -> Cod
 
 
 def _column(known: _Values, codes: Codes, like: pd.Series) -> pd.Series:
-    """The values with these codes, in the dtype of a learned column."""
     distinct = pd.Series([*known.distinct, None], dtype=object)
     values = distinct.take(codes).reset_index(drop=True)
     return values.astype(like.dtype)
 
 
 def _plain(values: pd.Series) -> pd.Series:
-    """Values that compare across tables.
-
-    Categories as objects, nullable numbers as plain ones.
-    """
+    """Values that compare across tables: categories as objects, nullable numbers as plain ones."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return values.astype(object)
     return pd.Series(values.to_numpy(dtype=object)) if str(values.dtype) == "boolean" else pd.Series(values.to_numpy())

@@ -10,7 +10,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.table import Table
-from hybrid.table.append import appended
+from hybrid.table.schema import concat_rows
 
 MISSING = -2
 """Number of a missing value."""
@@ -100,7 +100,7 @@ class Coder:
 
 def coder(own: Table, people: Table, columns: Sequence[str]) -> Coder:
     """Coding learned from the attacker's own people and the attacked."""
-    known = Table(appended(own.frame, people.frame), own.schema)
+    known = Table(concat_rows(own.frame, people.frame), own.schema)
     continuous = [name for name in columns if known.schema[name].kind.is_continuous]
     vocabularies = [(name, by_frequency(known.frame[name])) for name in columns if name not in continuous]
     ranges = []

@@ -26,7 +26,7 @@ def membership_whitebox(context: Context) -> Outcome:
     half are strangers, and then the other way round, with the other half of train, as in
     :func:`~hybrid.evaluation.attacks.membership.membership`. What the model says of a record is up to its generator
     (:class:`~hybrid.synthesize.protocol.InspectableGenerator`): cart by the training values in its leaves
-    (:func:`~hybrid.synthesize.generators.leaves.leaf_odds`), tabddpm by its loss at noise levels
+    (:func:`~hybrid.synthesize.generators.cart.leaf_odds`), tabddpm by its loss at noise levels
     (:mod:`hybrid.synthesize.generators.tabddpm.inspect`). Where rows belong to persons, persons are told apart by the
     mean over their rows. At most 10,000 random records of each side are attacked. 0.5 without a leak; interval by
     DeLong. ``details.true_positives`` has the share of members above 99 % of the strangers.

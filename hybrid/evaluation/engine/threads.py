@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-from hybrid.base.cpu import cores
 from hybrid.base.progress import Progress, silent
+from hybrid.base.resources import cores
 
 T = TypeVar("T")
 R = TypeVar("R")

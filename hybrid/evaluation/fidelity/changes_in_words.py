@@ -12,7 +12,7 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.context import Context
 from hybrid.table import Kind
-from hybrid.table.people_groups import PeopleGroups, people_groups
+from hybrid.table.cells import PeopleGroups, people_groups
 from hybrid.table.persons import n_persons
 from hybrid.table.schema import Table
 

@@ -13,7 +13,7 @@ from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Role, Table
-from hybrid.table.people_groups import PeopleGroups, people_groups
+from hybrid.table.cells import PeopleGroups, people_groups
 from hybrid.table.persons import n_persons
 
 MOST_NAMED = 50

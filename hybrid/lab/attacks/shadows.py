@@ -20,7 +20,7 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.lab.attacks.attacked_people import attacked
 from hybrid.table import Table
-from hybrid.table.append import appended
+from hybrid.table.schema import concat_rows
 
 Observer = Callable[[Table, Table], Array]
 """What an attacker notes of a synthetic table about people: ``observe(people, table)``, shape (n_people, ...)."""
@@ -89,7 +89,9 @@ def _train(context: Context, step: Step, role: Role, count: int) -> Trained:
         wanted = max(rows - int(member[i].sum()), 0)
         again = step == "bootstraps"
         chosen = usable[rng.integers(len(usable), size=wanted)] if again else rng.permutation(usable)[:wanted]
-        return Table(appended(source.take(chosen).frame, people.take(np.flatnonzero(member[i])).frame), source.schema)
+        return Table(
+            concat_rows(source.take(chosen).frame, people.take(np.flatnonzero(member[i])).frame), source.schema
+        )
 
     made = retrained(context, f"shadow models, {step}", count, build, rng)
     tables = tuple(with_places(table, options.ordinal) for _, table in made)

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
-from hybrid.privacy.domain import Grid
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
+from hybrid.privacy.domain import KnownColumn, PrivacyOptions, ValueGrid
 from hybrid.privacy.plan import bounds_of
 from hybrid.table import DTYPES, Column, Kind, Role, Schema
 
@@ -85,7 +84,7 @@ def _declared(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
     if kind.is_continuous:
         bounds = bounds_of(column, known, listed)
         assert bounds is not None
-        grid = Grid.of(kind, bounds, known.decimals or 0)
+        grid = ValueGrid.of(kind, bounds, known.decimals or 0)
         positions = np.unique(np.linspace(0, grid.last, _MOST).astype(np.int64))
         return grid.values(positions, np.zeros(len(positions), dtype=bool)).astype(DTYPES[kind])
     if kind is Kind.BOOLEAN:

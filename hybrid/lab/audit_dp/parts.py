@@ -23,12 +23,9 @@ from hybrid.lab.audit_dp.stated import Stated
 from hybrid.lab.audit_dp.walk import Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
-from hybrid.privacy.domain import Categories
-from hybrid.privacy.domain import Numbers as NumberDomain
-from hybrid.privacy.find import DEVIATIONS, FAN, threshold
-from hybrid.privacy.options import KnownColumn, PrivacyOptions
-from hybrid.privacy.plan import DOMAINS_SHARE, KEYS_SHARE, Coded, code
-from hybrid.synthesize.generators.aim.rounds import Counter
+from hybrid.privacy.domain import CategoryDomain, KnownColumn, NumberDomain, PrivacyOptions
+from hybrid.privacy.plan import DEVIATIONS, DOMAINS_SHARE, FAN, KEYS_SHARE, EncodedTable, encode_table, threshold
+from hybrid.synthesize.generators.noisy_marginals import NoisyCounts
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 _LOUD = 50.0
@@ -95,12 +92,12 @@ class _Setting:
         """Budget of a game of marginals or choices."""
         return min(_SHARE * rho_for(self.stated.epsilon, self.stated.delta), most)
 
-    def coded(self, values: pd.Series, persons: Codes, kind: Kind, known: KnownColumn) -> Coded:
+    def coded(self, values: pd.Series, persons: Codes, kind: Kind, known: KnownColumn) -> EncodedTable:
         """One column with its private domain."""
         assert self.options is not None
         table = Table(pd.DataFrame({"x": values}), Schema((Column("x", Role.INSENSITIVE, kind),)), persons)
         changes = {"epsilon": self.stated.epsilon, "columns": {"x": known}}
-        return code(table, self.options.model_copy(update=changes), {}, self.rows)
+        return encode_table(table, self.options.model_copy(update=changes), {}, self.rows)
 
 
 def attack_parts(
@@ -136,7 +133,7 @@ def number_of_rows(setting: _Setting) -> Played:
     persons = np.repeat(np.arange(_ROWS + 1), r)
     values = pd.Series(np.zeros(len(persons), dtype=bool), dtype="boolean")
 
-    def once(n: int) -> Coded:
+    def once(n: int) -> EncodedTable:
         return setting.coded(values[:n], persons[:n], Kind.BOOLEAN, KnownColumn())
 
     found = [[once(n) for _ in range(setting.calls)] for n in (len(values), len(values) - r)]
@@ -182,7 +179,7 @@ def _found(setting: _Setting, keys: Array, persons: Array) -> tuple[Array, tuple
     values = pd.Series(keys.astype(str), dtype="category")
     coded = setting.coded(values, whose, Kind.CATEGORICAL, KnownColumn())
     domain = coded.domains[0]
-    assert isinstance(domain, Categories)
+    assert isinstance(domain, CategoryDomain)
     mask = np.isin(np.arange(keys.max() + 1).astype(str), np.array(domain.states, dtype=str))
     return mask, total(part for part in coded.parts if part.name.startswith("categories"))
 
@@ -231,7 +228,7 @@ def _marginals(setting: _Setting, columns: tuple[int, ...], sizes: list[int]) ->
     present = setting.rng.random(n_cells) < 0.5
     rows = np.repeat(np.flatnonzero(present), setting.rows)
     rho = setting.rho(_MARGINAL)
-    counter = Counter(list(np.unravel_index(rows, sizes)), sizes, rho, setting.rows)
+    counter = NoisyCounts(list(np.unravel_index(rows, sizes)), sizes, rho, setting.rows)
     counts = counter.measure(columns, rho).counts.reshape(-1, 1)
     return Played((counts[present], counts[~present]), _spent(counter))
 
@@ -248,14 +245,14 @@ def choice_of_pairs(setting: _Setting) -> Played:
         candidates = [((0, 1), favoured, 0.0), ((0, 2), other, 3.0 * r)]
         chosen = []
         for _ in range(setting.calls):
-            counter = Counter(rows, sizes, rho, r)
+            counter = NoisyCounts(rows, sizes, rho, r)
             chosen.append(float(counter.worst(candidates, rho)))
             spent = _spent(counter)
         sides.append(_column(chosen))
     return Played((sides[0], sides[1]), spent)
 
 
-def _spent(counter: Counter) -> float:
+def _spent(counter: NoisyCounts) -> float:
     return math.fsum(counter.spent.values())
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hybrid.hierarchy.listed import listed_values
+from hybrid.hierarchy.load import listed_values
 from hybrid.lab.audit_dp.canaries import declared_letters, listed_letters
 from hybrid.lab.audit_dp.stated import Stated
 from hybrid.lab.audit_dp.walk import Walk
 from hybrid.pipeline.guarantees import stated_budget
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.privacy.accounting import rho_for
-from hybrid.privacy.options import PrivacyOptions
+from hybrid.privacy.domain import PrivacyOptions
 from hybrid.privacy.plan import KEYS_SHARE
 from hybrid.table import Kind
 

@@ -18,8 +18,8 @@ from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.jobs.audited_files import Audited
 from hybrid.lab.risk import PLANTED, RiskModel
 from hybrid.table import Table
-from hybrid.table.append import together
 from hybrid.table.persons import person_groups
+from hybrid.table.schema import concat_tables
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class TablesPlan:
     def everybody(self) -> Table:
         """Training and control records together."""
         train, control = self.originals
-        return train if control is None else together(train, control)
+        return train if control is None else concat_tables(train, control)
 
     @property
     def control_share(self) -> float:

@@ -27,8 +27,7 @@ from hybrid.lab.risk import PLANTED
 from hybrid.lab.tables.plan import TablesPlan
 from hybrid.lab.trials import Cell, LabTrials
 from hybrid.table import Table
-from hybrid.table.options import SplitOptions
-from hybrid.table.split import control_mask
+from hybrid.table.split import SplitOptions, control_mask
 
 AS_IT_IS = "as it is"
 """Configuration of the trial with the real training and control records and no planted leak."""

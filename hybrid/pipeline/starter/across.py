@@ -12,10 +12,9 @@ from hybrid.base.arrays import Rows
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Constraint
 from hybrid.constraints.constraint import LEAST_ROWS
-from hybrid.constraints.derivations import LEAST_PEOPLE, derivations
-from hybrid.constraints.discover import Suggestion
+from hybrid.constraints.discover import LEAST_PEOPLE, Suggestion, derivations
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.constraints.kinds.le import Le
+from hybrid.constraints.kinds.order import Le
 from hybrid.pipeline.starter.references import Reference
 from hybrid.table import Kind, Schema, Table
 

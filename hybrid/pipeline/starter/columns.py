@@ -11,7 +11,7 @@ import pandas as pd
 
 from hybrid.base.atomic import write_text
 from hybrid.hierarchy.build import build_hierarchy
-from hybrid.hierarchy.file_text import rows_of, text_of_rows, text_of_spec
+from hybrid.hierarchy.files import rows_of, text_of_rows, text_of_spec
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.starter.hierarchies import guess_hierarchy, is_list

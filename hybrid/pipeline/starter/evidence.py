@@ -13,7 +13,7 @@ from hybrid.pipeline.starter.column_names import Identity, identity_of, vocabula
 from hybrid.pipeline.starter.person_numbers import FEWEST_NUMBERED, FEWEST_PERSONS
 from hybrid.pipeline.starter.value_patterns import NAMES, pattern_of
 from hybrid.table import Column, Kind
-from hybrid.table.checks import never_repeats
+from hybrid.table.dependencies import never_repeats
 
 _MEANING: dict[Identity, str] = {
     "number": "a number of a person, a visit or a contract",

@@ -19,14 +19,13 @@ from hybrid.pipeline.starter.rules import guess_rules
 from hybrid.pipeline.starter.second_people import second_people
 from hybrid.pipeline.starter.write import GuessedConfig
 from hybrid.table import Role, Table
-from hybrid.table.checks import never_repeats, unique_share
-from hybrid.table.infer import ambiguous_dates
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
+from hybrid.table.dependencies import never_repeats, unique_share
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
-from hybrid.table.read_frame import Frame, read_frame
 from hybrid.table.read_options import ALL_ACCEPTED
-from hybrid.table.text import as_text
+from hybrid.table.text import ambiguous_dates, as_text
+from hybrid.table.typed_table import Frame, read_frame
 
 MANY_COMBINATIONS = 8
 """Quasi-identifiers beyond which somebody should think again."""

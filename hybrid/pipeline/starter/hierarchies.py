@@ -7,9 +7,9 @@ import re
 import pandas as pd
 
 from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
+from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.public_lists import list_of
 from hybrid.hierarchy.spec import GroupsSpec, HierarchySpec
-from hybrid.hierarchy.values import distinct_values, texts_of
 from hybrid.pipeline.starter.reading import is_place_code
 from hybrid.table import Column, Kind
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import pandas as pd
 
 from hybrid.constraints.discover import MOST_COLUMNS, Suggestion, discover
-from hybrid.constraints.kinds.le import Le
+from hybrid.constraints.kinds.order import Le
 from hybrid.pipeline.starter.across import across, implied_orders, person_rows
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_columns, named_as_read, order_column
 from hybrid.pipeline.starter.config_text import constraints_note
@@ -20,7 +20,7 @@ from hybrid.pipeline.starter.references import Reference, find_key, find_referen
 from hybrid.pipeline.starter.roles import GuessedRole, role_by_name
 from hybrid.pipeline.starter.tree import Tree, find_tree
 from hybrid.table import Kind, Role, Schema, Table
-from hybrid.table.checks import unique_share
+from hybrid.table.dependencies import unique_share
 from hybrid.table.persons import with_persons
 
 

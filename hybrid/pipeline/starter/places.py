@@ -12,10 +12,11 @@ from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.pipeline.starter.reading import guess_reading, guess_sql_reading
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Table
-from hybrid.table.read_file import PARQUET_SUFFIXES, read_table
+from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED, ReadOptions
+from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.sources.sql import SqlOptions, read_sql
-from hybrid.table.sql_connection import connected, sqlalchemy
+from hybrid.table.sql_connection import connect, sqlalchemy
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -102,7 +103,7 @@ def read_database(url_env: str, schema: str | None = None, only: Sequence[str] =
     HybridError
         As :func:`~hybrid.table.sources.sql.read_sql`; all problems at once.
     """
-    with connected(url_env, f"the database of {url_env}", read_only=True) as connection:
+    with connect(url_env, f"the database of {url_env}", read_only=True) as connection:
         inspector = sqlalchemy().inspect(connection)
         names = sorted(inspector.get_table_names(schema=schema))
         named = _named(f"the database of {url_env}", names, only)

@@ -13,7 +13,7 @@ from hybrid.pipeline.starter.column_names import vocabulary
 from hybrid.pipeline.starter.columns import GuessedColumn
 from hybrid.pipeline.starter.roles import MOST_CLASSES
 from hybrid.table import Kind, Role, Table
-from hybrid.table.checks import giveaways
+from hybrid.table.dependencies import functional_dependencies
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,11 @@ def secrets_of(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
         for one in columns
         if one.role.role is Role.SENSITIVE and table.frame[one.column.name].nunique() > 1
     ]
-    told = {told for teller, told in giveaways(table, names, names) if _comes_first(teller, told, names, table)}
+    told = {
+        told
+        for teller, told in functional_dependencies(table, names, names)
+        if _comes_first(teller, told, names, table)
+    }
     return [name for name in names if name not in told]
 
 

@@ -16,13 +16,14 @@ import pandas as pd
 from hybrid.base.errors import DataError
 from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.table import Column, Kind, Table
+from hybrid.table.data_options import DataOptions
+from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
-from hybrid.table.infer import parse
-from hybrid.table.options import DataOptions
-from hybrid.table.other_formats import refuse_other_format
-from hybrid.table.read_file import PARQUET_SUFFIXES, parquet_metadata, read_table
-from hybrid.table.read_frame import DATA_FRAME, Frame, read_frame
+from hybrid.table.read_file import parquet_metadata, read_table
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
+from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.text import parse
+from hybrid.table.typed_table import DATA_FRAME, Frame, read_frame
 
 SEPARATORS, BLANK = (",", ";", "\t", "|"), " "
 """Characters between fields, and one that counts only where none of these fits."""

@@ -13,13 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hybrid.constraints.kinds.equal import Equal
+from hybrid.constraints.kinds.computed import Equal
 from hybrid.pipeline.starter.column_names import has_phrase, identity_of, vocabulary
 from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
 from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers
 from hybrid.pipeline.starter.value_patterns import DATE_LIKE, holds_births
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.checks import giveaways, never_repeats, no_secrets, rising_together, unique_share
+from hybrid.table.dependencies import functional_dependencies, never_repeats, no_secrets, rank_correlated, unique_share
 from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
 
@@ -86,9 +86,9 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     roles |= _copies(table, roles)
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     others = [name for name, guessed in roles.items() if guessed.role is Role.INSENSITIVE and not guessed.target]
-    for teller, told in giveaways(table, known, others):
+    for teller, told in functional_dependencies(table, known, others):
         roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"each of its values goes with one of {told}")
-    for teller, told in rising_together(table, known, others):
+    for teller, told in rank_correlated(table, known, others):
         roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"it nearly tells {told}: the two rise together")
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
@@ -101,7 +101,7 @@ def _without_told_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[s
     targets = [name for name, guessed in roles.items() if guessed.target]
     among = [name for name, guessed in roles.items() if guessed.role.is_learned]
     told: dict[str, str] = {}
-    for teller, name in giveaways(table, targets, among):
+    for teller, name in functional_dependencies(table, targets, among):
         if told.get(teller) != name:
             told.setdefault(name, teller)
     return roles | {

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.search.rule_costs import rule_costs
+from hybrid.anonymize.search.tradeoff import rule_costs
 from hybrid.base.errors import HybridError
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.level_costs import LevelWords, rule_sentences

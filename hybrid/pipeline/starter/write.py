@@ -29,10 +29,10 @@ from hybrid.pipeline.starter.config_text import (
 from hybrid.pipeline.starter.questions import AskedTable, questions, secrets_of, targets_of
 from hybrid.pipeline.starter.rules import SUPPRESSION_LIMIT, GuessedRule, K
 from hybrid.table import Role, Table
-from hybrid.table.options import DataOptions
+from hybrid.table.data_options import DataOptions
 from hybrid.table.persons import n_persons, with_persons
-from hybrid.table.read_file import PARQUET_SUFFIXES
-from hybrid.table.read_frame import DATA_FRAME
+from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.typed_table import DATA_FRAME
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from hybrid.pipeline.starter.config_text import (
 from hybrid.pipeline.starter.linked import GuessedLinks, GuessedTable, reference_words
 from hybrid.pipeline.starter.places import FoundTable
 from hybrid.table import Role
-from hybrid.table.read_file import PARQUET_SUFFIXES
+from hybrid.table.schema import PARQUET_SUFFIXES
 
 
 def write_links(guessed: GuessedLinks, config: Path, force: bool = False) -> tuple[Path, ...]:

@@ -8,9 +8,13 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
-from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
-from hybrid.publication.description.options import PartyOptions
+from hybrid.publication.description.description import (
+    DescribedColumn,
+    DescribedTable,
+    Description,
+    PartyOptions,
+    ReleasedFile,
+)
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.table import Kind
 
@@ -57,18 +61,7 @@ _USE_PRIVATE = "Results about large groups, checked on the source by its owner w
 
 
 def croissant(about: Description) -> dict[str, Any]:
-    """Describe a release as a Croissant dataset.
-
-    Parameters
-    ----------
-    about : Description
-        What the publisher has not stated (licence, address, publisher) is left out, never made up.
-
-    Returns
-    -------
-    dict
-        JSON-LD of JSON types.
-    """
+    """Describe a release as a Croissant dataset; what the publisher has not stated is left out, never made up."""
     said = about.said
     content: dict[str, Any] = {
         "@context": CONTEXT | ({"@language": said.language} if said.language else {}),
@@ -97,7 +90,6 @@ def croissant(about: Description) -> dict[str, Any]:
 
 
 def _records(about: Description, table: DescribedTable) -> dict[str, Any]:
-    """Rows of one table, with its key."""
     name = _set_of(about, table)
     text = about.text if len(about.tables) == 1 else f"Table {table.name}. {about.text}"
     content = {"@type": "cr:RecordSet", "@id": name, "name": name, "description": text}
@@ -106,7 +98,6 @@ def _records(about: Description, table: DescribedTable) -> dict[str, Any]:
 
 
 def _set_of(about: Description, table: DescribedTable) -> str:
-    """Id of a table's record set."""
     return RECORDS if len(about.tables) == 1 else table.name
 
 
@@ -161,10 +152,7 @@ def _file(about: Description, file: ReleasedFile) -> dict[str, Any]:
 
 
 def _data_type(table: DescribedTable, column: DescribedColumn) -> str:
-    """Data type of a column.
-
-    Text for truth values that a CSV file writes in words of its own: readers would take every text as true.
-    """
+    # Truth values that a CSV file writes in words of its own are text: readers would take every text as true.
     own_words = table.is_csv and {column.true.lower(), column.false.lower()} != {"true", "false"}
     return "sc:Text" if column.kind is Kind.BOOLEAN and own_words else DATA_TYPES[column.kind]
 
@@ -185,7 +173,6 @@ def _field(about: Description, table: DescribedTable, column: DescribedColumn) -
 
 
 def _reference(about: Description, table: DescribedTable, column: DescribedColumn) -> dict[str, Any]:
-    """The key that a column refers to; nothing for other columns."""
     other = about.table(table.references[column.name]) if column.name in table.references else None
     if other is None or other.key is None:
         return {}

@@ -10,9 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import DescribedTable, Description
-from hybrid.publication.description.options import PartyOptions
+from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions
 from hybrid.table import Kind
 
 TYPES = {
@@ -26,13 +24,7 @@ TYPES = {
 
 
 def datapackage(about: Description) -> dict[str, Any]:
-    """Describe a release as a data package, one resource per table.
-
-    Returns
-    -------
-    dict
-        JSON types. What the publisher has not stated is left out.
-    """
+    """Describe a release as a data package, one resource per table; what the publisher has not stated is left out."""
     said = about.said
     content: dict[str, Any] = {
         "name": re.sub(r"[^a-z0-9._-]+", "-", about.data_set.lower()),
@@ -87,12 +79,10 @@ def _table(about: Description, table: DescribedTable) -> dict[str, Any]:
 
 
 def _resource(table: DescribedTable) -> str:
-    """Name of a table's resource."""
     return re.sub(r"[^a-z0-9_-]+", "-", table.name.lower())
 
 
 def _links(about: Description, table: DescribedTable) -> dict[str, Any]:
-    """Primary key and foreign keys of a linked table."""
     content: dict[str, Any] = {} if table.key is None else {"primaryKey": [table.key]}
     others = {column: about.table(name) for column, name in table.references.items()}
     keys = [

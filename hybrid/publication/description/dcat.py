@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.publication.description.description import DescribedTable, Description, ReleasedFile
-from hybrid.publication.description.options import PartyOptions
-from hybrid.publication.nature import KEYWORD
+from hybrid.publication.certificate import KEYWORD
+from hybrid.publication.description.description import DescribedTable, Description, PartyOptions, ReleasedFile
 
 CONTEXT = {
     "adms": "http://www.w3.org/ns/adms#",
@@ -35,13 +34,7 @@ FOLDER = "./"
 
 
 def dcat(about: Description) -> dict[str, Any]:
-    """Describe a release as a dataset of a catalogue.
-
-    Returns
-    -------
-    dict
-        JSON-LD of JSON types. What the publisher has not stated is left out.
-    """
+    """Describe a release as a dataset of a catalogue (JSON-LD); what the publisher has not stated is left out."""
     said, found = about.said, [_distribution(about, table) for table in about.tables]
     content: dict[str, Any] = {
         "@context": CONTEXT | ({} if about.base is None else {"@base": about.base}),
@@ -124,6 +117,5 @@ def _agent(party: PartyOptions) -> dict[str, Any]:
 
 
 def _units(about: Description) -> Iterator[dict[str, Any]]:
-    """Units of measure of the columns, each once."""
     for unit in dict.fromkeys(column.unit for column in about.columns if column.unit is not None):
         yield {"@type": "skos:Concept", "skos:prefLabel": unit}

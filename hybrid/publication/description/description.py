@@ -1,4 +1,4 @@
-"""Description of a release: one object, from which every format is written.
+"""Description of a release: one object, from which every format is written, and the options of the section ``publish``.
 
 It holds what the certificate says anyway, the shape of the released table, and the publisher's own words (section
 ``publish``). It holds no value of a record, no path, no seed and no name beyond those of the certificate.
@@ -6,21 +6,181 @@ It holds what the certificate says anyway, the shape of the released table, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
 
 from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files
-from hybrid.publication.certificate import Acceptance
-from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.options import ColumnDescription, PartyOptions, PublishOptions
+from hybrid.base.options import Options
+from hybrid.publication.certificate import KEYWORD, Acceptance, is_synthetic, nature
+from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.finished_run import EVALUATION, REPORT, FinishedRun
 from hybrid.publication.first_page import FirstPage
-from hybrid.publication.nature import KEYWORD, is_synthetic, nature
-from hybrid.publication.stated_tables import stated_tables
+from hybrid.publication.rules.metric import THROWN_OUT
+from hybrid.publication.table_facts import stated_tables
 from hybrid.publication.verdict import Check
+from hybrid.table import Column, Kind, Schema
 from hybrid.table.schema import PARQUET_SUFFIXES
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/@:]+(:\d+)?(/[^\s@]*)?$")]
+"""Address of the web, without a user name or a password."""
+
+
+class PartyOptions(Options):
+    """A person or an organization."""
+
+    name: Text
+    """As readers know it."""
+    email: Annotated[str, StringConstraints(pattern=r"^[^\s@]+@[^\s@]+$")] | None = None
+    """Address for questions; a function's rather than a person's."""
+    url: Address | None = None
+    """Home page."""
+
+
+class ColumnDescription(Options):
+    """Meaning of one column."""
+
+    description: Text | None = None
+    """What a value means, in plain words."""
+    unit: Text | None = None
+    """Unit of a number, such as kg or EUR."""
+
+
+class PublishOptions(Options):
+    """Texts for the readers of a release; public as they are written.
+
+    What is set here does not change a release's rows.
+    """
+
+    title: Text | None = None
+    """Title of the table; null: the configuration's name."""
+    description: Text | None = None
+    """What the table is about; null: a neutral sentence."""
+    license: Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9.+-]+|https?://[^\s@]+)$")] | None = None
+    """Licence of the released rows: an SPDX identifier (CC-BY-4.0, LicenseRef-own), or the address of the terms."""
+    contact: PartyOptions | None = None
+    """Who answers questions."""
+    publisher: PartyOptions | None = None
+    """Who publishes."""
+    keywords: tuple[Text, ...] = ()
+    """Words that catalogues search for."""
+    language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = None
+    """Language of these texts (BCP 47), such as en or de-AT."""
+    url: Address | None = None
+    """Where readers find the folder of all releases; null: addresses are relative to the release's own folder."""
+    columns: dict[str, ColumnDescription] = Field(default_factory=dict)
+    """Meaning and unit of columns, by name."""
+    provenance: bool = False
+    """Whether the release holds its lineage as W3C PROV (`provenance.jsonld`)."""
+
+
+WORDS = {
+    Kind.INTEGER: "whole number",
+    Kind.DECIMAL: "decimal number",
+    Kind.CATEGORICAL: "text",
+    Kind.BOOLEAN: "yes or no",
+    Kind.DATE: "date",
+    Kind.DATETIME: "date and time",
+}
+"""Kinds of values in plain words."""
+
+
+@dataclass(frozen=True)
+class DescribedColumn:
+    """A column of a released table; no value of a record.
+
+    Parameters
+    ----------
+    name : str
+        As in the file's header.
+    kind : Kind
+        Kind of its values.
+    missing : str
+        Text that stands for a missing value in a CSV file.
+    padding : str
+        White space before every value of a CSV file.
+    decimal_mark, date_format, true, false : str
+        How a CSV file writes numbers, dates (as :meth:`datetime.datetime.strftime`) and truth values.
+    description, unit : str or None
+        From the section ``publish``.
+    """
+
+    name: str
+    kind: Kind
+    missing: str = ""
+    padding: str = ""
+    decimal_mark: str = "."
+    date_format: str = "%Y-%m-%d"
+    true: str = "True"
+    false: str = "False"
+    description: str | None = None
+    unit: str | None = None
+
+    @classmethod
+    def of(cls, column: Column) -> DescribedColumn:
+        form = column.format
+        return cls(
+            column.name,
+            column.kind,
+            form.missing,
+            form.padding,
+            form.decimal_mark,
+            form.date_format,
+            form.true,
+            form.false,
+        )
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any], said: ColumnDescription) -> DescribedColumn:
+        """Read what :func:`stated_columns` wrote, with the publisher's words."""
+        kind = Kind(content["kind"])
+        return cls(**{**content, "kind": kind, "description": said.description, "unit": said.unit})
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.kind] + (f", in {self.unit}" if self.unit else "")
+
+
+def stated_columns(schema: Schema) -> list[dict[str, Any]]:
+    """Columns of a released table for a run's manifest (JSON types)."""
+    left_out = ("description", "unit")
+    return [
+        {key: value for key, value in asdict(DescribedColumn.of(column)).items() if key not in left_out}
+        for column in schema
+    ]
+
+
+UNFIT = {
+    "tstr": "Do not train models on this table that must be right about real people.",
+    "gaps_between_dates": "Do not study lengths of stay, or other times between two dates of a row.",
+    "group_exclusion": "Do not draw conclusions about small groups: some are missing or much too rare.",
+    "lost_column": "Do not use the column named in the check: it is not distributed as in the real table.",
+    "lost_link": "Do not study how the columns named in the check depend on each other: most of that is gone.",
+    "lost_prediction": "Do not predict the column named in the check from the others: most of what they say is gone.",
+    "discriminator": "Do not take single rows for realistic: a program tells them from real ones.",
+    "constraint_violations": "Do not rely on rules between columns, such as a total that is the sum of its parts.",
+    "weighted_margins": "Do not apply the sampling weights to estimate shares of the population.",
+    THROWN_OUT: "Do not rely on shares of groups: many rows were thrown out to keep constraints between columns.",
+    "orphans": "Do not join the tables by their keys: some keys lead to no row.",
+}
+"""By the metric of a rule that is not met or could not be judged, or else by the rule's name."""
+
+
+def unfit(checks: Iterable[Check]) -> Iterator[str]:
+    """Sentences on uses that unmet or unjudged rules speak against, each once."""
+    open_ = list(checks)
+    yield from dict.fromkeys(UNFIT[about] for check in open_ if (about := check.metric or check.rule) in UNFIT)
+    asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
+    for question in (QUESTIONS[criterion] for criterion in asked if criterion is not None):
+        yield (
+            "Do not put the table on the internet, and do not pass it on without the publisher's consent: the question "
+            f"“{question}” was not answered as the policy asks."
+        )
+
 
 SPDX = "https://spdx.org/licenses/"
 OWN_LICENSE = "LicenseRef-"
@@ -54,7 +214,6 @@ class ReleasedFile:
 
     @property
     def media_type(self) -> str:
-        """Media type (IANA)."""
         return MEDIA_TYPES.get(Path(self.name).suffix, "application/octet-stream")
 
 
@@ -93,7 +252,6 @@ class DescribedTable:
 
     @property
     def is_csv(self) -> bool:
-        """True if the table is a CSV file."""
         return Path(self.file.name).suffix not in PARQUET_SUFFIXES
 
 
@@ -138,7 +296,6 @@ class Description:
 
     @property
     def title(self) -> str:
-        """Title of the table."""
         return self.said.title or self.data_set
 
     @property
@@ -156,15 +313,11 @@ class Description:
 
     @property
     def date(self) -> str:
-        """Day of the release (ISO 8601)."""
         return self.created[:10]
 
     @property
     def license_url(self) -> str | None:
-        """Address of the licence.
-
-        None where no licence is stated, and for an own licence without an address.
-        """
+        """Address of the licence; None where none is stated, and for an own licence without an address."""
         stated = self.said.license
         if stated is None or stated.startswith(OWN_LICENSE):
             return None
@@ -182,11 +335,9 @@ class Description:
 
     @property
     def columns(self) -> tuple[DescribedColumn, ...]:
-        """Columns of all tables."""
         return tuple(column for table in self.tables for column in table.columns)
 
     def table(self, name: str) -> DescribedTable:
-        """The table with this name."""
         return next(table for table in self.tables if table.name == name)
 
     @property
@@ -211,22 +362,10 @@ def describe(
     unmet: tuple[Check, ...] = (),
     acceptances: tuple[Acceptance, ...] = (),
 ) -> Description:
-    """Describe a release.
+    """Describe the release of a run.
 
-    Parameters
-    ----------
-    run : FinishedRun
-        What is published.
-    folder : Path
-        The files of the release, certificate and descriptions excepted.
-    release, created : str
-        Name of the release; when it was made (UTC, ISO 8601).
-    page : FirstPage
-        What was done, in plain words.
-    unmet : tuple of Check
-        Rules that are not met or could not be judged.
-    acceptances : tuple of Acceptance
-        Who accepted that.
+    ``folder`` has its files, certificate and descriptions excepted; ``created`` is UTC in ISO 8601; ``unmet`` are the
+    rules that are not met or could not be judged, and ``acceptances`` who accepted that.
     """
     config = run.manifest["config"]
     said = PublishOptions.model_validate(config.get("publish") or {})
@@ -267,7 +406,6 @@ def _meaning(name: str, run: FinishedRun) -> str:
 def _tables(
     run: FinishedRun, files: Mapping[str, ReleasedFile], said: Mapping[str, ColumnDescription]
 ) -> Iterator[DescribedTable]:
-    """The released table, or all linked ones."""
     for table in stated_tables(run.manifest):
         columns, form = _columns(table.columns, said), (table.separator, table.encoding)
         about = DescribedTable(table.name, files[table.file], table.rows, columns, *form)

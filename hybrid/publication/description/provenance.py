@@ -27,23 +27,9 @@ WORDS = {
 
 
 def provenance(about: Description, run: FinishedRun, source_tag: str, approvers: Sequence[str]) -> dict[str, Any]:
-    """Lineage of a release: entities, activities and agents.
+    """Lineage of a release as JSON-LD: entities, activities and agents.
 
-    Parameters
-    ----------
-    about : Description
-        The release.
-    run : FinishedRun
-        Its steps and policy.
-    source_tag : str
-        Keyed tag of the source, as in the certificate.
-    approvers : sequence of str
-        Who accepted a review, as in the certificate.
-
-    Returns
-    -------
-    dict
-        JSON-LD of JSON types.
+    ``source_tag`` (keyed tag of the source) and ``approvers`` are those of the certificate.
     """
     steps = _steps(run.manifest["config"])
     source = _node("#source", "Entity", "source", {} if run.is_dp else {"dct:identifier": source_tag})
@@ -85,7 +71,6 @@ def _when(created: str) -> dict[str, Any]:
 
 
 def _steps(config: Mapping[str, Any]) -> list[str]:
-    """Steps that the run made, in their order; at least one."""
     transition = config.get("transition") or {}
     late = transition.get("order") == "post"
     last = ["synthesize", "transition"] if late else ["transition", "synthesize"]
@@ -102,7 +87,6 @@ def _steps(config: Mapping[str, Any]) -> list[str]:
 
 
 def _people(run: FinishedRun, approvers: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Agents that the certificate names."""
     decided_by = (run.manifest.get("roles") or {}).get("decided_by")
     named = [("#roles", decided_by, "decided the roles of the columns")]
     named += [("#owner", run.policy.owner, "owns the policy")]

@@ -7,10 +7,7 @@ from collections.abc import Iterator
 
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.certificate import Acceptance
-from hybrid.publication.description.columns import DescribedColumn
-from hybrid.publication.description.description import DescribedTable, Description
-from hybrid.publication.description.options import PartyOptions
-from hybrid.publication.description.unfit import unfit
+from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions, unfit
 from hybrid.table import Kind
 
 
@@ -48,7 +45,6 @@ def _lines(about: Description) -> Iterator[str]:
 
 
 def _unmet(about: Description) -> Iterator[str]:
-    """Rules that are not met, and who accepted that."""
     if about.unmet:
         yield from ("", "## Rules that are not met", "")
         yield from (f"- **{_plain(check.rule)}** ({check.status}): {_plain(check.message)}" for check in about.unmet)
@@ -64,7 +60,6 @@ def _accepted(acceptance: Acceptance) -> str:
 
 
 def _columns(title: str, table: DescribedTable) -> Iterator[str]:
-    """Columns of one table, and the form of its file."""
     yield from ("", f"## {title}", "")
     yield from ("| column | type | meaning | missing values |", "|---|---|---|---|")
     yield from (_row(table, column) for column in table.columns)
@@ -103,5 +98,4 @@ def _party(party: PartyOptions | None) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text on one line without marks of tables, HTML and links."""
     return re.sub(r"([\\|<>\[\]])", r"\\\1", " ".join(text.split()))

@@ -58,18 +58,9 @@ class ReleaseFacts:
 
 
 def write_descriptions(run: FinishedRun, folder: Path, facts: ReleaseFacts) -> None:
-    """Write the descriptions beside the files they describe.
+    """Write the descriptions of a run beside the files they describe: all of the release but the certificate.
 
     A licence or a contact that the publisher has not stated is named in the log.
-
-    Parameters
-    ----------
-    run : FinishedRun
-        What is published; its section ``publish`` has the publisher's words.
-    folder : Path
-        The files of the release, certificate excepted.
-    facts : ReleaseFacts
-        What publishing decided.
     """
     about = describe(
         run,

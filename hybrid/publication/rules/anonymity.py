@@ -7,7 +7,7 @@ from typing import Literal
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.evaluation.measure import Direction
-from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, Rule, RuleKind, limited, missing, text_of
 from hybrid.publication.table_facts import few, public_household
 from hybrid.publication.verdict import Check
 
@@ -25,7 +25,6 @@ class AnonymityRule(Rule):
 
     @property
     def better(self) -> Direction:
-        """Direction in which numbers are better, lower or higher."""
         return "lower" if self.quantity in ("suppressed_share", "household_risk") else "higher"
 
 
@@ -37,11 +36,10 @@ class AnonymityRules(RuleKind[AnonymityRule]):
     Options = AnonymityRule
 
     def judge(self, rule: AnonymityRule, facts: Facts) -> Iterator[Check]:
-        """Compare one quantity of the anonymization with the limits."""
         yield _check(rule, facts.anonymization, facts.private)
 
     def private_hint(self, rule: AnonymityRule) -> str:  # noqa: ARG002 - of every quantity
-        """A policy for such tables has no such rule."""
+        # A policy for such tables has no such rule.
         return "judge differentially private tables by a policy without this rule"
 
 
@@ -56,13 +54,15 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, priva
             size, unit = anonymization.smallest, anonymization.unit
             learned = "the table learned from" if anonymization.drawn is None else _WHOLE
             words = f"The smallest group of {unit} that look alike in {learned} has {size}"
-            return limited(rule, Found(size, words, f"smallest equivalence class: {size}"))
+            return limited(rule, JudgedNumber(size, words, f"smallest equivalence class: {size}"))
         case "l":
             found = [model["l"] for model in anonymization.models if model.get("model") == "l_diversity"]
             if not found:
                 return missing(rule, "no variety of sensitive values was asked for in each group", "l_diversity")
             words = f"Each group has a variety of sensitive values of {text_of(min(found))}"
-            return limited(rule, Found(min(found), words, f"l of the l-diversity in force: {text_of(min(found))}"))
+            return limited(
+                rule, JudgedNumber(min(found), words, f"l of the l-diversity in force: {text_of(min(found))}")
+            )
         case "household_risk":
             if anonymization.household is None:
                 return missing(rule, "no households are known: data.household names no column", "households")
@@ -71,7 +71,7 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, priva
                 "Of every household in the table learned from, at least one member is recognized with a "
                 f"probability of at most {text_of(100 * most)} %"
             )
-            return limited(rule, Found(risk, words, f"risk of households: at most {text_of(most)}", 100, " %"))
+            return limited(rule, JudgedNumber(risk, words, f"risk of households: at most {text_of(most)}", 100, " %"))
         case "suppressed_share":
             if not anonymization.records:
                 return missing(rule, "there were no records")
@@ -80,4 +80,4 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, priva
                 share = max(share, anonymization.suppressed_persons / anonymization.persons)
             words = f"Of the records, {text_of(float(f'{100 * share:.2g}'))} % were left out"
             details = f"suppressed: {few(anonymization.suppressed)} of {few(anonymization.records)}"
-            return limited(rule, Found(share, words, details, 100, " %"))
+            return limited(rule, JudgedNumber(share, words, details, 100, " %"))

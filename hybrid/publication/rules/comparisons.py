@@ -10,7 +10,7 @@ from functools import cached_property
 from hybrid.evaluation.display import displayed, excess_range, range_of, spans, within
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.measure import Measure, MetricResult, NotComputable, Subject
-from hybrid.publication.rules.rule import Found, text_of
+from hybrid.publication.rules.rule import JudgedNumber, text_of
 
 MEASURED = 0.95
 """Confidence of the intervals of an evaluation."""
@@ -36,51 +36,45 @@ class Compared:
 
     @cached_property
     def shown(self) -> Measure:
-        """The measure in words: within the metric's range."""
         return displayed(self.metric, self.outcome)
 
     @property
     def details(self) -> str:
-        """The subject and its value, interval and reference."""
         return f"{self.subject}: {measure_text(self.shown)}"
 
     def difference(self, number: float) -> str:
-        """A difference of two numbers of the metric, in words."""
         return text_of(within(number, spans(range_of(self.metric))))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A way to compare a metric.
+    """A way to compare a metric; ``number`` is the number to limit, or the sentence why there is none."""
 
-    ``number`` is the number to limit, or the sentence why there is none.
-    """
-
-    number: Callable[[Compared], Found | str]
+    number: Callable[[Compared], JudgedNumber | str]
     needs_other: bool = False
     """Whether the rule names a second stage."""
 
 
-def _value(about: Compared) -> Found:
-    return Found(about.outcome.value, _measured(about.shown), about.details)
+def _value(about: Compared) -> JudgedNumber:
+    return JudgedNumber(about.outcome.value, _measured(about.shown), about.details)
 
 
-def _low(about: Compared) -> Found | str:
+def _low(about: Compared) -> JudgedNumber | str:
     return _end(about, about.outcome.low, about.shown.low, "low")
 
 
-def _high(about: Compared) -> Found | str:
+def _high(about: Compared) -> JudgedNumber | str:
     return _end(about, about.outcome.high, about.shown.high, "high")
 
 
-def _end(about: Compared, end: float | None, shown: float | None, name: str) -> Found | str:
+def _end(about: Compared, end: float | None, shown: float | None, name: str) -> JudgedNumber | str:
     if end is None or shown is None:
         return "the value has no interval"
     words = f"{_measured(about.shown)}. The {name} end counts: {text_of(shown)}"
-    return Found(end, words, f"{about.details}; judged by its {name} end")
+    return JudgedNumber(end, words, f"{about.details}; judged by its {name} end")
 
 
-def _difference(about: Compared) -> Found | str:
+def _difference(about: Compared) -> JudgedNumber | str:
     if about.outcome.reference is None or about.shown.reference is None:
         return "there is no reference to compare with"
     difference = about.outcome.value - about.outcome.reference
@@ -88,14 +82,11 @@ def _difference(about: Compared) -> Found | str:
         f"{_measured(about.shown)}; the reference is {text_of(about.shown.reference)}, "
         f"a difference of {about.difference(difference)}"
     )
-    return Found(difference, words, f"{about.details}; {about.difference(difference)} from the reference")
+    return JudgedNumber(difference, words, f"{about.details}; {about.difference(difference)} from the reference")
 
 
-def _excess(about: Compared) -> Found | str:
-    """The end of the widened interval that says most.
-
-    Above 0 a leak, below 0 rows that keep away from people.
-    """
+def _excess(about: Compared) -> JudgedNumber | str:
+    """The end of the widened interval that says most: above 0 a leak, below 0 rows that keep away from people."""
     if about.outcome.excess is None:
         return "there is nothing to compare with: no people that the generator has not seen"
     value, low, high = about.outcome.excess
@@ -122,10 +113,10 @@ def _excess(about: Compared) -> Found | str:
         words += ", so the rows keep away from the people in the data, which gives these away, too"
     number = -most if most < 0 else least
     blocks = -math.inf if most < 0 else None
-    return Found(number, words, details, 1000, " in 1,000", blocks=blocks, excess=(value, low, high))
+    return JudgedNumber(number, words, details, 1000, " in 1,000", blocks=blocks, excess=(value, low, high))
 
 
-def _both_ends(about: Compared) -> Found | str:
+def _both_ends(about: Compared) -> JudgedNumber | str:
     """The ends of the interval: what is not ruled out asks for a review, what is certain blocks."""
     shown, reference = about.shown, about.outcome.reference
     if shown.low is None or shown.high is None or reference is None:
@@ -139,11 +130,10 @@ def _both_ends(about: Compared) -> Found | str:
     )
     excess = (shown.value - reference, low - reference, high - reference)
     details = f"{about.details}; judged by both ends"
-    return Found(high, words, details, 100, " of 100", blocks=low, excess=excess, zero=reference)
+    return JudgedNumber(high, words, details, 100, " of 100", blocks=low, excess=excess, zero=reference)
 
 
 def _of_100(share: float) -> str:
-    """A share of 100 cases, with one decimal."""
     return text_of(round(100 * min(max(share, 0.0), 1.0), 1))
 
 
@@ -167,17 +157,16 @@ def per_thousand(share: float) -> str:
     return text_of(float(f"{1000 * share:.3g}"))
 
 
-def _stage_difference(about: Compared) -> Found | str:
+def _stage_difference(about: Compared) -> JudgedNumber | str:
     if about.other is None or isinstance(about.other.outcome, NotComputable):
         return f"it was not measured on the {about.stage} table"
     difference = about.outcome.value - about.other.outcome.value
     other, apart = text_of(displayed(about.metric, about.other.outcome).value), about.difference(difference)
     words = f"{_measured(about.shown)}; on the {about.stage} table it is {other}, a difference of {apart}"
-    return Found(difference, words, f"{about.details}, at stage {about.stage} {other}; difference {apart}")
+    return JudgedNumber(difference, words, f"{about.details}, at stage {about.stage} {other}; difference {apart}")
 
 
 def _measured(outcome: Measure) -> str:
-    """Value and interval in plain words, after the subject of the number where the metric names one."""
     said = outcome.details.get("said")
     text = f"{f'{said}. ' if said else ''}The score is {text_of(outcome.value)}"
     if outcome.low is None or outcome.high is None:

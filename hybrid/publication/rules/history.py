@@ -10,7 +10,7 @@ from typing import Literal
 
 from hybrid.evaluation.measure import Direction
 from hybrid.publication.composition import Exposure
-from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, Rule, RuleKind, limited, missing, text_of
 from hybrid.publication.table_facts import ROUNDED_TO, few
 from hybrid.publication.verdict import Check
 
@@ -24,7 +24,6 @@ class HistoryRule(Rule):
 
     @property
     def better(self) -> Direction:
-        """Direction in which numbers are better, lower or higher."""
         return "lower" if self.quantity == "exposed_share" else "higher"
 
 
@@ -37,15 +36,11 @@ class HistoryRules(RuleKind[HistoryRule]):
     judges_run = False
 
     def judge(self, rule: HistoryRule, facts: Facts) -> Iterator[Check]:
-        """Compare one quantity of the joint exposure with the limits.
-
-        Nothing before publishing.
-        """
+        # Nothing before publishing.
         if facts.exposure is not None:
             yield _check(rule, facts.exposure, "anonymization" if facts.anonymization is None else None)
 
     def private_hint(self, rule: HistoryRule) -> str:  # noqa: ARG002 - of every quantity
-        """Fewer releases."""
         return "release less often, or judge differentially private tables by a policy without this rule"
 
 
@@ -67,7 +62,7 @@ def _check(rule: HistoryRule, exposure: Exposure | str, lacks: str | None) -> Ch
                 f"in joint classes of fewer than k = {exposure.k}: {few(exposure.exposed)} of "
                 f"{few(exposure.records)}, {few(exposure.departed)} of them no longer in the source"
             )
-            return limited(rule, Found(share, words, details, 100, " %"))
+            return limited(rule, JudgedNumber(share, words, details, 100, " %"))
         case "smallest_joint_class":
             words = f"By {together}, the smallest group of records that look alike has {exposure.smallest}"
-            return limited(rule, Found(exposure.smallest, words, f"smallest joint class: {exposure.smallest}"))
+            return limited(rule, JudgedNumber(exposure.smallest, words, f"smallest joint class: {exposure.smallest}"))

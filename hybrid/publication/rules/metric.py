@@ -15,7 +15,7 @@ from hybrid.evaluation.registry import RENAMED
 from hybrid.evaluation.trust import Needed, TrustLeague
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.rules.comparisons import COMPARISONS, MEASURED, Compared
-from hybrid.publication.rules.rule import Facts, Found, Rule, RuleKind, limited, missing, text_of
+from hybrid.publication.rules.rule import Facts, JudgedNumber, Rule, RuleKind, limited, missing, text_of
 from hybrid.publication.verdict import Check
 
 _NO_TRUST = "measure a table like this one in a laboratory (hybrid lab) and name its league, or judge by another metric"
@@ -65,6 +65,11 @@ class MetricRule(Rule):
     def detects(self) -> bool:
         """True for an excess of the released table."""
         return self.compare == "excess" and self.stage == "synthetic"
+
+    @property
+    def judged_metrics(self) -> tuple[str, ...]:
+        """Its metric."""
+        return (self.metric,)
 
     @property
     def metric_to_trust(self) -> str | None:
@@ -193,7 +198,7 @@ def _subject(rule: MetricRule, column: str | None, table: str | None = None) -> 
     return f"{rule.metric} of {name} at stage {rule.stage}" if name else f"{rule.metric} at stage {rule.stage}"
 
 
-def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> Found | str:
+def _compared(rule: MetricRule, metric: MetricResult, facts: Facts) -> JudgedNumber | str:
     """The number to compare, or why there is none."""
     if isinstance(metric.outcome, NotComputable):
         return metric.outcome.reason

@@ -79,6 +79,11 @@ class Rule(Options):
         return False
 
     @property
+    def judged_metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that the rule judges, which a run must compute."""
+        return ()
+
+    @property
     def metric_to_trust(self) -> str | None:
         """Metric that a league must vouch for; None: none."""
         return None
@@ -165,7 +170,7 @@ class RuleKind(ABC, Generic[AnyRule]):
 
 
 @dataclass(frozen=True)
-class Found:
+class JudgedNumber:
     """Number to compare with a rule's limits, and the words around it."""
 
     number: float
@@ -185,7 +190,7 @@ class Found:
     """The number at which there is no excess."""
 
 
-def limited(rule: Rule, found: Found) -> Check:
+def limited(rule: Rule, found: JudgedNumber) -> Check:
     """The check of a number against both limits of its rule."""
     status: Status = "pass"
     limit = rule.block if rule.review is None else rule.review
@@ -211,18 +216,9 @@ def _beyond(rule: Rule, number: float, limit: float | None) -> bool:
 
 
 def missing(rule: Rule, reason: str, lacks: str | None = None, details: str = "") -> Check:
-    """The check of a number that does not exist.
+    """The check of a number that does not exist, for a reason.
 
-    Parameters
-    ----------
-    rule : Rule
-        The rule.
-    reason : str
-        Why there is no number.
-    lacks : str or None
-        The one thing for want of which it does not exist.
-    details : str
-        The number by the program's own names.
+    ``lacks`` is the one thing for want of which it does not exist, ``details`` the number by the program's own names.
     """
     if lacks in NOTHING_TO_LEAK:
         message = f"Does not apply: {reason}. So it cannot tell more of people in the data than of others."

@@ -1,27 +1,229 @@
-"""Key ring of an installation: current and earlier signing keys.
+"""Key ring of an installation: current and earlier signing keys, and the places of their private halves.
 
 ``signing/keys.json`` in the private zone lists the public halves, in the order in which they were used, and where each
 private half is. Earlier keys stay listed, so that earlier releases can be verified; their private halves are removed
-where this program made them.
+where this program made them. A key id is that of ``securesystemslib``: the SHA-256 of the key's canonical JSON (type,
+scheme, value). Places of private keys:
+
+``file:PATH``
+    A PEM file (PKCS8, Ed25519) that only its owner may read. A relative path is in the folder of the key ring.
+``env:NAME``
+    The same content in an environment variable.
+``hsm:ID?label=TOKEN``
+    The URI of ``securesystemslib`` for a token with a PKCS#11 module (``PYKCS11LIB`` names its library): an ECDSA key
+    on P-256 or P-384. The variable :data:`PIN_VARIABLE` holds the PIN.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import parse_qsl, urlparse
 
-from securesystemslib.signer import CryptoSigner, Signer, SSlibKey
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+from securesystemslib.exceptions import UnsupportedLibraryError
+from securesystemslib.signer import (
+    ECDSA_SHA2_NISTP256,
+    ECDSA_SHA2_NISTP384,
+    ED25519,
+    CryptoSigner,
+    HSMSigner,
+    Signer,
+    SSlibKey,
+)
 
 from hybrid.base.atomic import atomic_file, make_private, write_json
-from hybrid.base.errors import ConfigError, OutputError
+from hybrid.base.errors import ConfigError, HybridError, MissingExtraError, OutputError
 from hybrid.base.locks import locked
-from hybrid.publication.signing.public_key import public_key, public_pem
-from hybrid.publication.signing.sources import import_key, open_signer
+from hybrid.base.ownership import CERTIFICATE
+
+SCHEMES = (ED25519, ECDSA_SHA2_NISTP256, ECDSA_SHA2_NISTP384)
+"""Schemes of signatures: the first for keys in files and variables, the others for hardware security modules."""
+_BLOCK = re.compile(rb"-----BEGIN PUBLIC KEY-----.*?-----END PUBLIC KEY-----", re.DOTALL)
+_HINT = "give the publisher's public key: a PEM file, as hybrid keys show prints it"
+
+
+def public_key(pem: bytes) -> SSlibKey:
+    """Read one public key.
+
+    Parameters
+    ----------
+    pem : bytes
+        SubjectPublicKeyInfo: Ed25519, or ECDSA on P-256 or P-384.
+
+    Raises
+    ------
+    ValueError
+        It is damaged or another kind of key.
+    """
+    try:
+        read = load_pem_public_key(pem)
+    except UnsupportedAlgorithm as error:
+        raise ValueError(str(error)) from None
+    if not isinstance(read, Ed25519PublicKey | EllipticCurvePublicKey):
+        raise ValueError("neither Ed25519 nor ECDSA")
+    key = SSlibKey.from_crypto(read)
+    if key.scheme not in SCHEMES:
+        raise ValueError(f"scheme {key.scheme}")
+    return key
+
+
+def public_pem(key: SSlibKey) -> str:
+    """PEM of a public key (SubjectPublicKeyInfo), with a newline at its end."""
+    if key.scheme != ED25519:
+        return str(key.keyval["public"])
+    raw = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key.keyval["public"]))
+    return raw.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+def read_public_keys(paths: Sequence[Path]) -> list[SSlibKey]:
+    """Read the public keys of PEM files; a file may hold several.
+
+    Raises
+    ------
+    ConfigError
+        A file cannot be read, holds no public key, or holds a private one.
+    """
+    keys = []
+    for path in paths:
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"{path}: the public key cannot be read ({error.strerror})", hint=_HINT) from None
+        if b"PRIVATE KEY" in content:
+            raise ConfigError(f"{path}: this is a private key", hint=_HINT)
+        blocks = _BLOCK.findall(content)
+        if not blocks:
+            raise ConfigError(f"{path}: there is no public key in PEM format", hint=_HINT)
+        try:
+            keys += [public_key(block) for block in blocks]
+        except ValueError as error:
+            raise ConfigError(f"{path}: a public key cannot be used ({error})", hint=_HINT) from None
+    return keys
+
+
+PIN_VARIABLE = "HYBRID_SIGNING_PIN"
+"""The environment variable that holds the PIN of a hardware security module."""
+FORMS = "file:PATH, env:NAME or hsm:ID?label=TOKEN"
+_PKCS8 = "openssl genpkey -algorithm ed25519 makes such a key"
+
+
+def import_key(source: str, folder: Path) -> SSlibKey:
+    """Public half of the key at a source as the module describes; ``folder`` is that of the key ring.
+
+    Raises
+    ------
+    ConfigError, MissingExtraError, OutputError
+        There is no usable key, or the token cannot be reached.
+    """
+    kind, _, rest = source.partition(":")
+    if kind == "hsm":
+        return _import_from_token(source)
+    return _local_signer(kind, rest, folder).public_key
+
+
+def open_signer(source: str, folder: Path, public: SSlibKey) -> Signer:
+    """Signer for the key at a source, which must have the given public half; relative paths are in ``folder``.
+
+    Raises
+    ------
+    ConfigError
+        The key is missing or another one.
+    """
+    kind, _, rest = source.partition(":")
+    if kind == "hsm":
+        return HSMSigner.from_priv_key_uri(source, public, _pin)
+    signer = _local_signer(kind, rest, folder)
+    if signer.public_key.keyid != public.keyid:
+        raise ConfigError(
+            f"{source} holds another key than the current one ({public.keyid[:16]})",
+            hint=f"to sign with it from now on: hybrid keys rotate --from {source}",
+        )
+    return signer
+
+
+def sign_failure(source: str, error: Exception) -> HybridError:
+    """Error for a failure of the library or of a token; neither its text nor the PIN is repeated."""
+    if isinstance(error, UnsupportedLibraryError):
+        return MissingExtraError(f"{source} needs the extra hsm", hint="pip install 'hybrid-release[hsm]'")
+    about = str(error) if type(error) is ValueError else type(error).__name__
+    return OutputError(
+        f"{source}: the key cannot be used ({about})",
+        hint=f"check the token, PYKCS11LIB (its library) and {PIN_VARIABLE}; nothing was published",
+    )
+
+
+def _local_signer(kind: str, rest: str, folder: Path) -> CryptoSigner:
+    if kind == "file" and rest:
+        path = folder / Path(rest).expanduser()
+        return _signer_of(_private_content(path), str(path))
+    if kind == "env" and rest:
+        content = os.environ.get(rest)
+        if not content:
+            raise ConfigError(f"the environment variable {rest} holds no signing key", hint=_PKCS8)
+        return _signer_of(content.encode(), f"environment variable {rest}")
+    raise ConfigError(f"{kind}: no such place of a signing key", hint=f"use {FORMS}")
+
+
+def _private_content(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except OSError as error:
+        raise ConfigError(f"{path}: the signing key cannot be read ({error.strerror})", hint=_PKCS8) from None
+    if mode & 0o077:
+        raise ConfigError(f"{path}: others may read this signing key (mode {mode:04o})", hint=f"chmod 600 {path}")
+    if any((parent / CERTIFICATE).exists() for parent in path.resolve().parents):
+        raise ConfigError(f"{path}: a signing key must not be in a release", hint="make a new one elsewhere")
+    return content
+
+
+def _signer_of(pem: bytes, where: str) -> CryptoSigner:
+    try:
+        key = load_pem_private_key(pem, None)
+    except TypeError:
+        raise ConfigError(f"{where}: the signing key is encrypted", hint="openssl pkey removes the password") from None
+    except ValueError:
+        raise ConfigError(f"{where}: this is no private key in PEM format (PKCS8)", hint=_PKCS8) from None
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ConfigError(f"{where}: the signing key is not an Ed25519 key", hint=_PKCS8)
+    return CryptoSigner(key)
+
+
+def _import_from_token(source: str) -> SSlibKey:
+    uri = urlparse(source)
+    label = dict(parse_qsl(uri.query)).get("label")
+    try:
+        _, key = HSMSigner.import_(int(uri.path) if uri.path else None, label, _pin)
+    except HybridError:
+        raise
+    except Exception as error:  # noqa: BLE001 - each module of a token has errors of its own
+        raise sign_failure(source, error) from None
+    return key
+
+
+def _pin(_: str) -> str:
+    pin = os.environ.get(PIN_VARIABLE)
+    if not pin:
+        raise ConfigError(f"the environment variable {PIN_VARIABLE} is not set", hint="it holds the PIN of the token")
+    return pin
+
 
 logger = logging.getLogger(__name__)
 FOLDER = "signing"
@@ -34,7 +236,7 @@ class SigningKey:
 
     public: SSlibKey
     source: str
-    """``file:``, ``env:`` or ``hsm:``, as :mod:`hybrid.publication.signing.sources` describes."""
+    """``file:``, ``env:`` or ``hsm:``, as the module describes."""
     made: str
     """When it became the current key: UTC, ISO 8601."""
     retired: str | None = None
@@ -152,10 +354,7 @@ def _add(private_dir: Path, source: str | None, keys: tuple[SigningKey, ...]) ->
 
 
 def _absolute(source: str) -> str:
-    """Source with an absolute path.
-
-    A relative one is relative to the user's folder, not to the key ring.
-    """
+    # A relative path is relative to the user's folder, not to the key ring.
     kind, _, rest = source.partition(":")
     return f"file:{Path(rest).expanduser().absolute()}" if kind == "file" and rest else source
 

@@ -1,4 +1,4 @@
-"""All charts, of reports, the laboratory and the desk, as inline SVG.
+"""Charts of reports as inline SVG.
 
 Everywhere: what is real is a filled bar, what is synthetic a line or a diamond, a reference a hollow diamond; no
 figure needs colour to be read. Sizes are in CSS pixels at natural size.
@@ -6,12 +6,10 @@ figure needs colour to be read. Sizes are in CSS pixels at natural size.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 from markupsafe import Markup
@@ -20,10 +18,12 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
 from hybrid.report.charts.side_by_side import ColumnView
-from hybrid.report.run.inputs import Loss, Track, TradeOff
+from hybrid.report.run.inputs import LossCurve, MetricHistory, TradeOffPoint
 from hybrid.table.cells import OTHER
 
 WIDTH = 360.0
+
+
 """Natural width of a figure in a card."""
 
 
@@ -35,10 +35,7 @@ def percent(share: float) -> str:
 
 
 def column_chart(view: ColumnView) -> Markup:
-    """One column, real beside synthetic.
-
-    Bars of categories, or a histogram with round bounds.
-    """
+    """One column, real beside synthetic: bars of categories, or a histogram with round bounds."""
     if view.cells is None:
         return Markup()
     return _histogram(view) if view.cells.edges else _bars(view)
@@ -100,7 +97,6 @@ def _histogram(view: ColumnView) -> Markup:
 
 
 def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str]:
-    """As many texts of bounds as fit without touching."""
     parts = []
     free_from = 0.0
     for at, text in enumerate(edges, start=1):
@@ -116,9 +112,7 @@ CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
 def class_size_chart(before: Array | None, after: Array | None, k: int, least: int) -> Markup:
-    """Share of records by people in their class, before and after.
-
-    Both are numbers of people, one for each record. A line marks k.
+    """Share of records by people in their class (a number for each record), before and after; a line marks k.
 
     What fewer than ``least`` records are is said to be few, without a number.
     """
@@ -155,14 +149,14 @@ def _records_by_size(sizes: Array) -> Array:
     return counts
 
 
-def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
+def trade_off_chart(points: Sequence[TradeOffPoint]) -> Markup:
     """Information loss against the suppression limit; the chosen point is filled."""
     width, height, left = 420.0, 170.0, 40.0
     ordered = sorted(points, key=lambda point: point.limit)
-    across = _linear(0, max(len(ordered) - 1, 1), left + 14, width - 26)
+    across = svg.linear(0, max(len(ordered) - 1, 1), left + 14, width - 26)
     places = [across(at) for at in range(len(ordered))]
     top = max([point.loss for point in ordered] + [0.1]) * 1.15
-    y = _linear(0, top, height, 14)
+    y = svg.linear(0, top, height, 14)
     step = next((step for step in (0.02, 0.05, 0.1, 0.2) if top / step < 6), 0.25)
     parts = [svg.line(left, height, width, height, "axis")]
     parts += svg.grid(left, width, [(y(share), f"{100 * share:.0f} %") for share in np.arange(0, top, step)])
@@ -175,12 +169,12 @@ def trade_off_chart(points: Sequence[TradeOff]) -> Markup:
     return svg.figure(width, height + 20, parts, "Information loss against the suppression limit")
 
 
-def loss_chart(losses: Sequence[Loss]) -> Markup:
+def loss_chart(losses: Sequence[LossCurve]) -> Markup:
     """The generator's losses over its steps or epochs, one line each."""
     width, height, left = 480.0, 170.0, 50.0
     known = np.array([point for loss in losses for point in loss.points], dtype=float)
-    to_x, x_ticks = _scale(known[:, 0], left, width - 10)
-    to_y, y_ticks = _scale(known[:, 1], height, 14)
+    to_x, x_ticks = svg.scale(known[:, 0], left, width - 10)
+    to_y, y_ticks = svg.scale(known[:, 1], height, 14)
     parts = [svg.line(left, height, width, height, "axis")]
     parts += svg.below(height + 15, [(to_x(at), f"{at:g}") for at in x_ticks])
     parts += svg.grid(left, width, [(to_y(tick), f"{tick:.3g}") for tick in y_ticks])
@@ -191,53 +185,13 @@ def loss_chart(losses: Sequence[Loss]) -> Markup:
     return svg.figure(width, height + 20, parts, "Loss while training")
 
 
-@dataclass(frozen=True)
-class FrontierPoint:
-    """One setting: success of an attack with its interval, and usefulness."""
-
-    name: str
-    value: float
-    low: float
-    high: float
-    useful: float
-    decided: bool = True
-    """Whether it was among the last, which are drawn with their intervals and names."""
-    chosen: bool = False
-
-
-def frontier_chart(points: Sequence[FrontierPoint], allowed: float, across: str, upwards: str) -> Markup:
-    """Usefulness against disclosure; the chosen setting is filled, what is allowed a dashed line."""
-    width, height, left = 560.0, 260.0, 46.0
-    ends = [end for one in points for end in ((one.low, one.high) if one.decided else (one.value,))]
-    to_x, x_ticks = _scale(np.array([*ends, allowed]), left, width - 10)
-    to_y, y_ticks = _scale(np.array([one.useful for one in points]), height, 24)
-    parts = [svg.line(left, height, width, height, "axis")]
-    parts += svg.below(height + 15, [(to_x(at), f"{at:.2f}") for at in x_ticks])
-    parts += svg.grid(left, width, [(to_y(tick), f"{tick:.2f}") for tick in y_ticks])
-    parts.append(svg.line(to_x(allowed), 18, to_x(allowed), height, "limit"))
-    parts.append(svg.text(to_x(allowed) - 5, 24, "allowed", "tick", text_anchor="end"))
-    for one in sorted(points, key=lambda one: (one.decided, one.chosen)):
-        x, y = to_x(one.value), to_y(one.useful)
-        title = f"{one.name}: {one.value:.3f} ({one.low:.3f} to {one.high:.3f}), usefulness {one.useful:.3f}"
-        if one.decided:
-            parts.append(svg.line(to_x(one.low), y, to_x(one.high), y, "whisker"))
-            parts.append(svg.text(x, y - 9, one.name, "label", text_anchor="middle"))
-        parts.append(svg.circle(x, y, 5 if one.decided else 3, "synthetic" if one.chosen else "hollow", title))
-    parts.append(svg.text(0, 10, upwards, "tick"))
-    parts.append(svg.text((left + width) / 2, height + 32, across, "tick", text_anchor="middle"))
-    return svg.figure(width, height + 38, parts, f"{upwards} against {across}")
-
-
 INTERVAL_WIDTH = 150.0
 
 
 def interval_chart(
     value: float, low: float | None, high: float | None, reference: float | None, domain: tuple[float, float]
 ) -> Markup:
-    """Value (filled), interval (line) and reference (hollow) on a common scale.
-
-    Zero is marked.
-    """
+    """Value (filled), interval (line) and reference (hollow) on a common scale, on which zero is marked."""
     start, end = domain
     scale = (INTERVAL_WIDTH - 16) / ((end - start) or 1.0)
 
@@ -280,12 +234,9 @@ def stage_chart(
 
 
 def heat_map(names: Sequence[str], below: Array, above: Array, description: str, *, signed: bool = False) -> Markup:
-    """A square of associations.
+    """A square of associations; ``below`` the diagonal and ``above`` it may be two matrices.
 
-    ``below`` the diagonal and ``above`` it may be two matrices.
-
-    Darker is stronger; every cell also holds its number in hundredths. With ``signed``, values below zero are
-    hatched.
+    Darker is stronger; every cell also holds its number in hundredths. With ``signed``, values below zero are hatched.
     """
     n, cell, left, top = len(names), 27.0, 118.0, 92.0
     strongest = max(float(np.nanmax(np.abs(np.concatenate([below, above])), initial=0)), 0.1) if signed else 1.0
@@ -325,13 +276,13 @@ def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, 
     return [square, text]
 
 
-def history_chart(track: Track) -> Markup:
+def history_chart(track: MetricHistory) -> Markup:
     """One metric by release, with intervals; the diamond is this run."""
     width, height, left = 360.0, 96.0, 46.0
     ends = [end for night in track.nights for end in (night.value, night.low, night.high) if end is not None]
     low, high = min(ends), max(ends)
-    across = _linear(0, max(len(track.nights) - 1, 1), left, width - 10)
-    y = _linear(low, low + ((high - low) or 1.0), height - 22, 14)
+    across = svg.linear(0, max(len(track.nights) - 1, 1), left, width - 10)
+    y = svg.linear(low, low + ((high - low) or 1.0), height - 22, 14)
     parts = [
         svg.text(left - 8, y(value) + 4, f"{value:.3g}", "tick", text_anchor="end")
         for value in dict.fromkeys((low, high))
@@ -360,7 +311,7 @@ def nearest_chart(curves: Mapping[str, Sequence[float]]) -> Markup:
     """Quantiles of nearest-record distances, to train and to control, by the names of :data:`CURVES`."""
     width, height, left, bottom = 520.0, 230.0, 44.0, 190.0
     top = max(max(curves[name]) for name, *_ in CURVES) or 1.0
-    x, y = _linear(0, 1, left, width - 10), _linear(0, top, bottom, 14)
+    x, y = svg.linear(0, 1, left, width - 10), svg.linear(0, top, bottom, 14)
     parts = [svg.line(left, bottom, width - 10, bottom, "axis")]
     parts += svg.grid(left, width - 10, [(y(tick), f"{tick:.2g}") for tick in np.linspace(0, top, 5)])
     parts += svg.below(bottom + 16, [(x(share), f"{100 * share:.0f} %") for share in (0.01, 0.25, 0.5, 0.75, 0.99)])
@@ -368,252 +319,3 @@ def nearest_chart(curves: Mapping[str, Sequence[float]]) -> Markup:
         parts.append(svg.curve(zip(map(x, curves["quantiles"]), map(y, curves[name]), strict=True), class_, words))
     parts.append(svg.text((left + width) / 2, height - 4, "share of rows", text_anchor="middle"))
     return svg.figure(width, height, parts, "Distance to the nearest record, in train and in control")
-
-
-CURVE_LEFT, CURVE_RIGHT = 34.0, 242.0
-"""Places of the first and the last level."""
-LEAST_APART = 42.0
-"""Least distance between two labels of an axis."""
-
-
-def curve_chart(
-    excess: Array, means: Array, band: tuple[float, float], levels: Sequence[str], dial: str, noticed: int | None
-) -> Markup:
-    """Excess of a metric over the levels of a leak.
-
-    One thin line per repetition, the mean thick, the band of tables without a leak behind.
-
-    Parameters
-    ----------
-    excess, means : numpy.ndarray, shapes (n_levels, n_seeds) and (n_levels,)
-        NaN where nothing was measured.
-    band : tuple of (float, float)
-        Of tables without a leak.
-    levels : sequence of str
-        Texts of the levels; ``dial`` says of what.
-    noticed : int or None
-        First level whose leak is noticed.
-    """
-    width, height, left, right = 250.0, 120.0, CURVE_LEFT, CURVE_RIGHT
-    values = np.concatenate([excess.ravel(), band, [0.0]])
-    low, high = float(np.nanmin(values)), float(np.nanmax(values))
-    high = high if high > low else low + 1
-    last = len(levels) - 1
-    x, y = _linear(0, max(last, 1), left, right), _linear(low, high, height - 22, 8)
-    upper, lower = y(band[1]), y(band[0])
-    parts = [svg.rect(left, upper, right - left, lower - upper, "null-band", "without a leak")]
-    parts.append(svg.line(left, y(0), right, y(0), "axis"))
-    for heights, class_ in (*((seed, "seed-line") for seed in excess.T), (means, "synthetic-line")):
-        points = [(x(at), y(value)) for at, value in enumerate(heights.tolist()) if not math.isnan(value)]
-        parts += [svg.curve(points, class_)] if len(points) > 1 else []
-    if noticed is not None:
-        at, shown = x(noticed), f"noticed from {levels[noticed]} on"
-        parts.append(svg.line(at, 8, at, height - 22, "limit"))
-        parts.append(svg.circle(at, y(float(means[noticed])), 4, "synthetic", shown))
-    for level in _labelled(last + 1):
-        anchor = "start" if level == 0 else "end" if level == last else "middle"
-        parts.append(svg.text(x(level), height - 6, levels[level], "tick", text_anchor=anchor))
-    for value in (high, 0.0):
-        shown = f"{value:.2f}".rstrip("0").rstrip(".")
-        parts.append(svg.text(left - 4, y(value) + 4, shown, "tick", text_anchor="end"))
-    return svg.figure(width, height, parts, f"Excess over {dial}: {_in_words(means, levels)}")
-
-
-def _labelled(n_levels: int) -> list[int]:
-    """Levels whose values are written below the axis, without overlap."""
-    apart = math.ceil(LEAST_APART * max(n_levels - 1, 1) / (CURVE_RIGHT - CURVE_LEFT))
-    last = n_levels - 1
-    return [*range(0, max(last - apart, 0) + 1, apart), last] if last else [0]
-
-
-def sparkline(means: Array, levels: Sequence[str]) -> Markup:
-    """The mean curve without axes."""
-    known = means[~np.isnan(means)]
-    if len(known) < 2:
-        return Markup()
-    x = _linear(0, len(means) - 1, 2, 78)
-    y = _linear(min(float(known.min()), 0.0), max(float(known.max()), 1e-9), 20, 3)
-    points = [(x(at), y(value)) for at, value in enumerate(means.tolist()) if not math.isnan(value)]
-    return svg.figure(80, 22, [svg.curve(points, "synthetic-line")], _in_words(means, levels), class_="spark")
-
-
-def _in_words(means: Array, levels: Sequence[str]) -> str:
-    shown = zip(levels, means.tolist(), strict=True)
-    return "; ".join(f"{level}: {mean:.3f}" for level, mean in shown if not math.isnan(mean))
-
-
-class Cost(NamedTuple):
-    """A metric in the chart of costs."""
-
-    title: str
-    seconds: float
-    power: float
-    """Share of the trials with a leak that noticed it, 0..1."""
-    trusted: bool
-
-
-def cost_chart(costs: Sequence[Cost]) -> Markup:
-    """Share of leaks noticed against processor seconds; trusted metrics are filled.
-
-    Names stand beside the metrics that no other one beats in both.
-    """
-    width, height, left, right, bottom = 640.0, 300.0, 46.0, 540.0, 264.0
-    logarithms = [math.log10(max(each.seconds, 1e-3)) for each in costs]
-    low = math.floor(min(logarithms))
-    high = max(math.ceil(max(logarithms) + 1e-9), low + 1)
-    x, y = _linear(low, high, left, right - 10), _linear(0, 1, bottom, 12)
-    parts = [svg.line(left, bottom, right, bottom, "axis")]
-    parts += svg.grid(left, right, [(y(share), f"{100 * share:.0f} %") for share in (0, 0.25, 0.5, 0.75, 1)])
-    parts += svg.below(height - 18, [(x(power), f"{10.0**power:g} s") for power in range(low, high + 1)])
-    parts.append(svg.text(left, height - 3, "processor seconds per table", "tick"))
-    most = -1.0
-    for at, each in sorted(zip(logarithms, costs, strict=True), key=lambda pair: (pair[1].seconds, -pair[1].power)):
-        title = f"{each.title}: {each.power:.0%} noticed, {each.seconds:.2f} s"
-        parts.append(svg.circle(x(at), y(each.power), 4.5, "synthetic" if each.trusted else "hollow", title))
-        if each.power > most:
-            most = each.power
-            parts.append(svg.text(x(at) + 8, y(each.power) + 4, each.title, "tick"))
-    return svg.figure(width, height, parts, "Share of leaks noticed against processor seconds, per metric")
-
-
-DESK_WIDTH, DESK_HEIGHT = 640.0, 280.0
-"""Size of a chart of the desk; below, where its axes begin and end."""
-DESK_LEFT, DESK_RIGHT, DESK_BOTTOM = 56.0, 570.0, 252.0
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of :func:`line_chart`.
-
-    Parameters
-    ----------
-    name : str
-        Stands at its end.
-    values : tuple of (float or None)
-        One for each position of the axis; None: there is none.
-    chosen : bool
-        Drawn thick.
-    """
-
-    name: str
-    values: tuple[float | None, ...]
-    chosen: bool = False
-
-
-@dataclass(frozen=True)
-class Dot:
-    """One point of a scatter chart."""
-
-    name: str
-    x: float
-    y: float
-    filled: bool = False
-    named: bool = False
-    """Whether its name stands beside it; else it is its title only."""
-
-
-def line_chart(lines: Sequence[Line], positions: Sequence[str], at: int, unit: str) -> Markup:
-    """Lines over common positions.
-
-    Parameters
-    ----------
-    lines : sequence of Line
-        Values of 0 or more.
-    positions : sequence of str
-        Labels of the axis.
-    at : int
-        Position that is marked on the chosen line.
-    unit : str
-        "%": values are shares, 0..1.
-    """
-    known = [value for one in lines for value in one.values if value is not None]
-    top = max([*known, 1e-9]) * 1.1
-    x = _linear(0, max(len(positions) - 1, 1), DESK_LEFT + 14, DESK_RIGHT)
-    y = _linear(0, top, DESK_BOTTOM, 16)
-    parts = [svg.line(DESK_LEFT, y(0), DESK_RIGHT, y(0), "axis")]
-    shown = [(value, f"{100 * value:.0f} %" if unit == "%" else f"{value:.3g}") for value in top * np.arange(5) / 5]
-    parts += svg.grid(DESK_LEFT, DESK_RIGHT, [(y(value), words) for value, words in shown])
-    parts += svg.below(DESK_HEIGHT - 8, [(x(place), label) for place, label in enumerate(positions)])
-    free = DESK_HEIGHT
-    for one in sorted(lines, key=lambda one: -(one.values[-1] or 0)):
-        points = [(x(place), y(value)) for place, value in enumerate(one.values) if value is not None]
-        if not points:
-            continue
-        parts.append(svg.curve(points, "line chosen" if one.chosen else "line"))
-        parts += [svg.circle(place, height, 3.2, "hollow") for place, height in points]
-        free = points[-1][1] if free == DESK_HEIGHT else max(points[-1][1], free + 13)
-        parts.append(svg.text(points[-1][0] + 8, free + 4, one.name, "tick"))
-        marked = one.values[at]
-        if one.chosen and marked is not None:
-            parts.append(svg.circle(x(at), y(marked), 6, "filled"))
-    return _desk_figure(parts, "; ".join(_described(one, positions, unit) for one in lines))
-
-
-def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool = False) -> Markup:
-    """Points over two axes that span them.
-
-    Parameters
-    ----------
-    dots : sequence of Dot
-        One or more; with ``log`` x is above 0.
-    across, upwards : str
-        Titles of the axes.
-    log : bool
-        Whether the axis across is logarithmic.
-    """
-    places = [math.log10(one.x) if log else one.x for one in dots]
-    (low_x, high_x), (low_y, high_y) = _span(places), _span([one.y for one in dots])
-    right, bottom = DESK_RIGHT - 60, DESK_BOTTOM - 12
-    x, y = _linear(low_x, high_x, DESK_LEFT, right), _linear(low_y, high_y, bottom, 16)
-    parts = [svg.line(DESK_LEFT, bottom, right, bottom, "axis"), svg.line(DESK_LEFT, bottom, DESK_LEFT, 16, "axis")]
-    parts += svg.grid(DESK_LEFT, right, [(y(value), f"{value:.2g}") for value in np.linspace(low_y, high_y, 5)])
-    across_ticks = np.linspace(low_x, high_x, 5)
-    parts += svg.below(bottom + 15, [(x(at), f"{10**at if log else at:.2g}") for at in across_ticks])
-    parts += svg.below(DESK_HEIGHT - 4, [((DESK_LEFT + right) / 2, across)])
-    parts.append(svg.text(2, 10, upwards, "tick"))
-    for place, one in zip(places, dots, strict=True):
-        parts.append(svg.circle(x(place), y(one.y), 5, "filled" if one.filled else "hollow", one.name))
-        if one.named:
-            parts.append(svg.text(x(place) + 8, y(one.y) + 4, one.name, "tick", longest=24))
-    told = "; ".join(f"{one.name}: {one.x:.3g}, {one.y:.3g}" for one in dots)
-    return _desk_figure(parts, f"{across}, {upwards}. {told}")
-
-
-def _span(values: Sequence[float]) -> tuple[float, float]:
-    """Least and greatest value with a margin."""
-    low, high = min(values), max(values)
-    room = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
-    return low - room, high + room
-
-
-def _desk_figure(parts: Sequence[str], description: str) -> Markup:
-    return svg.figure(DESK_WIDTH, DESK_HEIGHT, parts, description, class_="chart", styled=False)
-
-
-def _described(one: Line, positions: Sequence[str], unit: str) -> str:
-    shown = [
-        f"{label}: {'–' if value is None else f'{100 * value:.1f} %' if unit == '%' else f'{value:.4g}'}"
-        for label, value in zip(positions, one.values, strict=True)
-    ]
-    return f"{one.name}: {', '.join(shown)}"
-
-
-def _scale(values: Array, start: float, end: float) -> tuple[Callable[[float], float], Array]:
-    """Scale from values to pixels with margins, and its round ticks."""
-    values = values[np.isfinite(values)]
-    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
-    room = 0.07 * (high - low) or 0.05 * abs(high) or 0.5
-    low, high = low - room, high + room
-    power = 10.0 ** np.floor(np.log10((high - low) / 5))
-    step = next(factor * power for factor in (1, 2, 5, 10) if (high - low) / (factor * power) <= 6)
-    ticks = np.arange(np.ceil(low / step), np.floor(high / step) + 1) * step + 0.0
-    return _linear(low, high, start, end), ticks
-
-
-def _linear(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    """Scale from values to pixels: ``low`` at ``start``, ``high`` at ``end``."""
-
-    def place(value: float) -> float:
-        return float(start + (value - low) / (high - low) * (end - start))
-
-    return place

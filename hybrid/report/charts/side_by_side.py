@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.table import Column, Table
-from hybrid.table.cells import Cells, count_people, part
+from hybrid.table.cells import Cells, column_cells, count_people
 from hybrid.table.holders import row_holders
 
 
@@ -46,7 +46,7 @@ class ColumnView:
 
 
 @dataclass(frozen=True)
-class Associations:
+class PairAssociations:
     """Pairwise associations of columns: Cramér's V with Bergsma's bias correction, 0..1.
 
     ``real``, ``synthetic`` and ``control`` have shape (n_columns, n_columns), are symmetric and have ones on the
@@ -64,7 +64,7 @@ class TableComparison:
     """Every column, and every pair of columns, real beside synthetic."""
 
     columns: tuple[ColumnView, ...]
-    associations: Associations
+    associations: PairAssociations
     minimum_cell: int
 
 
@@ -90,7 +90,7 @@ def compare_tables(
         Aggregates only: this may leave the private zone.
     """
     names = [name for name in real.schema.without_identifiers().names if name in synthetic.schema]
-    cells = {name: part(real, name, minimum_cell) for name in names}
+    cells = {name: column_cells(real, name, minimum_cell) for name in names}
     tables = {"real": real, "synthetic": synthetic, **({"control": control} if control is not None else {})}
     codes = {
         which: {name: cell.assign(table.frame[name]) for name, cell in cells.items() if cell is not None}
@@ -99,7 +99,7 @@ def compare_tables(
     columns = tuple(_view(real.schema[name], cells[name], codes, tables, minimum_cell) for name in names)
     shown = tuple(name for name in names if cells[name] is not None)
     matrices = {which: _matrix([columns_of[name] for name in shown]) for which, columns_of in codes.items()}
-    pairs = Associations(shown, matrices["real"], matrices["synthetic"], matrices.get("control"))
+    pairs = PairAssociations(shown, matrices["real"], matrices["synthetic"], matrices.get("control"))
     return TableComparison(columns, pairs, minimum_cell)
 
 

@@ -14,12 +14,10 @@ import pandas as pd
 
 from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, Estimate
-from hybrid.analysis.differences import Difference, headlines
+from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, headlines, paradox_verdict
 from hybrid.analysis.effects import MetricEffects
-from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
-from hybrid.analysis.precision import Needed
-from hybrid.analysis.recommend import Candidate, Recommendation
-from hybrid.analysis.results import STRONGEST, Column
+from hybrid.analysis.recommend import CandidateConfiguration, Needed, Recommendation
+from hybrid.analysis.results import STRONGEST, ResultColumn
 from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
 
@@ -123,22 +121,19 @@ def rounded(value: float, digits: int = DIGITS) -> float | None:
     return float(f"{value:.{digits}g}") if np.isfinite(value) else None
 
 
-def text_of(column: Column, texts: Mapping[str, MetricText]) -> MetricText:
+def text_of(column: ResultColumn, texts: Mapping[str, MetricText]) -> MetricText:
     """Explanation of a column's metric."""
     if column.metric == STRONGEST:
         return STRONGEST_TEXT
     return texts.get(column.metric, MetricText(title_of(column.metric), "", family=column.family))
 
 
-def name_of(column: Column, texts: Mapping[str, MetricText]) -> str:
-    """Title of a column.
-
-    That of its metric, and the column it is about.
-    """
+def name_of(column: ResultColumn, texts: Mapping[str, MetricText]) -> str:
+    """Title of a column: that of its metric, and the column it is about."""
     return text_of(column, texts).title + (f", {column.about}" if column.about else "")
 
 
-def _with_interval(column: Column, table: pd.DataFrame) -> list[str]:
+def _with_interval(column: ResultColumn, table: pd.DataFrame) -> list[str]:
     ends = [f"{column.name}_{end}" for end in ("low", "high")] if column.stage == "synthetic" else []
     return [name for name in (column.name, *ends) if name in table.columns]
 
@@ -171,7 +166,7 @@ def _configurations(results: Results) -> list[dict[str, Any]]:
     ]
 
 
-def _metric(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
+def _metric(column: ResultColumn, texts: Mapping[str, MetricText]) -> dict[str, Any]:
     text = text_of(column, texts)
     return {
         "column": column.name,
@@ -200,7 +195,7 @@ def _verdict(verdict: ParadoxVerdict) -> dict[str, Any]:
     return {"answer": verdict.answer, "margin": verdict.margin, **names}
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
+def _difference(difference: PairedDifference) -> dict[str, Any]:
     return {
         "column": difference.column.name,
         "one": rounded(difference.one),
@@ -270,7 +265,7 @@ def _needed(needed: Needed) -> dict[str, Any]:
     return asdict(needed) | {"difference": rounded(needed.difference), "rows": rounded(needed.rows)}
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
+def _candidate(candidate: CandidateConfiguration) -> dict[str, Any]:
     return {
         "configuration": candidate.configuration,
         "privacy": _estimate(candidate.privacy),

@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, half_interval
-from hybrid.analysis.differences import Difference, headlines
-from hybrid.analysis.results import Column
+from hybrid.analysis.differences import PairedDifference, headlines
+from hybrid.analysis.results import ResultColumn
 from hybrid.report.comparison import words
 from hybrid.report.comparison.data import comparison_json, name_of, runs_json, text_of
 from hybrid.report.run.inputs import MetricText
@@ -138,11 +138,11 @@ def _halves(seeds: int, overlap: float) -> dict[int, float]:
     return {n: half_interval(n, CONFIDENCE, overlap) for n in range(2, seeds + 1)}
 
 
-def _better(column: Column) -> str:
+def _better(column: ResultColumn) -> str:
     return BETTER[column.family, column.direction]
 
 
-def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
+def _differences(rows: Sequence[PairedDifference], texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
     return [
         {
             "title": name_of(row.column, texts),
@@ -158,10 +158,7 @@ def _differences(rows: Sequence[Difference], texts: Mapping[str, MetricText]) ->
 
 
 def _figures(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
-    """Figures of the thesis.
-
-    The charts of each, or why there is none.
-    """
+    # The charts of each figure of the thesis, or why there is none.
     stages = [_place(each.column, texts) for each in answers.stages if each.means]
     figures: list[dict[str, Any]] = [
         {"number": "5.2", "title": "the stages side by side", "places": stages, "missing": "Nothing was measured."}
@@ -180,7 +177,6 @@ def _figures(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str
 
 
 def _scatter(answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any]:
-    """Figure 5.7: a point per configuration, and its generator alone."""
     measured = [c for c in answers.results.columns.values() if c.stage == "synthetic"]
     risk = next((c for c in measured if c.metric == "singling_out"), None)
     useful = next((c for name in EFFICACY for c in measured if c.metric == name), None)
@@ -195,7 +191,7 @@ def _scatter(answers: Answers, texts: Mapping[str, MetricText]) -> dict[str, Any
     return figure | {"places": [place]}
 
 
-def _place(column: Column, texts: Mapping[str, MetricText]) -> dict[str, Any]:
+def _place(column: ResultColumn, texts: Mapping[str, MetricText]) -> dict[str, Any]:
     said = {"title": name_of(column, texts), "better": _better(column)}
     return {"column": column.name, **said, "facet": "", "across": ""}
 
@@ -228,7 +224,6 @@ def _level_with_first(answers: Answers) -> str:
 
 
 def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Best configurations by each headline metric, and by each other metric."""
     shown = {column.name for column in headlines(answers.results)}
     rows = [
         {
@@ -250,10 +245,7 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
 
 
 def _promises(results: Results) -> list[tuple[str, list[str]]]:
-    """Promises with the configurations that make them.
-
-    In the order of the plan. A configuration of a plan with one factor has its level beside it.
-    """
+    # A configuration of a plan with one factor has its level beside it.
     if "promise" not in results.ok.columns:
         return []
     levels = results.configurations
@@ -274,7 +266,6 @@ def _failures(results: Results) -> list[dict[str, Any]]:
 
 
 def _explained(results: Results, texts: Mapping[str, MetricText]) -> list[dict[str, str]]:
-    """Explanations of all metrics, each once."""
     distinct = {column.metric: column for column in results.columns.values()}
     return [
         {"title": text_of(c, texts).title, "sentence": text_of(c, texts).sentence, "better": _better(c)}

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
-from hybrid.analysis.differences import Difference
+from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, paradox_verdict
 from hybrid.analysis.effects import MetricEffects
-from hybrid.analysis.equivalence import ParadoxVerdict, paradox_verdict
-from hybrid.analysis.order import Question
-from hybrid.analysis.recommend import Candidate, Recommendation
-from hybrid.analysis.results import Column, Results
+from hybrid.analysis.ranking import Question
+from hybrid.analysis.recommend import CandidateConfiguration, Recommendation
+from hybrid.analysis.results import ResultColumn, Results
 from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import number
@@ -86,8 +85,8 @@ def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[st
         return [
             "None: the gate blocks every configuration.",
             gate,
-            f"The safest is {_told(found.safest, found, texts)}. Start from there: a larger k, a smaller beta, another "
-            "transition or a generator that smooths more.",
+            f"The safest is {_numbers_of(found.safest, found, texts)}. Start from there: a larger k, a smaller beta, "
+            "another transition or a generator that smooths more.",
         ]
     return [
         f"Take {found.chosen.configuration}: {settings(answers, found.chosen.configuration)}.",
@@ -112,7 +111,7 @@ def question_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Q
     return {each.question: text_of(each.column, texts).title for each in criteria}
 
 
-def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
+def _numbers_of(candidate: CandidateConfiguration, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
     numbers = [(found.utility, candidate.utility), (found.privacy, candidate.privacy)]
     if found.closeness is not None and candidate.closeness is not None:
         numbers.append((found.closeness, candidate.closeness))
@@ -120,18 +119,17 @@ def _told(candidate: Candidate, found: Recommendation, texts: Mapping[str, Metri
     return f"{candidate.configuration} ({', '.join(said)})"
 
 
-def _number(column: Column, estimate: Estimate) -> str:
+def _number(column: ResultColumn, estimate: Estimate) -> str:
     return with_interval(estimate, wide=True, from_zero=column.range[0] is None)
 
 
 def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Differences from the recommended one that the seeds find or miss."""
     others = found.admitted - 1
     if others < 1:
         return []
     if found.seeds == 1:
         return [f"One seed tells none of the {others:,} others from it: what differs below may be chance."]
-    columns: dict[Question, Column | None] = {
+    columns: dict[Question, ResultColumn | None] = {
         "use": found.utility, "attack": found.privacy, "closeness": found.closeness
     }  # fmt: skip
     names = {each: text_of(column, texts).title for each, column in columns.items() if column is not None}
@@ -148,7 +146,6 @@ def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
 
 
 def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
-    """Seeds or rows that would find the next difference."""
     needed = found.needed
     if needed is None or found.chosen is None:
         return []
@@ -165,10 +162,11 @@ def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
     return ["To tell more apart by use or attack takes another plan: the differences are too small for these data."]
 
 
-def _choice(answers: Answers, found: Recommendation, chosen: Candidate, texts: Mapping[str, MetricText]) -> list[str]:
-    """Steps of the rule, with the numbers of the chosen one."""
+def _choice(
+    answers: Answers, found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]
+) -> list[str]:
     if found.admitted == 1:
-        return [f"It is the only one of these: {_told(chosen, found, texts)}."]
+        return [f"It is the only one of these: {_numbers_of(chosen, found, texts)}."]
     rule = f"that is at most {number(answers.results.margin)} behind, or at most one standard error"
     utility, privacy = name_of(found.utility, texts), name_of(found.privacy, texts)
     steps = [
@@ -176,16 +174,15 @@ def _choice(answers: Answers, found: Recommendation, chosen: Candidate, texts: M
         f"{found.as_safe:,} of those are as safe as the safest of them by {privacy} (by the same rule).",
     ]
     if found.closeness is None:
-        steps.append(f"The safest of the {found.as_useful:,} is {_told(chosen, found, texts)}.")
+        steps.append(f"The safest of the {found.as_useful:,} is {_numbers_of(chosen, found, texts)}.")
     else:
-        steps.append(f"The closest of those to the data is {_told(chosen, found, texts)}.")
+        steps.append(f"The closest of those to the data is {_numbers_of(chosen, found, texts)}.")
     if found.most_useful.configuration != chosen.configuration:
-        steps.append(f"The most useful one is {_told(found.most_useful, found, texts)}.")
+        steps.append(f"The most useful one is {_numbers_of(found.most_useful, found, texts)}.")
     return steps
 
 
 def _again(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Expected numbers without the advantage of the choice."""
     if found.again_privacy is None or found.again_utility is None or found.ended < 2:
         return []
     privacy, utility = name_of(found.privacy, texts), name_of(found.utility, texts)
@@ -200,14 +197,13 @@ def _alternatives(found: Recommendation, texts: Mapping[str, MetricText]) -> lis
     assert found.chosen is not None
     sentences = []
     if found.safest.configuration != found.chosen.configuration:
-        sentences.append(f"If privacy alone counts, the safest of these is {_told(found.safest, found, texts)}.")
+        sentences.append(f"If privacy alone counts, the safest of these is {_numbers_of(found.safest, found, texts)}.")
     if found.refused is not None:
-        sentences.append(f"More useful, but judged worse by the gate: {_told(found.refused, found, texts)}.")
+        sentences.append(f"More useful, but judged worse by the gate: {_numbers_of(found.refused, found, texts)}.")
     return sentences
 
 
 def _decides(answers: Answers, found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Factors with an effect on the two metrics, and factors without one."""
     sentences = []
     for column in (found.utility, found.privacy):
         effects = next((one for one in answers.effects if one.column == column.name), None)
@@ -223,14 +219,13 @@ def _decides(answers: Answers, found: Recommendation, texts: Mapping[str, Metric
 
 
 def _span(effects: MetricEffects, factor: str) -> float | None:
-    """Difference of a factor's extreme levels; None if no effect was found."""
     levels = [level.effect for level in effects.main[factor] if level.effect is not None]
     if not any(effect.found for effect in levels):
         return None
     return max(effect.value for effect in levels) - min(effect.value for effect in levels)
 
 
-def paradox(differences: Sequence[Difference], margin: float, texts: Mapping[str, MetricText]) -> str:
+def paradox(differences: Sequence[PairedDifference], margin: float, texts: Mapping[str, MetricText]) -> str:
     """Test of the paradox: conditional transitions cost privacy without gaining utility."""
     if not differences:
         return "Not to be seen: no two runs differ in nothing but a conditional and a uniform transition."
@@ -265,23 +260,21 @@ def _verdict(verdict: ParadoxVerdict, texts: Mapping[str, MetricText]) -> str:
     return f"Open: {found}.{_unsure(unsure, what, margin, texts)}"
 
 
-def _unsure(differences: Sequence[Difference], what: str, margin: str, texts: Mapping[str, MetricText]) -> str:
-    """Metrics that leave a difference possible, with its bound."""
+def _unsure(differences: Sequence[PairedDifference], what: str, margin: str, texts: Mapping[str, MetricText]) -> str:
     if not differences:
         return ""
     names = ", ".join(f"{name_of(each.column, texts)} ({_bound(each)})" for each in differences)
     return f" Not excluded is {what} of {margin} or more by {names}."
 
 
-def _bound(difference: Difference) -> str:
+def _bound(difference: PairedDifference) -> str:
     """One-sided 95 % bound of a loss, or of a gain."""
     upwards = (difference.column.family == "privacy") != (difference.column.sign > 0)
     bound = difference.estimate.most if upwards else difference.estimate.least
     return "the same with every seed" if bound is None else f"up to {number(abs(bound))}"
 
 
-def _hints(differences: Sequence[Difference]) -> str:
-    """Number of differences significant on their own."""
+def _hints(differences: Sequence[PairedDifference]) -> str:
     perhaps = sum(each.judgement.startswith("perhaps") for each in differences)
     return (
         f" {perhaps} more of the {len(differences)} differences are significant by their own interval only."
@@ -290,7 +283,7 @@ def _hints(differences: Sequence[Difference]) -> str:
     )
 
 
-def _names(differences: Sequence[Difference], texts: Mapping[str, MetricText]) -> str:
+def _names(differences: Sequence[PairedDifference], texts: Mapping[str, MetricText]) -> str:
     return ", ".join(
         f"{name_of(each.column, texts)} {with_interval(each.estimate, signed=True)}" for each in differences
     )

@@ -15,7 +15,7 @@ from hybrid.report.charts.side_by_side import TableComparison
 
 
 @dataclass(frozen=True)
-class Step:
+class ReportedStage:
     """One stage of the run."""
 
     name: str
@@ -26,7 +26,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class TradeOff:
+class TradeOffPoint:
     """Information loss at one suppression limit."""
 
     limit: float
@@ -39,7 +39,7 @@ class TradeOff:
 
 
 @dataclass(frozen=True)
-class Loss:
+class LossCurve:
     """One loss curve of the generator's training."""
 
     name: str
@@ -61,7 +61,7 @@ class MetricText:
     """Direction in which the metric improves."""
 
 
-class Described(Protocol):
+class DescribedMetric(Protocol):
     """A registered metric, as far as explanations need it."""
 
     @property
@@ -101,7 +101,7 @@ _SHORT = {
 }
 
 
-def describe(metrics: Iterable[Described]) -> dict[str, MetricText]:
+def describe(metrics: Iterable[DescribedMetric]) -> dict[str, MetricText]:
     """Explanations of a registry's metrics, by name."""
     return {
         metric.name: MetricText(
@@ -115,7 +115,7 @@ def describe(metrics: Iterable[Described]) -> dict[str, MetricText]:
     }
 
 
-def _reference_of(metric: Described) -> str:
+def _reference_of(metric: DescribedMetric) -> str:
     if metric.predictor:
         return "model trained on real data"
     if metric.no_leak is None:
@@ -130,7 +130,7 @@ def title_of(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Change:
+class ReportedChange:
     """One difference from the last release."""
 
     what: str
@@ -139,7 +139,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Night:
+class HistoryPoint:
     """One metric of one release, with its interval."""
 
     day: str
@@ -150,7 +150,7 @@ class Night:
 
 
 @dataclass(frozen=True)
-class Track:
+class MetricHistory:
     """One metric over all releases, oldest first.
 
     The last night is this run.
@@ -158,7 +158,7 @@ class Track:
 
     title: str
     direction: Direction
-    nights: tuple[Night, ...]
+    nights: tuple[HistoryPoint, ...]
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class ReportInputs:
         What the gate said; None if no policy was asked.
     draw : str
         Which draw of the data under the policy the verdict is about; empty if it was not counted.
-    steps : tuple of Step
+    steps : tuple of ReportedStage
         The rooms in order, with the rows that came out of each.
     anonymization : mapping, optional
         ``AnonymizationResult.to_json()``.
@@ -186,9 +186,9 @@ class ReportInputs:
     sharing_before, sharing_after : numpy.ndarray, shape (n_records,), int, optional
         People in the class of equal quasi-identifiers of each record (:func:`hybrid.table.holders.sharing`): of the
         values as they came, and of the labels.
-    trade_off : tuple of TradeOff
+    trade_off : tuple of TradeOffPoint
         Suppression against information loss.
-    losses : tuple of Loss
+    losses : tuple of LossCurve
         The generator's loss curves; empty if it has none.
     fallbacks : mapping of str to int
         Cells the transition filled at each step of its fallback chain.
@@ -204,9 +204,9 @@ class ReportInputs:
         What the gate would say of each stage's table.
     metric_texts : mapping of str to MetricText
         Explanations by metric name; a metric without one is shown under its name.
-    changes : tuple of Change, optional
+    changes : tuple of ReportedChange, optional
         What changed since the last release; None leaves the section out.
-    history : tuple of Track
+    history : tuple of MetricHistory
         The gate's metrics over all releases of the data set, this run last.
     limits : tuple of str
         What this evaluation does not show, one sentence each.
@@ -224,13 +224,13 @@ class ReportInputs:
     guarantee: str
     verdict: Verdict | None = None
     draw: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ReportedStage, ...] = ()
     anonymization: Mapping[str, Any] | None = None
     top_levels: Mapping[str, int] = field(default_factory=dict)
     sharing_before: Array | None = None
     sharing_after: Array | None = None
-    trade_off: tuple[TradeOff, ...] = ()
-    losses: tuple[Loss, ...] = ()
+    trade_off: tuple[TradeOffPoint, ...] = ()
+    losses: tuple[LossCurve, ...] = ()
     fallbacks: Mapping[str, int] = field(default_factory=dict)
     give_away: Mapping[str, Any] | None = None
     comparison: TableComparison | None = None
@@ -238,8 +238,8 @@ class ReportInputs:
     league: TrustLeague | None = None
     stage_verdicts: Mapping[Subject, Verdict] = field(default_factory=dict)
     metric_texts: Mapping[str, MetricText] = field(default_factory=dict)
-    changes: tuple[Change, ...] | None = None
-    history: tuple[Track, ...] = ()
+    changes: tuple[ReportedChange, ...] | None = None
+    history: tuple[MetricHistory, ...] = ()
     limits: tuple[str, ...] = ()
     licences: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Rows of the metric tables: value, interval, reference and judgement in words."""
+"""Rows of a report's tables: metrics with value, interval, reference and judgement in words."""
 
 from __future__ import annotations
 
@@ -12,6 +12,24 @@ from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult,
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.report.charts.figures import interval_chart
 from hybrid.report.run.inputs import MetricText, title_of
+
+MOST_ROWS = 12
+"""Rows shown of a ranking."""
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One line of a table: names, then numbers as text."""
+
+    names: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+
+def synthetic_measure(evaluation: Evaluation, name: str) -> Measure | None:
+    """The measure of a metric on the synthetic table; None if it has no value."""
+    found = evaluation.find(name, "synthetic")
+    return found.outcome if found is not None and isinstance(found.outcome, Measure) else None
+
 
 BETTER = {
     ("privacy", "lower"): "lower is safer",
@@ -62,10 +80,7 @@ class MetricGroup:
 
 
 def number(value: float | None) -> str:
-    """Format a number with three decimals and a true minus sign.
-
-    Small ones have more decimals.
-    """
+    """Format a number with three decimals (small ones with more) and a true minus sign."""
     if value is None:
         return "–"
     if value >= 2 and value == int(value):
@@ -143,7 +158,6 @@ def judgement(measure: Measure, lower_is_better: bool, reference: str) -> str:
 
 
 def interval_text(measure: Measure) -> str:
-    """The interval in words; a dash if there is none."""
     if measure.low is None or measure.high is None:
         return "–"
     return f"{number(measure.low)} to {number(measure.high)}"
@@ -162,10 +176,7 @@ def _details(measure: Measure) -> list[tuple[str, str]]:
 
 
 def domain_of(metrics: Sequence[MetricResult]) -> tuple[float, float]:
-    """Common axis of a metric's rows.
-
-    From zero (or below) to a round number.
-    """
+    """Common axis of a metric's rows: from zero (or below) to a round number."""
     numbers = [0.0]
     for metric in metrics:
         if isinstance(metric.outcome, Measure):

@@ -23,8 +23,6 @@ MACROS = '{% from "parts.html" import exposure_table, metric_tables %}\n'
 
 @dataclass(frozen=True)
 class _Part:
-    """A section with its rendered content."""
-
     anchor: str
     title: str
     lead: str
@@ -47,17 +45,8 @@ def environment() -> Environment:
 def render_report(inputs: ReportInputs, sections: Sequence[Section] | None = None) -> str:
     """Render the report of one run as one self-contained HTML document.
 
-    Parameters
-    ----------
-    inputs : ReportInputs
-        Aggregates; what is absent is said to be absent.
-    sections : sequence of Section, optional
-        In their order; by default those of a single table.
-
-    Returns
-    -------
-    str
-        HTML with inline styles and figures: no script, no link but to the other pages of the report.
+    It has inline styles and figures: no script, no link but to the other pages of the report. What is absent from
+    ``inputs`` is said to be absent. Without ``sections``, those of a single table.
     """
     templates = environment()
     inputs = replace(inputs, evaluation=displayed_evaluation(inputs.evaluation))
@@ -67,7 +56,6 @@ def render_report(inputs: ReportInputs, sections: Sequence[Section] | None = Non
 
 
 def _part(section: Section, inputs: ReportInputs, templates: Environment) -> _Part | None:
-    """Render one section; None if it is left out."""
     values = section.values(inputs)
     if values is None:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,23 +18,150 @@ import joblib
 import numpy as np
 from pydantic import Field
 
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Mask
 from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.generators.leaves import leaf_odds
-from hybrid.synthesize.generators.regressions import (
-    LinearStep,
-    LogisticStep,
-    Method,
-    fit_regression,
-    refuse_methods,
-)
-from hybrid.synthesize.generators.smoother import Smoother
-from hybrid.synthesize.generators.trees import DonorTree, Limits, grow, person_weights
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature, SequenceModel, Sequences
+from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
+from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, person_weights
+from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, SequenceModel, Sequences
+
+CROWD = 10
+"""People in a gap between two common values from which on their values stay within the gap."""
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """Draws numbers that few people have anew, near where they were.
+
+    Parameters
+    ----------
+    common : numpy.ndarray, shape (m,)
+        Values that enough people have, sorted: they stay.
+    edges : numpy.ndarray, shape (b + 1,)
+        Ends of intervals of the other values, sorted, each of so many people.
+    crowded : numpy.ndarray, shape (m + 1,), bool
+        Gaps between common values, the first before all of them, with enough people that their values stay within.
+    """
+
+    common: Array
+    edges: Array
+    crowded: Mask
+
+    @classmethod
+    def of(cls, values: Array, holders: int, persons: Array | None) -> Smoother:
+        """Smoother of the values that fewer people than ``holders`` have.
+
+        Parameters
+        ----------
+        values : numpy.ndarray, shape (n,)
+            Training values; NaN where one is missing.
+        holders : int
+            People who must have a value for it to stay, and people of an interval.
+        persons : numpy.ndarray, shape (n,), int, or None
+            Person of each value; those with a negative one are of one person together. None: each is another person.
+        """
+        present = ~np.isnan(values)
+        owner = np.arange(len(values)) if persons is None else np.maximum(persons, -1)
+        pairs = np.unique(np.stack([values[present], owner[present]]), axis=1)
+        held, counts = np.unique(pairs[0], return_counts=True)
+        common = held[counts >= holders]
+        rare = np.sort(pairs[0][~np.isin(pairs[0], common)])
+        scale = float(np.abs(rare).max(initial=0)) or 1.0  # Sums and squares of the largest numbers overflow.
+        crowded = np.bincount(np.searchsorted(common, rare), minlength=len(common) + 1) >= CROWD
+        return cls(common, _edges(rare / scale, holders) * scale, crowded)
+
+    def apply(self, values: Array, rng: np.random.Generator) -> Array:
+        """Values of shape (n,), each rare one drawn evenly from its interval; NaN stays NaN.
+
+        In a crowded gap the interval ends where the gap does: else 17 years of school, between many of 16 and of 18,
+        would become any number of years that is rare.
+        """
+        spread = np.isfinite(values) & ~np.isin(values, self.common)
+        smoothed, rare = values.copy(), values[spread]
+        last = max(len(self.edges) - 2, 0)
+        at = np.clip(np.searchsorted(self.edges, rare, side="right") - 1, 0, last)
+        low, high = self.edges[at], self.edges[np.minimum(at + 1, len(self.edges) - 1)]
+        gap = np.searchsorted(self.common, rare)
+        below, above = np.append(-np.inf, self.common)[gap], np.append(self.common, np.inf)[gap]
+        low = np.where(self.crowded[gap], np.maximum(np.minimum(low, rare), below), low)
+        high = np.where(self.crowded[gap], np.minimum(np.maximum(high, rare), above), high)
+        along = rng.random(len(at))
+        smoothed[spread] = (1 - along) * low + along * high
+        return smoothed
+
+
+def _edges(values: Array, holders: int) -> Array:
+    """Ends of intervals that hold so many of the sorted values each.
+
+    An outermost end is as far from the mean of its interval as the inner one, so that draws keep that mean, but within
+    the values' range.
+    """
+    if not len(values):
+        return np.zeros(1)
+    n = max(len(values) // holders, 1)
+    if n == 1:
+        outer = values.mean() + np.sqrt(3) * values.std() * np.array([-1.0, 1.0])
+        ends: Array = np.clip(outer, values[0], values[-1])
+        return ends
+    blocks = np.array_split(values, n)
+    inner = np.array([(one[-1] + other[0]) / 2 for one, other in pairwise(blocks)])
+    low, high = 2 * blocks[0].mean() - inner[0], 2 * blocks[-1].mean() - inner[-1]
+    return np.concatenate([[max(low, values[0])], inner, [min(high, values[-1])]])
+
+
+PRIOR_PEOPLE = 5.0
+"""People of the marginal distribution who are added to those of the reference in every leaf. Of 1, 5 and none of the
+leaf's own (the marginal alone) 5 found most people of Adult, with leaves of 1 to 50."""
+PRIOR_DONORS = 0.1
+"""The same, added to the training values of a leaf: a value that none of them has is unlikely, not impossible."""
+
+
+def leaf_odds(
+    tree: DonorTree[K], known: Mapping[K, Array], values: Array, known_reference: Mapping[K, Array], reference: Array
+) -> Array:
+    """Log of how much more frequent values are among the training values of their leaf than among other people there.
+
+    With t of T training values of the leaf equal to the record's, r of R reference people who fall into it, and the
+    share q = (r_all + 1/2) / (n_reference + 1) of the value among all reference people:
+    log((t + q/10) / (T + 1/10)) - log((r + 5 q) / (R + 5)).
+
+    Parameters
+    ----------
+    tree : DonorTree
+        Of one column.
+    known, known_reference : mapping
+        The columns that the tree reads, of records of shape (n,) and of people who were not learned from, shape (m,).
+    values, reference : numpy.ndarray, shapes (n,) and (m,)
+        The tree's own column of both. NaN is a value.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), float64
+        0: as frequent as among other people; larger: more.
+    """
+    own, others = tree.leaves(known, len(values)), tree.leaves(known_reference, len(reference))
+    _, codes = np.unique(np.concatenate([tree.donors, values, reference]), return_inverse=True)
+    donors, mine, theirs = np.split(codes, np.cumsum([len(tree.donors), len(values)]))
+    of_leaf = np.flatnonzero(tree.is_leaf)
+    owner = np.repeat(of_leaf, tree.count[of_leaf])
+    width = int(codes.max(initial=0)) + 1
+    share = (np.bincount(theirs, minlength=width)[mine] + 0.5) / (len(reference) + 1)
+    trained = _counts(owner * width + donors, own * width + mine)
+    seen = _counts(others * width + theirs, own * width + mine)
+    there = np.bincount(others, minlength=len(tree.count))[own]
+    among_donors = (trained + PRIOR_DONORS * share) / (tree.count[own] + PRIOR_DONORS)
+    among_others = (seen + PRIOR_PEOPLE * share) / (there + PRIOR_PEOPLE)
+    odds: Array = np.log(among_donors) - np.log(among_others)
+    return odds
+
+
+def _counts(cells: Array, asked: Array) -> Array:
+    cells = np.sort(cells)
+    found: Array = np.searchsorted(cells, asked, side="right") - np.searchsorted(cells, asked, side="left")
+    return found
+
 
 FEWEST, MOST, SHARE = 10, 50, 50
 """People who count as enough where nothing is configured: one of so many, within these ends."""
@@ -66,11 +194,11 @@ class CartOptions(Options):
     dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
     no interactions. Not for persons with several rows."""
 
-    def limits(self, people: int) -> tuple[Limits, int]:
+    def limits(self, people: int) -> tuple[TreeLimits, int]:
         """Limits of the trees of so many training people, and the people who must have a number that is copied."""
         least = enough_people(people) if self.min_leaf is None else self.min_leaf
         return (
-            Limits(least, self.alpha, self.max_depth),
+            TreeLimits(least, self.alpha, self.max_depth),
             enough_people(people) if self.smoothing is None else self.smoothing,
         )
 
@@ -93,10 +221,7 @@ def enough_people(people: int) -> int:
 
 
 def n_people(persons: Array | None, n_records: int) -> int:
-    """Number of different persons with a key.
-
-    That of records, where each is another person.
-    """
+    """Number of different persons with a key, or of records where each is another person."""
     return n_records if persons is None else len(np.unique(persons[persons >= 0]))
 
 
@@ -108,7 +233,7 @@ class CartModel:
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_rows: int, seed: int, given: Sequence[Array] = ()) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`; ``given`` are the first columns, which stay as they are."""
+        """Draw all columns but the first ones that are ``given``, which stay as they are."""
         rng = rng_for(seed, "cart draw")
         drawn: dict[int, Array] = dict(enumerate(given))
         for step in self.steps:
@@ -120,7 +245,6 @@ class CartModel:
         return [drawn[at] for at in range(len(drawn))]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         joblib.dump(self, folder / _FILE)
 
 
@@ -141,11 +265,9 @@ class Cart:
     }
 
     def encoding(self, options: CartOptions) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Missing values stay within their columns."""
         return Encoding()
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: CartOptions) -> Cost:  # noqa: ARG002
-        """Cost: every column sorts its predecessors once per tree level."""
         work = n_rows * np.log2(n_rows + 2) * len(features) ** 2
         return Cost(0.05 * len(features) + _SECONDS_PER_WORK * work, int(64 * n_rows * len(features)))
 
@@ -157,7 +279,6 @@ class Cart:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
-        """Grow one tree, or fit one regression, per column; see :class:`CartOptions`."""
         refuse_methods(data.features, options.methods)
         limits, holders = options.limits(n_people(data.persons, len(data)))
         order = drawing_order(data.features, options.visit_order)
@@ -189,7 +310,6 @@ class Cart:
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (grows in minutes)
     ) -> SequenceModel:
-        """Grow trees for persons and their rows; see :mod:`hybrid.synthesize.generators.cart_sequences`."""
         from hybrid.synthesize.generators.cart_sequences import learn_sequences
 
         if options.methods:
@@ -199,10 +319,7 @@ class Cart:
         return learn_sequences(data, options, seed, progress)
 
     def log_odds(self, model: CartModel, people: Encoded, reference: Encoded, seed: int) -> Array:  # noqa: ARG002
-        """Odds by the leaves; see :func:`hybrid.synthesize.generators.leaves.leaf_odds`.
-
-        Summed over the columns with a tree: regressions keep no values.
-        """
+        """Odds by the leaves, summed over the columns with a tree: regressions keep no values."""
         known, others = dict(enumerate(people.columns)), dict(enumerate(reference.columns))
         odds = np.zeros(len(people))
         for step in model.steps:
@@ -211,13 +328,11 @@ class Cart:
         return odds
 
     def load_sequences(self, folder: Path) -> SequenceModel:
-        """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""
         from hybrid.synthesize.generators.cart_sequences import load_sequences
 
         return load_sequences(folder)
 
     def load(self, folder: Path) -> CartModel:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         model: CartModel = joblib.load(folder / _FILE)
         return model
 

@@ -21,13 +21,21 @@ from hybrid.synthesize.generators.cart import (
     Cart,
     CartModel,
     CartOptions,
+    Smoother,
     drawing_order,
     n_people,
 )
-from hybrid.synthesize.generators.person_rows import ROW, TIME, Known, RowPlan, TrainingRows, training_rows
-from hybrid.synthesize.generators.person_table import PersonTable, person_table
-from hybrid.synthesize.generators.smoother import Smoother
-from hybrid.synthesize.generators.trees import DonorTree, Limits, grow
+from hybrid.synthesize.generators.person_rows import (
+    ROW,
+    TIME,
+    Known,
+    PersonTable,
+    RowPlan,
+    TrainingRows,
+    person_table,
+    training_rows,
+)
+from hybrid.synthesize.generators.trees import DonorTree, TreeLimits, grow
 from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
 
 MOST_TRIES = 10
@@ -63,30 +71,23 @@ class CartSequenceModel:
     smoothers: Mapping[int, Smoother]
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         rng = rng_for(seed, "cart sequences draw")
         return self._drawn((), n_persons, rng)
 
     def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         return self._drawn(persons, n_persons, rng_for(seed, "cart sequences draw rows"))
 
     def _drawn(self, given: Sequence[Array], n_persons: int, rng: np.random.Generator) -> DrawnSequences:
-        """Persons and their rows.
-
-        The first columns of the person table may be given.
-        """
+        """Persons and their rows; the first columns of the person table may be given."""
         people = self.people.draw(n_persons, int(rng.integers(2**31)), given)
         if self.ends is not None:
             people = self.ends.draw(n_persons, int(rng.integers(2**31)), people)
         return self.plan.draw(people, lambda known, before, position: self._row(known, before, position, rng))
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         joblib.dump(self, folder / FILE)
 
     def _row(self, known: Known, before: Sequence[Array], position: int, rng: np.random.Generator) -> list[Array]:
-        """Columns of the rows at one position."""
         row: dict[int, Array] = {}
         for step in self.steps:
             last = before[step.target]
@@ -99,7 +100,6 @@ class CartSequenceModel:
         return [row[at] for at in range(len(self.plan.features))]
 
     def _value(self, step: DonorTree[str], known: Known, last: Array, position: int, rng: np.random.Generator) -> Array:
-        """One value per row, repeated from the row before or new."""
         new = self._new(step, known, len(last), rng)
         if position == 0 or step.target not in self.repeats:
             return new
@@ -112,13 +112,11 @@ class CartSequenceModel:
         return np.where(same, last, new)
 
     def _new(self, step: DonorTree[str], known: Known, n_rows: int, rng: np.random.Generator) -> Array:
-        """One value per row; rare numbers between their neighbours."""
         new, smoother = step.draw(known, n_rows, rng), self.smoothers.get(step.target)
         return new if smoother is None else smoother.apply(new, rng)
 
 
 def load_sequences(folder: Path) -> CartSequenceModel:
-    """Read a model from :meth:`CartSequenceModel.save`."""
     model: CartSequenceModel = joblib.load(folder / FILE)
     return model
 
@@ -150,10 +148,7 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
 def _learn_people(
     table: PersonTable, counts: Array, options: CartOptions, seed: int, progress: Progress
 ) -> tuple[CartModel, CartModel | None]:
-    """Trees of the person table.
-
-    Where persons have no rows, those of the extent of the rows are apart.
-    """
+    """Trees of the person table; where persons have no rows, those of the extent of the rows are apart."""
     data, rows = table.encoded, counts > 0
     if rows.all() or table.first_at is None or not rows.any():
         return Cart().learn(data, options, seed, progress), None
@@ -169,7 +164,7 @@ def _grow_all(
     rows: TrainingRows,
     targets: Sequence[int],
     order: int | None,
-    limits: Limits,
+    limits: TreeLimits,
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[list[DonorTree[str]], dict[int, DonorTree[str]]]:
@@ -198,9 +193,8 @@ def _grow(
     column: tuple[int, Feature, Array],
     names: Sequence[str],
     used: Array,
-    limits: Limits,
+    limits: TreeLimits,
     rng: np.random.Generator,
 ) -> DonorTree[str]:
-    """Tree of one column from some rows."""
     known = {name: rows.known[name][used] for name in names}
     return grow((column[0], column[1], column[2][used]), known, rows.features, rows.persons[used], limits, rng)

@@ -1,7 +1,7 @@
 """MST: noisy marginals along a tree of pairs.
 
 McKenna, Miklau and Sheldon (2021), Winning the NIST Contest, arXiv:2108.04978, with the noise, the graphical model and
-the account of ``aim`` (:mod:`hybrid.synthesize.generators.aim.generator`).
+the account of ``aim`` (:mod:`hybrid.synthesize.generators.noisy_marginals`).
 
 A third of the budget measures the marginals of one column, a third chooses a spanning tree of pairs, edge by edge with
 the exponential mechanism (Kruskal's algorithm on the errors of the model of independent columns), and a third measures
@@ -18,18 +18,14 @@ from pydantic import Field
 
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.generators.aim.generator import MarginalGenerator, MarginalOptions
-from hybrid.synthesize.generators.aim.model import MarginalModel, Measurement, estimate
-from hybrid.synthesize.generators.aim.pairs import all_pairs
-from hybrid.synthesize.generators.aim.rounds import Counter
-from hybrid.synthesize.generators.aim.tree import Clique
-from hybrid.synthesize.protocol import Feature
+from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, all_pairs, estimate
+from hybrid.synthesize.generators.noisy_marginals import MarginalGenerator, NoisyCounts, NoisyMarginalOptions
+from hybrid.synthesize.protocol import Cost, Feature
 
 _THIRD = 1 / 3
 
 
-class MstOptions(MarginalOptions):
+class MstOptions(NoisyMarginalOptions):
     """Options of ``mst``."""
 
     cells: int = Field(default=1_000_000, ge=4)
@@ -44,20 +40,17 @@ class Mst(MarginalGenerator):
     Options: ClassVar[type[Options]] = MstOptions
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: MstOptions) -> Cost:
-        """Cost of the counts of all pairs and of one fit."""
         levels = sorted((min(feature.n_levels or options.bins, options.bins) for feature in features), reverse=True)
         pairs = len(levels) * (len(levels) - 1) / 2
         cells = sum(levels) * max(levels, default=0)
         return Cost(pairs * (1e-3 + 1e-8 * n_rows) + options.iterations * cells * 1e-7, 200 * cells + 16 * n_rows)
 
     def first_share(self, n_columns: int) -> float:
-        """As :class:`MarginalGenerator`."""
         return 1.0 if n_columns == 1 else _THIRD
 
     def fit_pairs(
-        self, counter: Counter, first: Sequence[Measurement], options: MstOptions, progress: Progress
+        self, counter: NoisyCounts, first: Sequence[Measurement], options: MstOptions, progress: Progress
     ) -> MarginalModel:
-        """As :class:`MarginalGenerator`."""
         progress("fit mst", 0, 2)
         tree = list(chosen_tree(counter, estimate(counter.sizes, first, options.iterations), options.cells))
         progress("fit mst", 1, 2)
@@ -69,12 +62,12 @@ class Mst(MarginalGenerator):
         return model
 
 
-def chosen_tree(counter: Counter, model: MarginalModel, cells: int) -> Iterator[Clique]:
+def chosen_tree(counter: NoisyCounts, model: MarginalModel, cells: int) -> Iterator[Clique]:
     """Choose a tree of pairs for half of the budget left.
 
     Parameters
     ----------
-    counter : Counter
+    counter : NoisyCounts
         The table, with the budget that is left.
     model : MarginalModel
         Of independent columns. The score of a pair is the sum of absolute differences of its counts from those that

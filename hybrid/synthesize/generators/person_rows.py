@@ -1,9 +1,13 @@
 """Rows of persons for generators that draw one row after another.
 
-What is known before a row is drawn: the record of the person (:mod:`hybrid.synthesize.generators.person_table`), the
-position, the row before, and summaries of all rows before (:mod:`hybrid.synthesize.generators.row_history`). The column
-that orders the rows is learned as the gap to the row before, 0 or more, so that order holds exactly. All persons draw
-the row of one position at once.
+The person table has one record per person: the static columns, and the number and the extent of the rows. A generator
+of single rows learns it; the rows are then drawn one after another given a drawn person (the parent-child scheme of
+synthetic relational data: Patki, Wedge, Veeramachaneni, "The Synthetic Data Vault", IEEE DSAA 2016,
+doi:10.1109/DSAA.2016.49).
+
+What is known before a row is drawn: the record of the person, the position, the row before, and summaries of all rows
+before. The column that orders the rows is learned as the gap to the row before, 0 or more, so that order holds exactly.
+All persons draw the row of one position at once.
 """
 
 from __future__ import annotations
@@ -12,11 +16,191 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.synthesize.generators.person_table import PersonTable, encoded_order, order_values
-from hybrid.synthesize.generators.row_history import RowHistory, lasting_columns, past_summaries
-from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
+from hybrid.base.likeness import agreement, rank_correlation
+from hybrid.synthesize.protocol import DrawnSequences, Encoded, Feature, Sequences
+
+MOST_SUMMARIES = 16
+"""Summarized columns at most: those in which rows of a person are most alike."""
+LEAST_ALIKE = 0.02
+"""Likeness of successive rows (correlation of ranks, or agreement beyond chance) from which a column is summarized."""
+
+
+@dataclass(frozen=True)
+class RowHistory:
+    """Summaries of the rows before a row.
+
+    The mean of numbers, and the first row's category, of the columns in which rows of a person are most alike.
+
+    Parameters
+    ----------
+    features : mapping of int to Feature
+        The summarized columns by their position.
+    sums, known : mapping of int to numpy.ndarray, each of shape (n_persons,)
+        Sum and number of the known values of every summarized number so far.
+    first : mapping of int to numpy.ndarray, each of shape (n_persons,)
+        First row's code of every summarized category; the number of levels before any row.
+    """
+
+    features: Mapping[int, Feature]
+    sums: Mapping[int, Array]
+    known: Mapping[int, Array]
+    first: Mapping[int, Array]
+
+    @classmethod
+    def empty(cls, features: Mapping[int, Feature], n_persons: int) -> RowHistory:
+        numbers = [at for at, feature in features.items() if not feature.is_discrete]
+        categories = {at: feature for at, feature in features.items() if feature.is_discrete}
+        none = {at: np.full(n_persons, feature.n_levels, dtype=np.int32) for at, feature in categories.items()}
+        sums, known = ({at: np.zeros(n_persons) for at in numbers} for _ in range(2))
+        return cls(features, sums, known, none)
+
+    def summaries(self) -> dict[int, Array]:
+        """Predictors of the next row by the position of their column, each of shape (n_persons,)."""
+        means = {at: _means(self.sums[at], self.known[at]) for at in self.sums}
+        return {at: means[at] if at in means else self.first[at] for at in self.features}
+
+    def after(self, row: Sequence[Array]) -> RowHistory:
+        seen = {at: ~np.isnan(row[at]) for at in self.sums}
+        return RowHistory(
+            self.features,
+            {at: self.sums[at] + np.where(seen[at], row[at], 0) for at in self.sums},
+            {at: self.known[at] + seen[at] for at in self.sums},
+            {
+                at: np.where(first == self.features[at].n_levels, row[at], first).astype(np.int32)
+                for at, first in self.first.items()
+            },
+        )
+
+    def of_first(self, n_persons: int) -> RowHistory:
+        parts = ({at: a[:n_persons] for at, a in one.items()} for one in (self.sums, self.known, self.first))
+        return RowHistory(self.features, *parts)
+
+
+def past_summaries(features: Mapping[int, Feature], columns: Sequence[Array], counts: Array) -> dict[int, Array]:
+    """Summaries that :class:`RowHistory` has before each row.
+
+    Parameters
+    ----------
+    features : mapping of int to Feature
+        The summarized columns by their position in ``columns``.
+    columns : sequence of numpy.ndarray, each of shape (n_rows,)
+        Rows of a person adjacent and in order.
+    counts : numpy.ndarray, shape (n_persons,), int64
+        Rows of each person.
+
+    Returns
+    -------
+    dict of int to numpy.ndarray, each of shape (n_rows,)
+    """
+    start = np.repeat(np.cumsum(counts) - counts, counts)
+    found = {}
+    for at, feature in features.items():
+        values = columns[at]
+        if feature.is_discrete:
+            later = np.arange(len(values)) > start
+            found[at] = np.where(later, values[start], feature.n_levels).astype(np.int32)
+        else:
+            seen = ~np.isnan(values)
+            totals = [np.append(0.0, np.cumsum(side)) for side in (np.where(seen, values, 0), seen)]
+            rows = np.arange(len(values))
+            found[at] = _means(*(total[rows] - total[start] for total in totals))
+    return found
+
+
+def lasting_columns(features: Sequence[Feature], columns: Sequence[Array], counts: Array) -> dict[int, Feature]:
+    """Columns in which successive rows of a person are most alike; parameters as :func:`past_summaries`."""
+    rows = np.flatnonzero(np.arange(counts.sum()) > np.repeat(np.cumsum(counts) - counts, counts))
+    if len(rows) < 2:
+        return {}
+    alike = {}
+    for at, (feature, values) in enumerate(zip(features, columns, strict=True)):
+        likeness = agreement if feature.is_discrete else rank_correlation
+        alike[at] = abs(likeness(values[rows - 1], values[rows]))
+    best = sorted((at for at, value in alike.items() if value >= LEAST_ALIKE), key=lambda at: -alike[at])
+    return {at: features[at] for at in best[:MOST_SUMMARIES]}
+
+
+def _means(sums: Array, known: Array) -> Array:
+    return np.asarray(np.where(known > 0, sums / np.maximum(known, 1), np.nan))
+
+
+LEAST_HEAVY = 10
+"""Persons who have the largest number of rows that is learned: larger numbers are coded as it."""
+
+
+@dataclass(frozen=True)
+class PersonTable:
+    """Persons with summaries of their rows.
+
+    Parameters
+    ----------
+    encoded : Encoded, n_persons rows
+        Static columns, then the number of rows, then summaries.
+    counts_at, first_at : int, int or None
+        Positions of the number of rows, and of the first value of the column that orders the rows.
+    n_static : int
+        Number of static columns.
+    """
+
+    encoded: Encoded
+    counts_at: int
+    first_at: int | None
+    n_static: int
+
+
+def order_values(feature: Feature, values: Array) -> Array:
+    """Values of the order as numbers, shape (n,), float64; missing ones are NaN."""
+    numbers = values.astype(np.float64)
+    if feature.is_discrete and feature.missing:
+        numbers[values == feature.n_levels - 1] = np.nan
+    return numbers
+
+
+def encoded_order(feature: Feature, values: Array) -> Array:
+    """Values of the order in the column's encoding: as they are, or codes."""
+    if not feature.is_discrete:
+        return values
+    known = feature.n_levels - feature.missing
+    codes = np.where(np.isnan(values), known, np.clip(np.rint(np.nan_to_num(values)), 0, known - 1))
+    return codes.astype(np.int32)
+
+
+def most_rows(counts: Array) -> int:
+    """Largest number of rows that at least ten persons reach; the smallest number, where there are fewer persons."""
+    return int(np.sort(counts)[::-1][min(LEAST_HEAVY, len(counts)) - 1])
+
+
+def person_table(data: Sequences) -> PersonTable:
+    """Summarize the rows of every person: their number, coded at the largest that ten persons reach, and their order.
+
+    Of the order these are the first value and the span.
+    """
+    static, counts = data.persons, data.counts
+    features = [*static.features, _number("number of rows", missing=False)]
+    columns = [*static.columns, np.minimum(counts, most_rows(counts)).astype(np.float64)]
+    first_at = None
+    if data.order is not None:
+        first_at = len(features)
+        feature = data.rows.features[data.order]
+        first, last = _ends(order_values(feature, data.rows.columns[data.order]), counts)
+        columns += [first, last - first]
+        features += [_number(f"first {feature.name}"), _number(f"span of {feature.name}")]
+    return PersonTable(Encoded(features, columns, static.persons), len(static.features), first_at, len(static.features))
+
+
+def _number(name: str, missing: bool = True) -> Feature:
+    return Feature(name, 0, ordered=True, missing=missing)
+
+
+def _ends(values: Array, counts: Array) -> tuple[Array, Array]:
+    """Smallest and largest known value of each person, NaN without one; each of shape (n_persons,)."""
+    grouped = pd.Series(values).groupby(np.repeat(np.arange(len(counts)), counts))
+    least, most = (found.reindex(range(len(counts))).to_numpy() for found in (grouped.min(), grouped.max()))
+    return least, most
+
 
 LEAST_REPEATED = 0.05
 """Share of rows that repeat the value of the row before, beyond chance, from which repeats are drawn on their own."""
@@ -35,13 +219,13 @@ class RowPlan:
     Parameters
     ----------
     counts_at, first_at, n_static : int
-        As in :class:`~hybrid.synthesize.generators.person_table.PersonTable`.
+        As in :class:`PersonTable`.
     features : tuple of Feature
         Columns of a row.
     order : int or None
         The column that orders the rows.
     lasting : mapping of int to Feature
-        Columns of a row of which there are summaries (:class:`~hybrid.synthesize.generators.row_history.RowHistory`).
+        Columns of a row of which there are summaries (:class:`RowHistory`).
     """
 
     counts_at: int
@@ -53,7 +237,6 @@ class RowPlan:
 
     @classmethod
     def of(cls, data: Sequences, table: PersonTable) -> RowPlan:
-        """The plan for data like these."""
         found = lasting_columns(data.rows.features, data.rows.columns, data.counts)
         lasting = {at: feature for at, feature in found.items() if at != data.order}
         places = table.counts_at, table.first_at, table.n_static
@@ -90,10 +273,7 @@ class RowPlan:
         return DrawnSequences(people[: self.n_static], columns, counts)
 
     def time(self, known: Known, gap: Array, last: Array, position: int) -> Array:
-        """Value of the order in each row.
-
-        That of the row before plus a gap, or the person's first.
-        """
+        """Value of the order in each row: that of the row before plus a gap, or the person's first."""
         if position == 0 and self.first_at is not None:
             return known[f"{PERSON}{self.first_at}"]
         return last + gap
@@ -129,15 +309,13 @@ class TrainingRows:
         return [name for name in self.known if not name.startswith((TIME, ROW))]
 
     def kind(self, target: int) -> Feature:
-        """Description of a column of a row."""
         name = f"{ROW}{target}"
         return self.features[name if name in self.features else TIME]
 
     def repeated(self, target: int) -> Array:
-        """Rows that repeat the value of the row before.
+        """Rows that repeat the value of the row before; none, where there are no more than by chance.
 
-        None, where there are no more than by chance. Chance is what two random rows have in common; the excess counts
-        from :data:`LEAST_REPEATED`.
+        Chance is what two random rows have in common; the excess counts from :data:`LEAST_REPEATED`.
         """
         values, later = self.targets[target], self.later
         same = later[(values[later] == self.known[f"{BEFORE}{target}"][later])]
@@ -154,7 +332,7 @@ def training_rows(data: Sequences, table: PersonTable, plan: RowPlan) -> Trainin
     position = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     later = np.flatnonzero(position > 0)
     columns = [order_values(features[at], c) if at == order else c for at, c in enumerate(data.rows.columns)]
-    kinds = [_number(feature) if at == order else feature for at, feature in enumerate(features)]
+    kinds = [_as_number(feature) if at == order else feature for at, feature in enumerate(features)]
     described = {f"{PERSON}{at}": feature for at, feature in enumerate(table.encoded.features)}
     known: Known = {f"{PERSON}{at}": column[owner] for at, column in enumerate(table.encoded.columns)}
     known[POSITION], described[POSITION] = position.astype(np.float64), Feature(POSITION, 0, True, False)
@@ -174,20 +352,16 @@ def training_rows(data: Sequences, table: PersonTable, plan: RowPlan) -> Trainin
 
 
 def no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Array]:
-    """Columns of the row before the first one.
-
-    NaN, or a state of its own; each of shape (n,).
-    """
+    """Columns of the row before the first one: NaN, or a state of its own; each of shape (n,)."""
     return [
         np.full(n, feature.n_levels, dtype=np.int32) if feature.is_discrete and at != order else np.full(n, np.nan)
         for at, feature in enumerate(features)
     ]
 
 
-def _number(feature: Feature) -> Feature:
+def _as_number(feature: Feature) -> Feature:
     return Feature(feature.name, 0, ordered=True, missing=feature.missing)
 
 
 def _with_none(feature: Feature) -> Feature:
-    """The feature of a row that may not exist."""
     return Feature(feature.name, feature.n_levels + feature.is_discrete, feature.ordered, missing=True)

@@ -20,7 +20,7 @@ Method = Literal["tree", "linear", "logistic"]
 
 
 @dataclass(frozen=True)
-class Design:
+class DesignMatrix:
     """Design matrix of columns: 1, standardized numbers, indicators.
 
     Parameters
@@ -39,7 +39,7 @@ class Design:
     states: Mapping[int, Array]
 
     @classmethod
-    def of(cls, data: Encoded, before: Sequence[int], least: int, weights: Array | None) -> Design:
+    def of(cls, data: Encoded, before: Sequence[int], least: int, weights: Array | None) -> DesignMatrix:
         """Design of the columns ``before``.
 
         An indicator stands for records (persons, with weights) that number ``least`` at least, as do the others: the
@@ -80,12 +80,12 @@ class LogisticStep:
     """
 
     target: int
-    design: Design
+    design: DesignMatrix
     classes: Array
     model: Any
 
     @classmethod
-    def fit(cls, target: int, design: Design, matrix: Array, codes: Array, weights: Array | None) -> LogisticStep:
+    def fit(cls, target: int, design: DesignMatrix, matrix: Array, codes: Array, weights: Array | None) -> LogisticStep:
         """Fit to ``codes`` (n,) by L-BFGS; ``matrix`` (n, p) is the design's."""
         from sklearn.linear_model import LogisticRegression
 
@@ -98,11 +98,9 @@ class LogisticStep:
         return cls(target, design, model.classes_, model)
 
     def draw(self, drawn: Mapping[int, Array], n_rows: int, rng: np.random.Generator) -> Array:
-        """One state per row, from its predicted probabilities."""
         return self.pick(self.design.matrix(drawn, n_rows), rng)
 
     def pick(self, matrix: Array, rng: np.random.Generator) -> Array:
-        """One state per row of the design matrix."""
         if self.model is None:
             return np.repeat(self.classes, len(matrix))
         below = np.cumsum(self.model.predict_proba(matrix), axis=1)[:, :-1] < rng.random((len(matrix), 1))
@@ -120,7 +118,7 @@ class LinearStep:
     """
 
     target: int
-    design: Design
+    design: DesignMatrix
     coefficients: Array
     scale: float
     deviation: float
@@ -129,7 +127,7 @@ class LinearStep:
     missing: LogisticStep | None
 
     @classmethod
-    def fit(cls, target: int, design: Design, matrix: Array, values: Array, weights: Array | None) -> LinearStep:
+    def fit(cls, target: int, design: DesignMatrix, matrix: Array, values: Array, weights: Array | None) -> LinearStep:
         """Fit to values by least squares.
 
         ``values`` (n,) are NaN where missing; ``matrix`` (n, p) is the design's.
@@ -156,18 +154,12 @@ class LinearStep:
 
 
 def scale_of(values: Array) -> float:
-    """Largest absolute value, 1 if that is 0.
-
-    Sums of squares of huge numbers would overflow.
-    """
+    """Largest absolute value, 1 if that is 0: sums of squares of huge numbers would overflow."""
     return float(np.nanmax(np.abs(values))) or 1.0
 
 
 def reflected(values: Array, low: float, high: float) -> Array:
-    """Values folded into [low, high] at its ends.
-
-    None piles up at the largest or smallest one.
-    """
+    """Values folded into [low, high] at its ends, so that none piles up there."""
     width = high - low
     if width == 0:
         return np.full_like(values, low)
@@ -223,7 +215,7 @@ def fit_regression(
     """
     if weights is not None and not weights.any():
         raise GeneratorError("cart: no record has a person, so that a regression has nothing to learn from")
-    design = Design.of(data, before, least, weights)
+    design = DesignMatrix.of(data, before, least, weights)
     matrix = design.matrix(dict(enumerate(data.columns)), len(data))
     fit = LinearStep.fit if method == "linear" else LogisticStep.fit
     return fit(target, design, matrix, data.columns[target], weights)

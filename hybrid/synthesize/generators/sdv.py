@@ -27,9 +27,8 @@ from pydantic import Field, model_validator
 from hybrid.base.arrays import Array
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost, refuse_wide
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, refuse_wide
 
 MOST_MODES = 11
 """Inputs that one continuous column becomes at most: ten modes and the place within."""
@@ -47,7 +46,6 @@ class SdvModel:
     features: tuple[Feature, ...]
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         with quiet(), global_seed(seed):
             self.synthesizer._set_random_state(seed % 2**32)
             frame = self.synthesizer.sample(n_rows)
@@ -57,7 +55,6 @@ class SdvModel:
         ]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         import cloudpickle
 
         (folder / _FILE).write_bytes(cloudpickle.dumps(self))
@@ -71,10 +68,6 @@ class Sdv:
     resumes: ClassVar[bool] = False
 
     def encoding(self, options: Any) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Encoding with a flag for missing numbers.
-
-        Other missing values are learned together with it.
-        """
         return Encoding(flag_missing=True)
 
     def fit(self, make: Callable[[Any], Any], data: Encoded) -> SdvModel:
@@ -95,7 +88,6 @@ class Sdv:
         return SdvModel(synthesizer, tuple(data.features))
 
     def load(self, folder: Path) -> SdvModel:
-        """As :class:`hybrid.synthesize.protocol.Generator`; a model trained on a GPU loads on a CPU."""
         import cloudpickle
 
         model: SdvModel = cloudpickle.loads((folder / _FILE).read_bytes())
@@ -136,10 +128,6 @@ class SdvNetwork(Sdv, ABC):
         """Class of sdv, and its worker class of ctgan."""
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: SdvNetworkOptions) -> Cost:
-        """Cost: mixtures of continuous columns, then epochs of steps.
-
-        The cost of a step grows with the network's inputs.
-        """
         inputs = sum(feature.n_levels or MOST_MODES for feature in features)
         per_step = (self.step[0] + self.step[1] * inputs) * options.batch_size / 500
         modes = SECONDS_OF_MODES * n_rows * _n_continuous(features)
@@ -156,10 +144,7 @@ class SdvNetwork(Sdv, ABC):
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (sdv has no checkpoints)
     ) -> SdvModel:
-        """Train; see the options.
-
-        The same seed repeats on a CPU with the same number of threads.
-        """
+        """Train; the same seed repeats on a CPU with the same number of threads."""
         widths = {feature.name: feature.n_levels or MOST_MODES for feature in data.features}
         refuse_wide(self.name, widths, options.max_inputs)
         progress(f"normalize columns for {self.name}", 0, _n_continuous(data.features))
@@ -262,7 +247,6 @@ class Copula(Sdv):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: CopulaOptions) -> Cost:
-        """One distribution per column, and the correlations."""
         each = 1e-3 if options.distribution == "gaussian_kde" else 1.3e-5
         return Cost(1.0 + each * n_rows * len(features), 100 * n_rows * len(features))
 
@@ -274,7 +258,6 @@ class Copula(Sdv):
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> SdvModel:
-        """Fit the distributions and their correlations; see :class:`CopulaOptions`."""
         from sdv.single_table import GaussianCopulaSynthesizer
 
         progress("fit copula", 0, 1)
@@ -287,9 +270,7 @@ class Copula(Sdv):
 
 
 def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[Any], None]) -> type:
-    """Seeded subclass of an sdv network that reports its losses.
-
-    It passes on its loss table after every epoch.
+    """Seeded subclass of an sdv network that passes on its loss table after every epoch.
 
     Parameters
     ----------
@@ -321,10 +302,7 @@ def _with_progress(synthesizer: type, network: type, seed: int, tell: Callable[[
 
 
 def _telling(progress: Progress, step: str, epochs: int, columns: Mapping[str, str]) -> Callable[[Any], None]:
-    """Turn a loss table's last row into a progress report.
-
-    ``columns`` maps value names to its columns.
-    """
+    """Turn a loss table's last row into a progress report; ``columns`` maps value names to its columns."""
 
     def tell(losses: Any) -> None:
         last = losses.iloc[-1]
@@ -334,8 +312,5 @@ def _telling(progress: Progress, step: str, epochs: int, columns: Mapping[str, s
 
 
 def _n_continuous(features: Sequence[Feature]) -> int:
-    """Number of columns with a mixture of normal distributions.
-
-    The mixtures are fitted before the first epoch.
-    """
+    """Number of columns with a mixture of normal distributions, fitted before the first epoch."""
     return sum(not feature.is_discrete for feature in features)

@@ -35,10 +35,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost, refuse_wide
-from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
+from hybrid.synthesize.generators.tabddpm import TabddpmOptions
 from hybrid.synthesize.isolation.contained import global_seed, quiet
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, refuse_wide
 
 LEAST_ROWS = 20
 """Smaller tables are repeated up to this size: the plugins cut their records into parts."""
@@ -71,7 +70,6 @@ class SynthcityModel:
     encoder: Any = None
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         with quiet(), global_seed(seed):
             if self.encoder is not None:
                 frame = self.encoder.inverse_transform(self.network.generate(n_rows))
@@ -83,7 +81,6 @@ class SynthcityModel:
         return [_drawn_column(frame[f"c{at}"].to_numpy(), feature) for at, feature in enumerate(self.features)]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         import cloudpickle
         import torch
 
@@ -100,14 +97,9 @@ class Synthcity:
     resumes: ClassVar[bool] = False
 
     def encoding(self, options: Any) -> Encoding:  # noqa: ARG002  (the protocol)
-        """Encoding with a flag for missing numbers.
-
-        Other missing values are a state.
-        """
         return Encoding(flag_missing=True)
 
     def load(self, folder: Path) -> SynthcityModel:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         import torch
         from synthcity.plugins.generic import plugin_ddpm  # noqa: F401  (the classes of the file)
 
@@ -211,10 +203,7 @@ class SynthcityNetwork(Synthcity, ABC):
         """Arguments of the plugin beside those that all have."""
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: Any) -> Cost:
-        """Cost: epochs of steps, which grow with the area of the layers.
-
-        Of a table about as wide as Adult.
-        """
+        """Cost of epochs of steps, which grow with the area of the layers; of a table about as wide as Adult."""
         inputs = sum(feature.n_levels or options.clusters + 1 for feature in features)
         width = options.layers[0]
         size = (len(options.layers) * width**2 + 2 * width * inputs) / (2 * 500**2 + 2 * 500 * 150)
@@ -235,10 +224,7 @@ class SynthcityNetwork(Synthcity, ABC):
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it has no checkpoints)
     ) -> SynthcityModel:
-        """Train; see the options.
-
-        The same seed repeats on a CPU with the same number of threads.
-        """
+        """Train; the same seed repeats on a CPU with the same number of threads."""
         widths = {feature.name: feature.n_levels or options.clusters + 1 for feature in data.features}
         refuse_wide(self.name, widths, options.max_inputs)
         from synthcity.plugins.core.dataloader import GenericDataLoader
@@ -385,10 +371,7 @@ class Rtvae(SynthcityNetwork):
 
 @contextlib.contextmanager
 def _adapted(discrete: Sequence[str], tell: Callable[[int], None]) -> Iterator[None]:
-    """Replace parts of synthcity while a plugin trains.
-
-    The named columns are those of states; each epoch reports how many are done.
-    """
+    """Replace parts of synthcity while a plugin trains: it takes the named columns for states, and reports epochs."""
     from synthcity.plugins.core.models import gan, tabular_encoder, vae
 
     done = 0
@@ -436,7 +419,6 @@ class SynthcityDdpm(Synthcity):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {"engine": "synthcity"}}
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: TabddpmOptions) -> Cost:
-        """About the figures above; memory hardly depends on the table."""
         batch = min(options.batch_size, n_rows)
         size = (len(options.layers) * options.layers[0] ** 2 + options.layers[0] * len(features)) / (3 * 256**2)
         steps = _epochs(options, n_rows) * math.ceil(n_rows / batch)
@@ -452,7 +434,6 @@ class SynthcityDdpm(Synthcity):
         progress: Progress,
         unfinished: Path | None = None,  # noqa: ARG002  (it has no checkpoints)
     ) -> SynthcityModel:
-        """Train; see :class:`TabddpmOptions`."""
         from synthcity.plugins.core.dataloader import GenericDataLoader
         from synthcity.plugins.generic.plugin_ddpm import TabDDPMPlugin
         from synthcity.utils.callbacks import Callback
@@ -514,20 +495,13 @@ def _tell(progress: Progress, done: int, total: int, loss: float) -> None:
 
 
 def _drawn_column(drawn: Array, feature: Feature) -> Array:
-    """A drawn column as the codec reads it.
-
-    States are rounded to the nearest that exists.
-    """
+    """A drawn column as the codec reads it; states are rounded to the nearest that exists."""
     if feature.is_discrete:
         return np.clip(np.rint(drawn), 0, feature.n_levels - 1).astype(np.int32)
     return drawn.astype(np.float64)
 
 
 def _device_for(gpu: bool) -> Any:
-    """Device of torch.
-
-    A GPU where there is one and it may be used.
-    """
     import torch
 
     return torch.device("cuda" if gpu and torch.cuda.is_available() else "cpu")

@@ -2,7 +2,8 @@
 
 A tree is grown until its leaves hold few people. Then each split is weighed: as far as it tells more of the column than
 chance would have shown among all the splits that could have been made, rows are drawn below it, else above it. What
-chance shows in a table is what an attacker finds of single people in the synthetic one.
+chance shows in a table is what an attacker finds of single people in the synthetic one. Numbers predict by their ranks,
+unordered categories by scores.
 """
 
 from __future__ import annotations
@@ -10,14 +11,122 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.synthesize.generators.predictors import Ranks, Scores, fit_scores, level_map
 from hybrid.synthesize.protocol import Feature
 from hybrid.table.persons import person_groups
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Numbers by their place among the ``distinct`` (m,) training values.
+
+    NaN stays NaN.
+
+    Trees do not care how a predictor is scaled, and places fit the single precision they compute in.
+    """
+
+    distinct: Array
+    by_outcome: ClassVar[tuple[bool]] = (False,)
+
+    @property
+    def cuts(self) -> tuple[int]:
+        """Places at which a tree can cut the column."""
+        return (len(self.distinct) - 1,)
+
+    def encode(self, values: Array) -> Array:
+        """Places (n, 1), float32."""
+        places = np.searchsorted(self.distinct, values).astype(np.float32)
+        places[np.isnan(values)] = np.nan
+        return places[:, None]
+
+
+@dataclass(frozen=True)
+class CategoryScores:
+    """Categories by ``scores`` (n_levels, d).
+
+    The order in which they differ most in what is predicted.
+    """
+
+    scores: Array
+
+    @property
+    def cuts(self) -> tuple[int, ...]:
+        """Places at which a tree can cut each score."""
+        return tuple(len(np.unique(column)) - 1 for column in self.scores.T)
+
+    @property
+    def by_outcome(self) -> tuple[bool, ...]:
+        """Scores ordered by the outcome: the first, and not the levels' own order."""
+        return (True, *[False] * (self.scores.shape[1] - 1))
+
+    def encode(self, codes: Array) -> Array:
+        """Scores (n, d), float32."""
+        encoded: Array = self.scores[codes]
+        return encoded
+
+
+def level_map(outcome: Array) -> Array:
+    """The outcome as numbers (n, d) whose means per category are compared: class indicators, or itself."""
+    if outcome.ndim == 2:
+        return outcome
+    classes, codes = np.unique(outcome, return_inverse=True)
+    return np.eye(len(classes))[codes]
+
+
+def fit_scores(
+    codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None
+) -> CategoryScores:
+    """Order a predictor's categories by their relation to the outcome.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray, shape (n,), int32
+        The predictor.
+    feature : Feature
+        Its number of levels, and whether they have an order: an ordered one gets that as a second score.
+    outcome : numpy.ndarray, shape (n, d)
+        See :func:`level_map`.
+    min_count : int
+        Levels with fewer records say nothing: they get the overall mean. The others' means are shrunk
+        towards it by as many records, so that small levels cannot single records out.
+    weights : numpy.ndarray, shape (n,), optional
+        What each record counts; 1 by default.
+
+    Returns
+    -------
+    CategoryScores
+        The first score is the mean outcome (d = 1) or the levels' coordinate on the first principal component of
+        their mean outcomes: for two classes and for numbers, the best split by level is a cut in that order
+        (Breiman et al. 1984, section 9.4; Coppersmith, Hong, Hosking 1999 for more classes).
+    """
+    counts = np.bincount(codes, weights, minlength=feature.n_levels)
+    centered = outcome - np.average(outcome, axis=0, weights=weights)
+    counted = centered if weights is None else centered * weights[:, None]
+    sums = np.column_stack(
+        [np.bincount(codes, weights=counted[:, j], minlength=feature.n_levels) for j in range(outcome.shape[1])]
+    )
+    means = sums / (counts + min_count)[:, None]
+    means[counts < min_count] = 0
+    scores = means if outcome.shape[1] == 1 else _first_component(means, counts)
+    order = np.unique(np.round(scores[:, 0], 12), return_inverse=True)[1].reshape(-1, 1)
+    if feature.ordered:
+        order = np.column_stack([order, np.arange(feature.n_levels)])
+    return CategoryScores(order.astype(np.float32))
+
+
+def _first_component(means: Array, counts: Array) -> Array:
+    """Coordinates (n_levels, 1) of centred means on their first component, weighted by the levels' counts."""
+    covariance = (means * counts[:, None]).T @ means
+    direction = np.linalg.eigh(covariance)[1][:, -1]
+    # An eigenvector's sign is arbitrary; fixing it keeps results the same across linear algebra libraries.
+    direction = direction * np.sign(direction[np.argmax(np.abs(direction))] or 1)
+    projected: Array = (means @ direction)[:, None]
+    return projected
+
 
 K = TypeVar("K")
 MOST_CLASSES = 30
@@ -31,7 +140,7 @@ SMALLEST_LOG = -600.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class TreeLimits:
     """Limits of a tree.
 
     Parameters
@@ -57,7 +166,7 @@ class DonorTree(Generic[K]):
     ----------
     target : int
         Position of the column.
-    predictors : mapping of key to Ranks or Scores
+    predictors : mapping of key to Ranks or CategoryScores
         How the columns that the tree reads are written as numbers, by the columns' keys.
     tree : sklearn tree or None
         None: every value is drawn from all donors.
@@ -72,7 +181,7 @@ class DonorTree(Generic[K]):
     """
 
     target: int
-    predictors: Mapping[K, Ranks | Scores]
+    predictors: Mapping[K, Ranks | CategoryScores]
     tree: Any
     donors: Array
     first: Array
@@ -114,7 +223,7 @@ def grow(
     known: Mapping[K, Array],
     features: Mapping[K, Feature],
     persons: Array | None,
-    limits: Limits,
+    limits: TreeLimits,
     rng: np.random.Generator,
 ) -> DonorTree[K]:
     """Tree of a column, grown and weighed.
@@ -127,7 +236,7 @@ def grow(
         The columns that predict it, shape (n,) each, and their kinds, by the same keys.
     persons : numpy.ndarray, shape (n,), int, or None
         Person of each row; rows with a negative one count for nobody. None: each row is another person.
-    limits : Limits
+    limits : TreeLimits
     rng : numpy.random.Generator
     """
     at, feature, values = target
@@ -183,7 +292,6 @@ class _Nodes:
 
     @property
     def inner(self) -> Mask:
-        """Split nodes; shape (n_nodes,)."""
         split: Mask = self.tree.children_left >= 0
         return split
 
@@ -210,7 +318,6 @@ class _Nodes:
 
     @cached_property
     def people(self) -> Array:
-        """People of each node; shape (n_nodes,)."""
         if self.persons is None:
             return self.weight
         known = self.persons >= 0
@@ -219,13 +326,11 @@ class _Nodes:
 
     @cached_property
     def weights(self) -> Array:
-        """Weight of each row, 1 / (rows of its person); shape (n,)."""
         weights = person_weights(self.persons)
         return np.ones(len(self.leaves)) if weights is None else weights
 
     @cached_property
     def weight(self) -> Array:
-        """Sum of the weights of each node; shape (n_nodes,)."""
         return self._sums(np.ones(len(self.leaves)))
 
     def gain(self, outcome: Array) -> tuple[Array, Array]:
@@ -238,7 +343,7 @@ class _Nodes:
         explained, freedom = self._pearson(outcome) if outcome.ndim == 1 else self._variance(outcome)
         return explained * self.people, freedom
 
-    def price(self, predictors: list[Ranks | Scores], freedom: Array, limits: Limits) -> Array:
+    def price(self, predictors: list[Ranks | CategoryScores], freedom: Array, limits: TreeLimits) -> Array:
         """Gain that chance exceeds with probability ``alpha`` in the best of all splits of a node; shape (n_nodes,).
 
         Bonferroni: the quantile at alpha divided by the number of splits. There are as many cuts as distinct places of
@@ -320,7 +425,7 @@ class _Nodes:
         return gain, np.maximum(freedom - 1, 0)
 
 
-def _matrix(predictors: Mapping[K, Ranks | Scores], known: Mapping[K, Array]) -> Array:
+def _matrix(predictors: Mapping[K, Ranks | CategoryScores], known: Mapping[K, Array]) -> Array:
     """Columns as a tree reads them; shape (n, n_predictors)."""
     return np.column_stack([coder.encode(known[key]) for key, coder in predictors.items()])
 
@@ -348,7 +453,7 @@ def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array
     return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
 
 
-def _new_tree(outcome: Array, limits: Limits, seed: int) -> Any:
+def _new_tree(outcome: Array, limits: TreeLimits, seed: int) -> Any:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     options = {"max_depth": limits.max_depth, "min_samples_leaf": limits.least, "random_state": seed}

@@ -26,10 +26,7 @@ def quiet() -> Iterator[None]:
 
 @contextlib.contextmanager
 def global_seed(seed: int) -> Iterator[None]:
-    """Seed the global random generators, and restore their states afterwards.
-
-    Those of Python, numpy and (if imported) torch.
-    """
+    """Seed the global random generators of Python, numpy and (if imported) torch; restore their states afterwards."""
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002
     torch = sys.modules.get("torch")
     torch_state = torch.get_rng_state() if torch else None

@@ -180,10 +180,7 @@ def _build(name: str, python: str, folder: Path, progress: Progress) -> Environm
 
 
 def _fill(name: str, python: str, folder: Path, uv: str | None, report: Callable[[int], None]) -> None:
-    """Create the virtual environment and install its packages, with uv if given.
-
-    Report how many are there.
-    """
+    """Create the virtual environment and install its packages, with uv if given; report how many are there."""
     folder.mkdir(mode=0o700)
     create = [python, "-m", "venv"] if uv is None else [uv, "venv", "--allow-existing", "--python", python]
     _call([*create, str(folder)], folder, f"no virtual environment could be made for {name}")
@@ -211,7 +208,6 @@ def _fill(name: str, python: str, folder: Path, uv: str | None, report: Callable
 
 
 def _call(command: list[str], folder: Path, failure: str) -> str:
-    """Run a command to its end and return its output."""
     done = subprocess.run(command, capture_output=True, text=True, env=_clean_environment(), check=False)
     if done.returncode != 0:
         (folder / _LOG).write_text(done.stdout + done.stderr, encoding="utf-8")

@@ -87,14 +87,12 @@ class IsolatedModel:
     """Removes the folder when it is garbage."""
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         job = {"task": "draw", "n_rows": n_rows, "seed": seed, "model": str(self.folder.absolute())}
         with _folder() as folder:
             _run(folder, job, self.generator, self.limits, silent)
             return read_columns(folder / "drawn.parquet")
 
     def log_odds(self, people: Encoded, reference: Encoded, seed: int) -> Array:
-        """As :class:`hybrid.synthesize.protocol.InspectableGenerator`, of this model."""
         features = [asdict(feature) for feature in people.features]
         job = {"task": "log_odds", "features": features, "seed": seed, "model": str(self.folder.absolute())}
         with _folder() as folder:
@@ -104,11 +102,9 @@ class IsolatedModel:
             return read_columns(folder / "odds.parquet")[0]
 
     def at(self, level: str) -> IsolatedModel:
-        """The model of one level, of a training with snapshots."""
         return replace(self, folder=self.folder / level)
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -129,11 +125,9 @@ class IsolatedSequences:
     """Removes the folder when it is garbage."""
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         return self._drawn("draw_sequences", n_persons, seed)
 
     def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         return self._drawn("draw_rows", n_persons, seed, persons)
 
     def _drawn(self, task: str, n_persons: int, seed: int, persons: Sequence[Array] = ()) -> DrawnSequences:
@@ -145,7 +139,6 @@ class IsolatedSequences:
             return read_drawn_sequences(folder)
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         shutil.copytree(self.folder, folder, dirs_exist_ok=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -153,7 +146,6 @@ class IsolatedSequences:
 
 
 def _packed(folder: Path) -> dict[str, bytes]:
-    """Content of every file of a folder, by relative path."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
@@ -228,10 +220,7 @@ def learn_sequences_isolated(
 
 
 def _moved(folder: Path) -> tuple[Path, Any]:
-    """The model of a job in a folder that outlives the job.
-
-    And what removes that folder.
-    """
+    """The model of a job in a folder that outlives the job, and what removes that folder."""
     keeper = scratch("model")
     return Path(shutil.copytree(folder / "model", Path(keeper.name) / "model")), keeper
 
@@ -243,7 +232,6 @@ def _folder() -> Iterator[Path]:
 
 
 def _run(folder: Path, job: dict[str, Any], generator: Generator, limits: Limits, progress: Progress) -> None:
-    """Run a worker, pass on its progress, and raise its error."""
     adapter = f"{type(generator).__module__}:{type(generator).__qualname__}"
     write_json(folder / "job.json", {**job, "adapter": adapter, "memory_bytes": limits.memory_bytes})
     what = f"{generator.name} ({job['task']})"

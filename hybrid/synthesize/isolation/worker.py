@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError, HybridError
-from hybrid.base.memory import forbid_dumps, peak_bytes
+from hybrid.base.resources import forbid_dumps, peak_bytes
 from hybrid.synthesize.protocol import (
     DrawnSequences,
     Encoded,
@@ -84,13 +84,11 @@ def write_sequences(path: Path, data: Sequences | DrawnSequences) -> None:
 
 
 def read_drawn_sequences(folder: Path) -> DrawnSequences:
-    """Read drawn persons and their rows."""
     *persons, counts = read_columns(folder / "drawn.persons")
     return DrawnSequences(persons, read_columns(folder / "drawn.parquet"), counts)
 
 
 def _sequences(folder: Path, job: dict[str, Any]) -> Sequences:
-    """Persons and rows to learn from."""
     *persons, counts = read_columns(folder / "data.persons")
     parts = ((job["persons"], persons), (job["features"], read_columns(folder / "data.parquet")))
     of_persons, of_rows = (Encoded([Feature(**one) for one in features], columns) for features, columns in parts)
@@ -98,10 +96,7 @@ def _sequences(folder: Path, job: dict[str, Any]) -> Sequences:
 
 
 def _adapter(job: dict[str, Any]) -> Generator:
-    """The generator of a job.
-
-    Its module alone is imported, since a managed environment has no more packages.
-    """
+    """The generator of a job, whose module alone is imported: a managed environment has no more packages."""
     module, _, name = job["adapter"].partition(":")
     generator: Generator = getattr(import_module(module), name)()
     return generator
@@ -127,7 +122,6 @@ def _learn(folder: Path, job: dict[str, Any]) -> None:
 
 
 def _loaded(generator: Generator, job: dict[str, Any], *, of_persons: bool) -> Any:
-    """The saved model of a job."""
     try:
         load: Any = getattr(generator, "load_sequences" if of_persons else "load")
         return load(Path(job["model"]))

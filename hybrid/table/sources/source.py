@@ -35,7 +35,7 @@ class Source(ABC):
         place : object of ``type``
             The value of the key.
         options : ReadOptions
-            Roles, kinds and text conventions; :func:`hybrid.table.read_file.typed_table` applies them.
+            Roles, kinds and text conventions; :func:`hybrid.table.typed_table.typed_table` applies them.
         folder : Path
             What relative paths are relative to.
 
@@ -44,7 +44,7 @@ class Source(ABC):
         ConfigError, MissingExtraError
             The place is not well-formed, or reading needs a package that is not installed.
         DataError
-            The source cannot be reached or read, or as :func:`hybrid.table.read_file.typed_table`. Messages hold no
+            The source cannot be reached or read, or as :func:`hybrid.table.typed_table.typed_table`. Messages hold no
             cell value and no credentials.
         """
 

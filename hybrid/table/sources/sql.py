@@ -15,13 +15,13 @@ import pyarrow as pa
 from pydantic import Field, model_validator
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.base.memory import available_bytes
 from hybrid.base.options import Options
-from hybrid.table.read_file import typed_table
+from hybrid.base.resources import available_bytes
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import Table
 from hybrid.table.sources.source import Source
-from hybrid.table.sql_connection import connected, too_slow
+from hybrid.table.sql_connection import connect, too_slow
+from hybrid.table.typed_table import typed_table
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -99,12 +99,10 @@ class SqlOptions(Options):
 
     @property
     def sample_size(self) -> int:
-        """Rows that are expected in the sample."""
         return _SAMPLE_ROWS if self.sample_rows is None else self.sample_rows
 
     @property
     def labels_table(self) -> str:
-        """Name of the table of labels."""
         return self.labels or f"{self.table}_labels"
 
 
@@ -160,7 +158,7 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     """
     name = source.table or "the query of data.sql"
     is_query, minutes = source.query is not None, source.timeout_minutes
-    with connected(source.url_env, name, read_only=True, query=is_query, minutes=minutes) as connection:
+    with connect(source.url_env, name, read_only=True, query=is_query, minutes=minutes) as connection:
         raw = fetch(connection, source, name)
     return typed_table(name, raw, options, keep_types=True)
 

@@ -1,4 +1,4 @@
-"""Donor records by class, by label and below a label, with fallbacks."""
+"""Donor records by class, by label and below a label, sorted so that draws need no loop; and fallbacks between them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,180 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import Domain, assemble, domains_of
-from hybrid.transition.drawing.pools import ClassIndex, Pools, RankedPools, Slices, class_index, pools, ranked_pools
 from hybrid.transition.protocol import Restored
+
+_LARGEST_TABLE = 20_000_000
+"""Pairs of state and node up to which a class is found by one look into a table (int32) instead of a search."""
+
+
+@dataclass(frozen=True)
+class Slices:
+    """For each of n rows a run of records to draw from.
+
+    Parameters
+    ----------
+    members : numpy.ndarray, shape (n_records,), int64
+        Positions of records.
+    start, size : numpy.ndarray, shape (n,), int64
+        Each row's run is ``members[start : start + size]``; size 0: nothing to draw from.
+    """
+
+    members: Array
+    start: Array
+    size: Array
+
+    def draw(self, rng: np.random.Generator) -> Array:
+        """One record of each row's run, all equally likely; -1 for empty runs; shape (n,), int64."""
+        offset = (rng.random(len(self.start)) * self.size).astype(np.int64)
+        if (self.size > 0).all():
+            drawn: Array = self.members[self.start + offset]
+            return drawn
+        return np.where(self.size > 0, self.members.take(self.start + offset, mode="clip"), -1)
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Records by group.
+
+    Parameters
+    ----------
+    members : numpy.ndarray, shape (n_records,), int64
+        Positions of records, sorted by group.
+    starts : numpy.ndarray, shape (n_groups + 1,), int64
+        Group ``g`` is ``members[starts[g] : starts[g + 1]]``.
+    """
+
+    members: Array
+    starts: Array
+
+    @property
+    def sizes(self) -> Array:
+        """Number of records in each group; shape (n_groups,), int64."""
+        return np.diff(self.starts)
+
+    def runs(self, groups: Array) -> Slices:
+        """The run of each row's group; group -1 has none."""
+        start = self.starts[groups]
+        return Slices(self.members, start, np.where(groups < 0, 0, self.starts[groups + 1] - start))
+
+
+def pools(groups: Array, n_groups: int) -> Pools:
+    """Sort records by group.
+
+    Parameters
+    ----------
+    groups : numpy.ndarray, shape (n_records,), integer
+        Group of each record, 0..n_groups-1.
+    n_groups : int
+        Number of groups; some may be empty.
+    """
+    from scipy.sparse import csr_array
+
+    # Turning coordinates into rows is a counting sort: stable, and linear in the number of records.
+    n = len(groups)
+    marks = csr_array((np.ones(n, dtype=np.int8), (groups, np.arange(n))), shape=(n_groups, n))
+    return Pools(marks.indices.astype(np.int64, copy=False), marks.indptr.astype(np.int64, copy=False))
+
+
+@dataclass(frozen=True)
+class RankedPools:
+    """Records by group and, inside it, by tree-order rank.
+
+    The values below any node are one run of ranks, so "records of this group whose value lies below this node"
+    are one run as well.
+
+    Parameters
+    ----------
+    members : numpy.ndarray, shape (n_records,), int64
+        Positions of records, sorted by group, then rank.
+    keys : numpy.ndarray, shape (n_records,), int64
+        ``group * n_ranks + rank`` of each member, ascending.
+    n_ranks : int
+        Number of leaves of the hierarchy.
+    """
+
+    members: Array
+    keys: Array
+    n_ranks: int
+
+    def runs(self, groups: Array, first: Array, n_leaves: Array) -> Slices:
+        """Records of each row's group with ranks in ``[first, first + n_leaves)``; group -1 has none."""
+        from_key = groups * self.n_ranks + first
+        start = np.searchsorted(self.keys, from_key)
+        size = np.searchsorted(self.keys, from_key + n_leaves) - start
+        return Slices(self.members, start, np.where(groups < 0, 0, size))
+
+
+def ranked_pools(groups: Array, ranks: Array, n_ranks: int) -> RankedPools:
+    """Sort records by group and rank; arguments as the attributes of :class:`RankedPools`."""
+    keys = groups.astype(np.int64) * n_ranks + ranks
+    members = np.argsort(keys, kind="stable")
+    return RankedPools(members, keys[members], n_ranks)
+
+
+@dataclass(frozen=True)
+class ClassIndex:
+    """Index of equivalence classes by nodes: a trie over the quasi-identifiers.
+
+    Parameters
+    ----------
+    steps : tuple of numpy.ndarray
+        One per quasi-identifier: the sorted keys ``state * n_nodes + node`` of the pairs that occur. The
+        position of a key is the next state; after the last step it is the row of ``class_of``.
+    n_nodes : tuple of int
+        Number of nodes of each hierarchy.
+    class_of : numpy.ndarray, shape (n_combinations,), int64
+        The class of each combination.
+    """
+
+    steps: tuple[Array, ...]
+    n_nodes: tuple[int, ...]
+    class_of: Array
+
+    def find(self, nodes: Array) -> Array:
+        """Class of each row of nodes, -1 where no class has this combination; shape (n,), int64."""
+        state = np.zeros(len(nodes), dtype=np.int64)
+        n_states = 1
+        for at, (keys, width) in enumerate(zip(self.steps, self.n_nodes, strict=True)):
+            wanted = state * width + nodes[:, at]
+            wanted[state < 0] = -1
+            state = _position(keys, wanted, n_states * width)
+            n_states = len(keys)
+        found: Array = np.where(state >= 0, self.class_of[state], -1)
+        return found
+
+
+def _position(keys: Array, wanted: Array, n_possible: int) -> Array:
+    if n_possible <= _LARGEST_TABLE and n_possible <= 4 * len(wanted):
+        table = np.full(n_possible + 1, -1, dtype=np.int32)
+        table[keys] = np.arange(len(keys))
+        looked_up: Array = table[wanted].astype(np.int64)
+        return looked_up
+    at = np.searchsorted(keys, wanted)
+    return np.where(keys.take(at, mode="clip") == wanted, at, -1)
+
+
+def class_index(nodes: Array, classes: Array, n_nodes: tuple[int, ...]) -> ClassIndex:
+    """Index the classes.
+
+    Parameters
+    ----------
+    nodes : numpy.ndarray, shape (n_classes, n_qi), int32
+        The combination of nodes of each class.
+    classes : numpy.ndarray, shape (n_classes,), int64
+        Their numbers.
+    n_nodes : tuple of int, length n_qi
+        Number of nodes of each hierarchy.
+    """
+    state = np.zeros(len(nodes), dtype=np.int64)
+    steps = []
+    for at, width in enumerate(n_nodes):
+        keys, state = np.unique(state * width + nodes[:, at], return_inverse=True)
+        steps.append(keys)
+    class_of = np.empty(len(classes), dtype=np.int64)
+    class_of[state] = classes
+    return ClassIndex(tuple(steps), n_nodes, class_of)
+
 
 Fallback = tuple[str, Callable[[Array], Slices]]
 """A step of the fallback chain: a name, and the runs of the given rows (positions into the table being restored).
@@ -24,7 +196,7 @@ records in another way names its own fallback in the place of ``class``."""
 
 
 @dataclass(frozen=True)
-class Draw:
+class DrawnRecords:
     """Records drawn for the rows of one column.
 
     Parameters
@@ -65,16 +237,12 @@ class Donors:
         return len(self.leaves)
 
     def by_label(self, at: int) -> Pools:
-        """Records by the node they carry in quasi-identifier ``at``.
-
-        Sorted on first use.
-        """
+        """Records by the node they carry in quasi-identifier ``at``, sorted on first use."""
         if at not in self._by_label:
             self._by_label[at] = pools(self.nodes[:, at], self.domain(at).hierarchy.n_nodes)
         return self._by_label[at]
 
     def domain(self, at: int) -> Domain:
-        """Domain of quasi-identifier ``at``."""
         return list(self.domains.values())[at]
 
     def ranks(self, at: int) -> Array:
@@ -111,22 +279,16 @@ class Donors:
         domain = self.domain(at)
         return self._below[at].runs(np.zeros(len(nodes), dtype=np.int64), domain.first[nodes], domain.n_leaves[nodes])
 
-    def drawn_ranks(self, at: int, draw: Draw, nodes: Array) -> Array:
-        """Tree-order ranks of the drawn records' values.
-
-        The middle of the label where no record was drawn.
-        """
+    def drawn_ranks(self, at: int, draw: DrawnRecords, nodes: Array) -> Array:
+        """Tree-order ranks of the drawn records' values; the middle of the label where no record was drawn."""
         domain = self.domain(at)
         middle: Array = domain.first[nodes] + (np.maximum(domain.n_values[nodes], 1) - 1) // 2
         if not len(self):
             return middle
         return np.where(draw.records >= 0, domain.rank[self.leaves[draw.records, at]], middle)
 
-    def cells(self, at: int, draw: Draw, nodes: Array, rng: np.random.Generator) -> Array:
-        """Cells of quasi-identifier ``at``.
-
-        The drawn records' values, or a uniform value where there is none.
-        """
+    def cells(self, at: int, draw: DrawnRecords, nodes: Array, rng: np.random.Generator) -> Array:
+        """Cells of quasi-identifier ``at``: the drawn records' values, or a uniform value where there is none."""
         domain = self.domain(at)
         if not draw.counts["uniform"]:
             return domain.cells(self.leaves[draw.records, at])
@@ -136,7 +298,7 @@ class Donors:
         return cells
 
 
-def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> Draw:
+def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generator) -> DrawnRecords:
     """Draw a record for each row from its first non-empty fallback.
 
     Parameters
@@ -157,7 +319,7 @@ def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generato
         records[pending[served]] = drawn[served]
         counts[name] = int(served.sum())
         pending = pending[~served]
-    return Draw(records, counts | {"uniform": len(pending)})
+    return DrawnRecords(records, counts | {"uniform": len(pending)})
 
 
 def restore_columns(
@@ -187,5 +349,4 @@ def restore_columns(
 
 
 def add_counts(total: dict[str, int], counts: dict[str, int]) -> dict[str, int]:
-    """Sum of two counts per fallback."""
     return {name: total.get(name, 0) + counts.get(name, 0) for name in {**total, **counts}}

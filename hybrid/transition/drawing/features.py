@@ -11,8 +11,8 @@ from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Column, Kind
 from hybrid.transition.drawing.domain import Domain
+from hybrid.transition.drawing.donors import RankedPools, ranked_pools
 from hybrid.transition.drawing.groups import numbers_of
-from hybrid.transition.drawing.pools import RankedPools, ranked_pools
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,7 @@ class Features:
     categories: dict[str, pd.Index]
 
     def matrix(self, labels: LabelTable) -> Array:
-        """Numbers of every row.
-
-        Shape (n, 2 * n_qi + n_columns), float32; NaN is missing.
-        """
+        """Numbers of every row, shape (n, 2 * n_qi + n_columns), float32; NaN is missing."""
         parts = []
         for at, domain in enumerate(self.domains.values()):
             first = domain.first[labels.nodes[:, at]]
@@ -74,7 +71,7 @@ def features(domains: dict[str, Domain], labels: LabelTable, *, sensitive: bool)
 
 
 @dataclass(frozen=True)
-class Cells:
+class TreeCells:
     """Partition of the rows by the leaves of a decision tree."""
 
     tree: object
@@ -88,11 +85,9 @@ class Cells:
         return found
 
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
-        """Cell of each row."""
         return self.of(matrix)
 
     def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
-        """Records by cell and rank."""
         return ranked_pools(self.of(matrix), ranks, n_ranks)
 
 
@@ -102,14 +97,11 @@ tree-order rank instead of Gini impurity."""
 
 
 def predicts_classes(ranks: Array) -> bool:
-    """True if a column's values are few enough to be classes.
-
-    ``ranks`` of shape (n,), tree-order ranks of the values.
-    """
+    """True if a column's values, of which ``ranks`` (n,) has the tree-order ranks, are few enough to be classes."""
     return len(np.unique(ranks)) <= min(MOST_CLASSES, len(ranks) // 2)
 
 
-def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> Cells:
+def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> TreeCells:
     """Grow a tree that predicts a column's tree-order rank.
 
     Parameters
@@ -127,4 +119,4 @@ def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> Cells:
 
     model = DecisionTreeClassifier if predicts_classes(ranks) else DecisionTreeRegressor
     tree = model(min_samples_leaf=min_records, random_state=seed).fit(matrix, ranks)
-    return Cells(tree, tree.tree_.node_count)
+    return TreeCells(tree, tree.tree_.node_count)

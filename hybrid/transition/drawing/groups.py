@@ -1,4 +1,4 @@
-"""Groups of records by one declared column."""
+"""Groups of records by a declared column, and bins of values as parents of other attributes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_BINS = 10
 
 
 @dataclass(frozen=True)
-class Groups:
+class ColumnGroups:
     """Values of one grouping column.
 
     Parameters
@@ -49,7 +49,7 @@ class Groups:
         return codes
 
 
-def groups_of(labels: LabelTable, column: str) -> Groups:
+def groups_of(labels: LabelTable, column: str) -> ColumnGroups:
     """Learn the groups of a column.
 
     Raises
@@ -66,9 +66,9 @@ def groups_of(labels: LabelTable, column: str) -> Groups:
         )
     values = labels.rest.frame[column].dropna()
     if not schema[column].kind.is_continuous:
-        return Groups(column, pd.Index(values.unique()), binned=False)
+        return ColumnGroups(column, pd.Index(values.unique()), binned=False)
     quantiles = np.quantile(numbers_of(values), np.arange(N_BINS) / N_BINS) if len(values) else np.empty(0)
-    return Groups(column, pd.Index(np.unique(quantiles)), binned=True)
+    return ColumnGroups(column, pd.Index(np.unique(quantiles)), binned=True)
 
 
 def numbers_of(values: pd.Series) -> Array:
@@ -80,3 +80,52 @@ def numbers_of(values: pd.Series) -> Array:
     else:
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
     return numbers
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Runs of tree-order ranks.
+
+    Parameters
+    ----------
+    cuts : numpy.ndarray, shape (n_bins - 1,), int64
+        The first rank of every bin but the first, ascending.
+    """
+
+    cuts: Array
+
+    def __len__(self) -> int:
+        return len(self.cuts) + 1
+
+    def codes(self, ranks: Array) -> Array:
+        """Bin of each rank, 0..len-1; int64."""
+        codes: Array = np.searchsorted(self.cuts, ranks, side="right")
+        return codes
+
+
+def bins_by_records(ranks: Array, most: int) -> Bins:
+    """Bins with about equally many records; one per distinct value if there are few.
+
+    Parameters
+    ----------
+    ranks : numpy.ndarray, shape (n,), int64
+        Tree-order rank of each record's value.
+    most : int
+        Largest number of bins.
+    """
+    distinct = np.unique(ranks)
+    if len(distinct) <= most:
+        return Bins(distinct[1:])
+    cuts = np.unique(np.quantile(ranks, np.arange(1, most) / most, method="higher"))
+    return Bins(cuts[cuts > distinct[0]])
+
+
+def mutual_information(left: Array, right: Array, n_left: int, n_right: int) -> float:
+    """Mutual information of two codes of shape (n,) in nats, 0 or more, as counted."""
+    n = len(left)
+    if n == 0:
+        return 0.0
+    table = np.bincount(left * n_right + right, minlength=n_left * n_right).reshape(n_left, n_right) / n
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0))
+    seen = table > 0
+    return max(float((table[seen] * np.log(table[seen] / expected[seen])).sum()), 0.0)

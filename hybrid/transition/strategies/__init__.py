@@ -1,1 +1,1 @@
-"""Ways from a label to values, one strategy per file."""
+"""Ways from a label to values, a strategy or a family of them in each file."""

@@ -11,11 +11,17 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.bins import Bins, bins_by_records, mutual_information
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, Fallback, add_counts, draw_records
-from hybrid.transition.drawing.groups import Groups, groups_of
-from hybrid.transition.drawing.pools import RankedPools, Slices, ranked_pools
+from hybrid.transition.drawing.donors import (
+    Donors,
+    Fallback,
+    RankedPools,
+    Slices,
+    add_counts,
+    draw_records,
+    ranked_pools,
+)
+from hybrid.transition.drawing.groups import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
 from hybrid.transition.protocol import Restored
 
 MOST_BINS = 32
@@ -58,16 +64,13 @@ class FittedChowLiu:
     """Original values by parent and given column. Private."""
 
     records: Donors
-    groups: Groups | None
+    groups: ColumnGroups | None
     edges: tuple[Edge, ...]
     """Parents before children."""
     min_records: int
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Values drawn down the tree, from records with the same label.
-
-        A record's parent attribute has the drawn value.
-        """
+        """Draw values down the tree, from records with the same label whose parent attribute has the drawn value."""
         records, names = self.records, list(self.records.domains)
         given = np.zeros(len(labels), dtype=np.int64) if self.groups is None else self.groups.codes(labels)
         n_given = 1 if self.groups is None else len(self.groups)
@@ -89,10 +92,7 @@ class FittedChowLiu:
         return Restored(assemble(labels, columns), counts)
 
     def _parent_fallback(self, pool: RankedPools, nodes: Array, group: Array) -> Fallback:
-        """Fallback of records with equal label, parent bin and given group.
-
-        Used where there are enough of them.
-        """
+        """Records with equal label, parent bin and given group, where there are enough of them."""
 
         def runs(rows: Array) -> Slices:
             found = pool.runs(nodes[rows].astype(np.int64), group[rows], np.ones(len(rows), dtype=np.int64))
@@ -112,17 +112,9 @@ class ChowLiu:
     Options: type[base.Options] = ChowLiuOptions
 
     def reads_originals(self, options: ChowLiuOptions) -> bool:  # noqa: ARG002
-        """Always."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: ChowLiuOptions, rng: np.random.Generator) -> FittedChowLiu:  # noqa: ARG002
-        """Choose the tree and arrange the original values along it.
-
-        Raises
-        ------
-        ConfigError
-            ``given`` names no column, or a quasi-identifier.
-        """
         records = Donors(anonymized)
         groups = None if options.given is None else groups_of(anonymized.labels, options.given)
         given = np.zeros(len(records), dtype=np.int64) if groups is None else groups.codes(anonymized.labels)
@@ -140,10 +132,7 @@ class ChowLiu:
 
 
 def _shared_information(codes: list[Array], bins: list[Bins]) -> Array:
-    """Mutual information of every pair less its expectation under independence.
-
-    Shape (n_qi, n_qi), float64.
-    """
+    """Mutual information of every pair less its expectation under independence; shape (n_qi, n_qi), float64."""
     weights = np.zeros((len(codes), len(codes)))
     for i in range(len(codes)):
         for j in range(i):

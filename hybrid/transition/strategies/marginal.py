@@ -10,9 +10,8 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Donors, Fallback, restore_columns
-from hybrid.transition.drawing.groups import Groups, groups_of
-from hybrid.transition.drawing.pools import RankedPools, ranked_pools
+from hybrid.transition.drawing.donors import Donors, Fallback, RankedPools, ranked_pools, restore_columns
+from hybrid.transition.drawing.groups import ColumnGroups, groups_of
 from hybrid.transition.protocol import Restored
 
 
@@ -32,14 +31,11 @@ class FittedMarginal:
     """
 
     records: Donors
-    groups: Groups | None
+    groups: ColumnGroups | None
     pools: tuple[RankedPools, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Value of a random record with the same label, per cell.
-
-        And with the same value of the given column, if one is configured.
-        """
+        """Value of a random record with the same label, and the same value of the given column, if any."""
         if self.groups is None:
             return restore_columns(self.records, labels, lambda at, nodes: [], rng)  # noqa: ARG005
         codes = self.groups.codes(labels)
@@ -58,17 +54,9 @@ class Marginal:
     Options: type[base.Options] = MarginalOptions
 
     def reads_originals(self, options: MarginalOptions) -> bool:  # noqa: ARG002
-        """Always."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: MarginalOptions, rng: np.random.Generator) -> FittedMarginal:  # noqa: ARG002
-        """Arrange the original values by label.
-
-        Raises
-        ------
-        ConfigError
-            ``given`` names no column, or a quasi-identifier.
-        """
         records = Donors(anonymized)
         if options.given is None:
             return FittedMarginal(records, None, ())

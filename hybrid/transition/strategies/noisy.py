@@ -14,14 +14,142 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.bins import Bins, bins_by_units, mutual_information
-from hybrid.transition.drawing.counts import NoisyTable, Units, units_of
 from hybrid.transition.drawing.domain import Domain, assemble
-from hybrid.transition.drawing.donors import Donors, add_counts
-from hybrid.transition.drawing.groups import Groups, groups_of
-from hybrid.transition.drawing.mechanisms import exponential_choice, geometric, laplace
-from hybrid.transition.drawing.pools import ClassIndex
+from hybrid.transition.drawing.donors import ClassIndex, Donors, add_counts
+from hybrid.transition.drawing.groups import Bins, ColumnGroups, groups_of, mutual_information
 from hybrid.transition.protocol import Restored
+
+
+def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
+    """Counts with two-sided geometric noise.
+
+    P(noise = x) = (1 - a) / (1 + a) * a ** |x| with a = exp(-epsilon / sensitivity): the geometric mechanism of
+    Ghosh, Roughgarden and Sundararajan (2012), drawn as the difference of two geometric variables.
+
+    Parameters
+    ----------
+    counts : numpy.ndarray, integers
+        True counts, of all cells of a table whose cells do not depend on the records.
+    epsilon : float
+        Privacy loss of the whole table, greater than 0.
+    sensitivity : float
+        Largest change of the sum of absolute counts between neighbouring data sets.
+    rng : numpy.random.Generator
+        Source of the noise.
+    """
+    success = -np.expm1(-epsilon / sensitivity)
+    noise = rng.geometric(success, counts.shape) - rng.geometric(success, counts.shape)
+    noisy: Array = (counts + noise).astype(np.float64)
+    return noisy
+
+
+def laplace(counts: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> Array:
+    """Counts with Laplace noise of scale sensitivity / epsilon (Dwork et al. 2006); arguments as :func:`geometric`.
+
+    In floating point its guarantee is only approximate (Mironov 2012), which the geometric mechanism avoids.
+    """
+    noisy: Array = counts + rng.laplace(0.0, sensitivity / epsilon, counts.shape)
+    return noisy
+
+
+def exponential_choice(scores: Array, epsilon: float, sensitivity: float, rng: np.random.Generator) -> int:
+    """Position drawn with a probability proportional to exp(epsilon * score / (2 * sensitivity)).
+
+    The exponential mechanism of McSherry and Talwar (2007), by the Gumbel-max identity.
+    """
+    return int(np.argmax(epsilon * scores / (2 * sensitivity) + rng.gumbel(size=len(scores))))
+
+
+@dataclass(frozen=True)
+class NoisyTable:
+    """Non-negative weights of (group, unit) cells, flattened.
+
+    Parameters
+    ----------
+    cumulative : numpy.ndarray, shape (n_groups * n_units + 1,), float64
+        Sums of the weights before each cell, from 0.
+    """
+
+    cumulative: Array
+
+
+@dataclass(frozen=True)
+class Units:
+    """Cells of a table of counts: values, or intervals of level 1.
+
+    Parameters
+    ----------
+    domain : Domain
+        Of the column.
+    level : int
+        The level of the hierarchy of the units.
+    nodes : numpy.ndarray, shape (n_units,), int32
+        The node of each unit, in tree order.
+    starts : numpy.ndarray, shape (n_units,), int64
+        The first rank of each unit.
+    """
+
+    domain: Domain
+    level: int
+    nodes: Array
+    starts: Array
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def codes(self, ranks: Array) -> Array:
+        """The unit of each rank, 0..len-1; int64."""
+        codes: Array = np.searchsorted(self.starts, ranks, side="right") - 1
+        return codes
+
+    def draw(self, table: NoisyTable, groups: Array, nodes: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Unit below each node, drawn by the weights of the row's group.
+
+        Parameters
+        ----------
+        table : NoisyTable
+            Weights.
+        groups, nodes : numpy.ndarray, shape (n,)
+            Group (-1: none) and label of each row.
+        rng : numpy.random.Generator
+            Draws the units.
+
+        Returns
+        -------
+        targets : numpy.ndarray, shape (n,), int32
+            The drawn unit's node; the label itself where it is finer than a unit, or where nothing has weight.
+        served : numpy.ndarray, shape (n,), bool
+            Where the table had any weight.
+        """
+        first = self.codes(self.domain.first[nodes])
+        last = self.codes(self.domain.first[nodes] + self.domain.n_leaves[nodes] - 1)
+        offset = np.maximum(groups, 0) * len(self)
+        low, high = table.cumulative[offset + first], table.cumulative[offset + last + 1]
+        served = (groups >= 0) & (high > low)
+        at = np.searchsorted(table.cumulative, low + rng.random(len(nodes)) * (high - low), side="right") - 1
+        unit = np.clip(at - offset, first, last)
+        drawn = self.nodes[unit]
+        whole = served & (self.domain.hierarchy.level_of()[nodes] >= self.level)
+        return np.where(whole, drawn, nodes).astype(np.int32), served
+
+
+def units_of(domain: Domain) -> Units:
+    """The units of a column: its leaves, or the lowest intervals of decimals and dates."""
+    level = 0 if domain.grid is None else min(1, domain.hierarchy.n_levels - 1)
+    by_rank = domain.hierarchy.node_of[domain.order, level]
+    starts = np.flatnonzero(np.append(True, by_rank[1:] != by_rank[:-1])) if len(by_rank) else np.empty(0, np.int64)
+    return Units(domain, level, by_rank[starts], starts)
+
+
+def bins_by_units(units: Units, most: int) -> Bins:
+    """Bins with about equally many units of the hierarchy, whatever the records; missing has one of its own."""
+    missing = units.domain.hierarchy.missing_node
+    starts = units.starts[units.nodes != (-1 if missing is None else missing)]
+    n_bins = min(most, len(starts))
+    cuts = starts[-(-np.arange(1, n_bins) * len(starts) // max(n_bins, 1))]
+    has_missing = 0 < len(starts) < len(units)
+    return Bins(np.append(cuts, units.starts[-1]) if has_missing else cuts)
+
 
 SENSITIVITY = 2.0
 """Replacing one record by another lowers one count of a table by one and raises one by one."""
@@ -66,14 +194,11 @@ class FittedNoisy:
 
     domains: dict[str, Domain]
     classes: ClassIndex | None
-    groups: Groups | None
+    groups: ColumnGroups | None
     tables: tuple[_Dependency, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Value below the label by the noisy table, per cell.
-
-        As frequent as the table states; uniform where it states nothing.
-        """
+        """Values below the labels as frequent as the noisy table states; uniform where it states nothing."""
         names = list(self.domains)
         fixed, n_fixed = _fixed_groups(self.classes, self.groups, labels)
         ranks: dict[int, Array] = {}
@@ -107,19 +232,9 @@ class Noisy:
     Options: type[base.Options] = NoisyOptions
 
     def reads_originals(self, options: NoisyOptions) -> bool:  # noqa: ARG002
-        """Through the noisy tables."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: NoisyOptions, rng: np.random.Generator) -> FittedNoisy:
-        """Count, add noise, and keep the tables.
-
-        Raises
-        ------
-        ConfigError
-            ``given`` names no categorical or boolean column beside the quasi-identifiers, or is set for ``class``.
-        DataError
-            A table would have more than :data:`MOST_CELLS` cells.
-        """
         records = Donors(anonymized)
         groups = _public_groups(anonymized.labels, options)
         classes = records.classes if options.tables == "class" else None
@@ -167,11 +282,8 @@ def _noisy_table(
     return NoisyTable(np.concatenate([[0.0], np.cumsum(np.maximum(noisy, 0.0))]))
 
 
-def _fixed_groups(classes: ClassIndex | None, groups: Groups | None, labels: LabelTable) -> tuple[Array, int]:
-    """Group that every table of a row depends on, and their number.
-
-    Its class (-1: none) or its given group.
-    """
+def _fixed_groups(classes: ClassIndex | None, groups: ColumnGroups | None, labels: LabelTable) -> tuple[Array, int]:
+    """Group that every table of a row depends on, its class (-1: none) or its given group; and their number."""
     if classes is not None:
         return classes.find(labels.nodes), 1
     if groups is not None:
@@ -179,7 +291,7 @@ def _fixed_groups(classes: ClassIndex | None, groups: Groups | None, labels: Lab
     return np.zeros(len(labels), dtype=np.int64), 1
 
 
-def _public_groups(labels: LabelTable, options: NoisyOptions) -> Groups | None:
+def _public_groups(labels: LabelTable, options: NoisyOptions) -> ColumnGroups | None:
     if options.given is None:
         return None
     if options.tables == "class":
@@ -196,12 +308,10 @@ def _public_groups(labels: LabelTable, options: NoisyOptions) -> Groups | None:
 def _private_tree(
     codes: list[Array], bins: list[Bins], epsilon: float, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """Grow a tree from the first attribute.
+    """Grow a tree from the first attribute, each edge by the exponential mechanism on mutual information.
 
-    Each edge by the exponential mechanism on mutual information.
-
-    The sensitivity of mutual information under replacement of one of n records is
-    2 / n * ln((n + 1) / 2) + (n - 1) / n * ln((n + 1) / (n - 1)) in nats (Zhang et al. 2014, PrivBayes, Lemma 1).
+    The sensitivity of mutual information under replacement of one of n records is 2 / n * ln((n + 1) / 2) + (n - 1) / n
+    * ln((n + 1) / (n - 1)) in nats (Zhang et al. 2014, PrivBayes, Lemma 1).
     """
     n = max(len(codes[0]), 2)
     sensitivity = 2 / n * math.log((n + 1) / 2) + (n - 1) / n * math.log((n + 1) / (n - 1))

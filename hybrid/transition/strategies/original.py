@@ -11,8 +11,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Donors, draw_records, restore_columns
-from hybrid.transition.drawing.pools import Slices
+from hybrid.transition.drawing.donors import Donors, Slices, draw_records, restore_columns
 from hybrid.transition.protocol import FittedTransition, Restored
 
 
@@ -28,9 +27,9 @@ class FittedOriginal:
     labels: LabelTable
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Values of the record with equal labels and equal other columns.
+        """Values of the record with equal labels and equal other columns, each of several such records once.
 
-        Of several such records each is taken once. Rows that are no record's fall back to one record of their class.
+        Rows that are no record's fall back to one record of their class.
         """
         own = _places(self.labels, labels)
         lost = np.flatnonzero(own < 0)
@@ -73,9 +72,7 @@ class Original:
     Options: type[base.Options] = OriginalOptions
 
     def reads_originals(self, options: OriginalOptions) -> bool:  # noqa: ARG002
-        """Always."""
         return True
 
     def fit(self, anonymized: AnonymizedTable, options: OriginalOptions, rng: np.random.Generator) -> FittedTransition:  # noqa: ARG002
-        """Keep the records."""
         return FittedOriginal(Donors(anonymized), anonymized.labels)

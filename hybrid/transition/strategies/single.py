@@ -35,10 +35,6 @@ class FittedSingle:
     cell_of: dict[str, Array]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:  # noqa: ARG002
-        """Look every label up.
-
-        Equal labels give equal values, so no class becomes smaller.
-        """
         columns = {
             name: domain.series(self.cell_of[name][labels.nodes[:, at]])
             for at, (name, domain) in enumerate(self.domains.items())
@@ -59,11 +55,9 @@ class Single:
     Options: type[base.Options] = SingleOptions
 
     def reads_originals(self, options: SingleOptions) -> bool:
-        """All but midpoints and leaves."""
         return options.numeric != "midpoint" or options.categorical != "leaf"
 
     def fit(self, anonymized: AnonymizedTable, options: SingleOptions, rng: np.random.Generator) -> FittedSingle:
-        """Choose the value of every node."""
         domains = domains_of(anonymized)
         cell_of = {}
         for at, (name, domain) in enumerate(domains.items()):
@@ -78,10 +72,7 @@ class Single:
 
 
 def _central_cells(domain: Domain, nodes: Array, leaves: Array, statistic: str) -> Array:
-    """The cell of each node, nearest to its centre.
-
-    Nodes without values get the missing cell.
-    """
+    """The cell of each node nearest to its centre; nodes without values get the missing cell."""
     hierarchy = domain.hierarchy
     edges = [
         edge.astype("datetime64[us]").astype(np.int64) if domain.kind.is_temporal else edge

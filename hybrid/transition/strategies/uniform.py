@@ -33,7 +33,6 @@ class FittedUniform:
     """Sorted ranks of the values that occur, per column; None: all values."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Draw every cell by itself."""
         columns = {}
         for at, (name, domain) in enumerate(self.domains.items()):
             nodes = labels.nodes[:, at]
@@ -55,11 +54,9 @@ class Uniform:
     Options: type[base.Options] = UniformOptions
 
     def reads_originals(self, options: UniformOptions) -> bool:
-        """Only to see which values occur."""
         return options.leaves == "observed"
 
     def fit(self, anonymized: AnonymizedTable, options: UniformOptions, rng: np.random.Generator) -> FittedUniform:  # noqa: ARG002
-        """Remember the hierarchies and, for ``leaves: observed``, the values that occur."""
         domains = domains_of(anonymized)
         if options.leaves == "all":
             return FittedUniform(domains, None)
@@ -74,10 +71,7 @@ class Uniform:
 
 
 def _among(domain: Domain, observed: Array, nodes: Array, rng: np.random.Generator) -> Array:
-    """Observed values below each node.
-
-    A node without any (the missing label too) draws from all its values.
-    """
+    """Observed values below each node; a node without any (the missing label too) draws from all its values."""
     start = np.searchsorted(observed, domain.first)[nodes]
     size = np.searchsorted(observed, domain.first + domain.n_leaves)[nodes] - start
     rank = observed.take(start + (rng.random(len(nodes)) * size).astype(np.int64), mode="clip") if len(observed) else 0

@@ -10,8 +10,15 @@ import pytest
 from securesystemslib.signer import CryptoSigner
 
 from hybrid.base.errors import ConfigError, OutputError
-from hybrid.publication.signing.keyring import make_key, release_signer, rotate_key, signing_keys
-from hybrid.publication.signing.public_key import public_key, public_pem, read_public_keys
+from hybrid.publication.signing.keyring import (
+    make_key,
+    public_key,
+    public_pem,
+    read_public_keys,
+    release_signer,
+    rotate_key,
+    signing_keys,
+)
 
 
 def write_private(path: Path, signer: CryptoSigner, mode: int = 0o600) -> Path:

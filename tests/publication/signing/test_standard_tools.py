@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hybrid.publication.signing.keyring import signing_keys
-from hybrid.publication.signing.public_key import public_pem
+from hybrid.publication.signing.keyring import public_pem, signing_keys
 from tests.publication.signing.standard_tools import by_openssl, by_python
 
 

@@ -11,8 +11,7 @@ import pytest
 
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.publication.publish import publish
-from hybrid.publication.signing.keyring import make_key, signing_keys
-from hybrid.publication.signing.public_key import public_pem
+from hybrid.publication.signing.keyring import make_key, public_pem, signing_keys
 from hybrid.publication.verify import verify
 from tests.publication.signing.standard_tools import by_openssl, by_python
 

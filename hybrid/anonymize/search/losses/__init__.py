@@ -6,15 +6,14 @@ One module per family.
 from __future__ import annotations
 
 from hybrid.anonymize.options import LossOptions
-from hybrid.anonymize.search.associations import Associations
+from hybrid.anonymize.search.associations import LevelAssociations
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice
 from hybrid.anonymize.search.losses.classes import AverageClassSize, Discernibility
-from hybrid.anonymize.search.losses.columns import DomainShare, Precision, column_weights
-from hybrid.anonymize.search.losses.entropy import Entropy
-from hybrid.anonymize.search.losses.protocol import Bound, Loss, RowCosts, Score
+from hybrid.anonymize.search.losses.columns import DomainShare, Entropy, Precision, column_weights
+from hybrid.anonymize.search.losses.protocol import Bound, Loss, LossScore, RowCosts
 
-__all__ = ["Bound", "CellLoss", "Loss", "RowCosts", "Score", "build_loss"]
+__all__ = ["Bound", "CellLoss", "Loss", "LossScore", "RowCosts", "build_loss"]
 
 CellLoss = DomainShare | Precision
 """Losses that are defined cell by cell, so that cells of one column may be on different levels."""
@@ -25,21 +24,17 @@ def build_loss(
     records: DistinctRows,
     lattice: Lattice,
     k: int,
-    associations: Associations | None = None,
+    associations: LevelAssociations | None = None,
 ) -> Loss:
     """The loss that these options describe, over this lattice.
 
     Parameters
     ----------
-    options : LossOptions
-        Which loss.
-    records : DistinctRows
-        The table.
     lattice : Lattice
         The nodes that will be scored.
     k : int
         Least class size; only bounds use it.
-    associations : Associations, optional
+    associations : LevelAssociations, optional
         What each level keeps; of the loss ``association``, None for all others.
 
     Raises

@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses.protocol import Constant, Score
+from hybrid.anonymize.search.losses.protocol import Constant, LossScore
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Numbers
 
@@ -18,11 +18,8 @@ _UNDER = 1 - 1e-12
 
 
 @dataclass(frozen=True)
-class Combinations:
-    """Bound on the average class size.
-
-    No more classes than combinations of the nodes that occur, or distinct rows.
-    """
+class ClassCountBound:
+    """Bound on the average class size: no more classes than combinations of occurring nodes, or distinct rows."""
 
     n_records: int
     n_distinct: int
@@ -30,7 +27,6 @@ class Combinations:
     """Per axis: how many nodes occur on each level."""
 
     def all(self, shape: Node) -> Numbers:
-        """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         classes = np.ones(shape)
         for axis, counts in enumerate(self.occurring):
             classes *= counts.reshape([-1 if at == axis else 1 for at in range(len(shape))])
@@ -38,12 +34,10 @@ class Combinations:
         return np.asarray(self.n_records / classes * _UNDER)
 
     def lift(self, bounds: Numbers, node: Node, most: float) -> None:  # noqa: ARG002
-        """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         region = tuple(slice(0, position + 1) for position in node)
         np.maximum(bounds[region], self.all(bounds.shape)[region], out=bounds[region])
 
     def between(self, low: Node, high: Node) -> float:  # noqa: ARG002
-        """See :class:`~hybrid.anonymize.search.losses.protocol.Bound`."""
         classes = 1.0
         for counts, position in zip(self.occurring, low, strict=True):
             classes = min(classes * counts[position], self.n_distinct)
@@ -65,24 +59,17 @@ class AverageClassSize:
     lattice: Lattice
     k: int
 
-    def initial(self) -> Combinations:
-        """Bound by the combinations of occurring nodes and by distinct rows.
-
-        There are no more classes than either.
-        """
+    def initial(self) -> ClassCountBound:
         occurring = []
         for counts, hierarchy, axis in zip(
             self.records.leaf_counts, self.records.hierarchies, self.lattice.axes, strict=True
         ):
             present = hierarchy.node_of[counts > 0]
             occurring.append(np.array([float(len(np.unique(present[:, level]))) for level in axis]))
-        return Combinations(self.records.n_records, self.records.n_distinct, occurring)
+        return ClassCountBound(self.records.n_records, self.records.n_distinct, occurring)
 
     def grouped(self, checker: Checker) -> Numbers:
-        """Bounds from grouping by the two most diverse columns.
-
-        Their classes are cut by the other columns, and the reverse.
-        """
+        """Bounds from grouping by the two most diverse columns, whose classes the others cut, and reverse."""
         shape, n_axes = self.lattice.shape, len(self.lattice.shape)
         first = sorted(checker.bases.order[:2])
         axes = first, [axis for axis in range(n_axes) if axis not in first]
@@ -105,25 +92,18 @@ class AverageClassSize:
         return found
 
     def below(self, found: NodeOutcome) -> Constant:
-        """Bound below a node.
-
-        Every kept class of size s falls into at most s // k kept ones.
-        """
         most = float((found.class_share * ~found.certain) @ (found.size_of_row // self.k))
         return Constant(self.records.n_records / (most + 1) * _UNDER)
 
     def by_row(self) -> None:
-        """No sum over columns."""
         return
 
     def above(self, found: NodeOutcome) -> float:
-        """No more classes than here."""
         return self.records.n_records / max(found.n_groups, 1) * _UNDER
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:  # noqa: ARG002
-        """Records per class, the suppressed ones being one class."""
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:  # noqa: ARG002
         classes = found.n_kept + (found.n_suppressed > 0)
-        return Score(self.records.n_records / classes)
+        return LossScore(self.records.n_records / classes)
 
 
 @dataclass(frozen=True)
@@ -140,35 +120,26 @@ class Discernibility:
     k: int
 
     def initial(self) -> Constant:
-        """A record costs at least k; distinct rows only join."""
         n = self.records.n_records
         counts = self.records.counts.astype(np.float64)
         return self._constant(max(float(min(self.k, n) * n), float(counts @ counts)))
 
     def grouped(self, checker: Checker) -> None:  # noqa: ARG002
-        """Nothing further."""
         return
 
     def below(self, found: NodeOutcome) -> Constant:
-        """Bound below a node.
-
-        N per record that is certainly suppressed, at least k for the others.
-        """
         n = self.records.n_records
         return self._constant(float(found.n_certain * n + (n - found.n_certain) * min(self.k, n)))
 
     def by_row(self) -> None:
-        """No sum over columns."""
         return
 
     def above(self, found: NodeOutcome) -> float:
-        """The squares of all groups here, which only join."""
         return float(found.counts @ found.size_of_row) * _UNDER
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:  # noqa: ARG002
-        """Squares of the kept classes and N per suppressed record."""
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:  # noqa: ARG002
         kept = float((found.counts * ~found.suppressed) @ found.size_of_row)
-        return Score(kept + float(found.n_suppressed) * self.records.n_records)
+        return LossScore(kept + float(found.n_suppressed) * self.records.n_records)
 
     def _constant(self, value: float) -> Constant:
         return Constant(value * _UNDER)

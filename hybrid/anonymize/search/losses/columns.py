@@ -35,7 +35,7 @@ import numpy as np
 from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search.distinct_rows import DistinctRows
 from hybrid.anonymize.search.lattice import Lattice, Node
-from hybrid.anonymize.search.losses.protocol import RowCosts, Score, Terms
+from hybrid.anonymize.search.losses.protocol import LossScore, RowCosts, Terms
 from hybrid.anonymize.search.node_check import Checker, NodeOutcome
 from hybrid.base.arrays import Codes, Mask, Nodes, Numbers
 from hybrid.base.errors import ConfigError
@@ -47,10 +47,7 @@ STEP = 1e-10
 
 
 def column_weights(options: LossOptions, names: Sequence[str]) -> Numbers:
-    """The weight of each quasi-identifier.
-
-    Shape (n_qi,), float64, 1 where none is given.
-    """
+    """The weight of each quasi-identifier, 1 where none is given; shape (n_qi,), float64."""
     unknown = sorted(set(options.weights) - set(names))
     if unknown:
         raise ConfigError(
@@ -72,10 +69,7 @@ def rounded(terms: Numbers) -> Numbers:
 
 
 def lowered(terms: Numbers) -> Numbers:
-    """A little less than :func:`rounded` terms, and maybe below 0.
-
-    Whatever the order of summation was.
-    """
+    """A little less than :func:`rounded` terms, whatever the order of summation was; maybe below 0."""
     return terms * (1 - 1e-12) - 1.1 * STEP
 
 
@@ -99,7 +93,6 @@ class Mean:
     """geometric, arithmetic or sum."""
 
     def combine(self, values: Numbers) -> float:
-        """One loss from one value per column."""
         weighted = self._scale * values
         if self.mean == "geometric":
             return float(np.prod(weighted + 1) ** (1 / len(values)) - 1)
@@ -107,7 +100,6 @@ class Mean:
 
     @cached_property
     def _scale(self) -> Numbers:
-        """Factor of each column's value."""
         scale: Numbers = self.weights / len(self.weights) if self.mean == "arithmetic" else self.weights
         return scale
 
@@ -118,7 +110,6 @@ class Mean:
 
     @cached_property
     def column_of(self) -> Codes:
-        """Column of each term."""
         return np.repeat(np.arange(len(self.weights)), self.lattice.shape)
 
     def bound(self, terms: Numbers) -> Terms:
@@ -131,25 +122,22 @@ class Mean:
         return 1 / len(self.weights) if self.mean == "geometric" else 0.0
 
     def row_costs(self, terms: Numbers, more: Sequence[Numbers]) -> RowCosts:
-        """Bound of unweighted, :func:`lowered` terms.
+        """Bound of unweighted, :func:`lowered` terms, and of what one suppressed record adds to them, at least.
 
-        And of what one suppressed record adds to them, at least. Sums of many records are rounded: a billionth is
-        taken off.
+        Sums of many records are rounded: a billionth is taken off.
         """
         added = [scale * (1 - 1e-9) * axis for scale, axis in zip(self._scale, more, strict=False)]
         return RowCosts.of(terms * self._scale[self.column_of], self.starts, self.root, added)
 
     def grouped(self, checker: Checker) -> None:  # noqa: ARG002
-        """Nothing further."""
         return
 
     def above(self, found: NodeOutcome) -> float:  # noqa: ARG002
-        """Nothing: a coarser node may suppress less."""
-        return -np.inf
+        return -np.inf  # a coarser node may suppress less
 
 
 @dataclass(frozen=True)
-class ByRow(Mean):
+class SuppressionTerms(Mean):
     """Terms that depend on which rows are suppressed."""
 
     _last: dict[int, tuple[Mask, Numbers]] = field(default_factory=dict, repr=False, kw_only=True)
@@ -160,7 +148,6 @@ class ByRow(Mean):
 
     @cached_property
     def _unsuppressed(self) -> Numbers:
-        """Terms when nothing is suppressed."""
         return self.terms(np.zeros(self.leaf_starts[-1]))
 
     @cached_property
@@ -169,38 +156,31 @@ class ByRow(Mean):
         return np.ones(len(self.weights))
 
     def initial(self) -> Terms:
-        """Nothing is suppressed."""
         return self._bound(self._unsuppressed)
 
     def below(self, found: NodeOutcome) -> Terms:
-        """The certainly suppressed classes are suppressed."""
         return self._bound(self._remembered(found, found.certain))
 
     def by_row(self) -> RowCosts:
-        """Bound by the suppressed records of each leaf."""
         return self.row_costs(lowered(self._unsuppressed) * self.factors[self.column_of], self.per_record())
 
     def per_record(self) -> list[Numbers]:
-        """Least increase of each term by one suppressed record.
+        """Least increase of each term by one suppressed record: per column, shape (n_leaves, n_levels).
 
-        One array of shape (n_leaves, n_levels) per column; none where it depends on the other records.
+        None where it depends on the other records.
         """
         return []
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:
-        """The loss of a node."""
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:
         terms = self._remembered(found, found.suppressed)
         values = rounded(terms[self.starts[:-1] + node]) * self.factors
-        return Score(self.combine(values), tuple(values.tolist()))
+        return LossScore(self.combine(values), tuple(values.tolist()))
 
     def _bound(self, terms: Numbers) -> Terms:
         return self.bound(safe(terms) * self.factors[self.column_of])
 
     def _remembered(self, found: NodeOutcome, suppressed: Mask) -> Numbers:
-        """Terms, computed once per node and set of suppressed classes.
-
-        A node is both scored and bounded with them.
-        """
+        """Terms of a node and a set of suppressed classes, computed once: it is both scored and bounded with them."""
         if 0 not in self._last or self._last[0][0] is not suppressed:
             terms = self.terms(found.leaf_counts(suppressed)) if suppressed.any() else self._unsuppressed
             self._last[0] = suppressed, terms
@@ -213,7 +193,7 @@ class ByRow(Mean):
 
 
 @dataclass(frozen=True)
-class DomainShare(ByRow):
+class DomainShare(SuppressionTerms):
     """Loss: how much of each column's domain a cell covers."""
 
     gs_factor: float = 0.5
@@ -222,10 +202,7 @@ class DomainShare(ByRow):
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
-        """Contribution of one cell at each node to v_j.
-
-        One array of shape (n_nodes,) per column.
-        """
+        """Contribution of one cell at each node to v_j; one array of shape (n_nodes,) per column."""
         keep, _ = factors(self.gs_factor)
         columns = zip(self.node_shares, self.weights, self._span, strict=True)
         return [weight * keep * share / span for share, weight, span in columns]
@@ -239,7 +216,7 @@ class DomainShare(ByRow):
         columns = zip(hierarchies, self.lost, strict=True)
         return [(1 - _ASSOCIATION) * h.share + _ASSOCIATION * lost[h.level_of()] for h, lost in columns]
 
-    def score_nodes(self, nodes: Nodes) -> Score:
+    def score_nodes(self, nodes: Nodes) -> LossScore:
         """Loss of a node per cell of every distinct row, none suppressed.
 
         Parameters
@@ -251,22 +228,19 @@ class DomainShare(ByRow):
         shares = zip(self.node_shares, nodes, strict=True)
         raw = np.array([keep * float(self.records.counts @ share[node]) for share, node in shares])
         values = rounded((raw - self._least) / self._span)
-        return Score(self.combine(values), tuple(values.tolist()))
+        return LossScore(self.combine(values), tuple(values.tolist()))
 
     def terms(self, hidden: Numbers) -> Numbers:
-        """v_j per level, not yet rounded."""
         counts = np.split(hidden, self.leaf_starts[1:-1])
         total = self._raw + np.concatenate([count @ more for count, more in zip(counts, self._more, strict=True)])
         terms: Numbers = (total - self._least[self.column_of]) / self._span[self.column_of]
         return terms
 
     def per_record(self) -> list[Numbers]:
-        """Share of the loss that suppressing a record adds."""
         return [more / span for more, span in zip(self._more, self._span, strict=True)]
 
     @cached_property
     def _shares(self) -> list[Numbers]:
-        """Share of each leaf on each level, for each column."""
         columns = list(zip(self.records.hierarchies, self.lattice.axes, strict=True))
         shares = [hierarchy.share[hierarchy.node_of[:, levels]] for hierarchy, levels in columns]
         if self.lost is None:
@@ -276,17 +250,13 @@ class DomainShare(ByRow):
 
     @cached_property
     def _raw(self) -> Numbers:
-        """Raw loss per column and level when nothing is suppressed."""
         keep, _ = factors(self.gs_factor)
         columns = zip(self.records.leaf_counts, self._shares, strict=True)
         return np.concatenate([keep * (counts @ share) for counts, share in columns])
 
     @cached_property
     def _more(self) -> list[Numbers]:
-        """Additional loss of suppressing a record.
-
-        One array of shape (n_leaves, n_levels) per column.
-        """
+        """Additional loss of suppressing a record; one array of shape (n_leaves, n_levels) per column."""
         keep, drop = factors(self.gs_factor)
         return [share + drop * (1 - share) - keep * share for share in self._shares]
 
@@ -313,20 +283,14 @@ class Precision(Mean):
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
-        """Contribution of one cell at each node to v_j.
-
-        One array of shape (n_nodes,) per column.
-        """
         keep, _ = factors(self.gs_factor)
         return [
             weight * keep * hierarchy.level_of() / max(hierarchy.n_levels - 1, 1) / self.records.n_records
             for weight, hierarchy in zip(self.weights, self.records.hierarchies, strict=True)
         ]
 
-    def score_nodes(self, nodes: Nodes) -> Score:
-        """Loss of a node per cell of every distinct row.
-
-        Each node is taken at its lowest level.
+    def score_nodes(self, nodes: Nodes) -> LossScore:
+        """Loss of a node per cell of every distinct row, each node taken at its lowest level.
 
         Parameters
         ----------
@@ -338,30 +302,26 @@ class Precision(Mean):
         for hierarchy, node in zip(self.records.hierarchies, nodes, strict=True):
             heights = hierarchy.level_of()[node] / max(hierarchy.n_levels - 1, 1)
             values.append(keep * float(self.records.counts @ heights) / self.records.n_records)
-        return Score(self.combine(np.array(values)), tuple(values))
+        return LossScore(self.combine(np.array(values)), tuple(values))
 
     def initial(self) -> Terms:
-        """Heights alone."""
         return self._bound(0)
 
     def below(self, found: NodeOutcome) -> Terms:
-        """The certainly suppressed records count as such."""
         return self._bound(found.n_certain)
 
     def by_row(self) -> RowCosts:
-        """A suppressed record costs what it did not cost before."""
         _, drop = factors(self.gs_factor)
         kept = self._least_kept
         columns = zip(np.split(kept, self.starts[1:-1]), self.records.hierarchies, strict=True)
         per_record = [np.tile((drop - terms) / self.records.n_records, (h.n_leaves, 1)) for terms, h in columns]
         return self.row_costs(lowered(kept), per_record)
 
-    def score(self, node: Node, found: NodeOutcome) -> Score:
-        """The loss of a node."""
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:
         keep, drop = factors(self.gs_factor)
         share = found.n_suppressed / self.records.n_records
         values = (1 - share) * keep * self._heights[self.starts[:-1] + node] + share * drop
-        return Score(self.combine(values), tuple(values.tolist()))
+        return LossScore(self.combine(values), tuple(values.tolist()))
 
     def _bound(self, n_suppressed: int) -> Terms:
         _, drop = factors(self.gs_factor)
@@ -370,10 +330,7 @@ class Precision(Mean):
 
     @cached_property
     def _least_kept(self) -> Numbers:
-        """Term of each level when nothing is suppressed.
-
-        At most that of a suppressed record.
-        """
+        """Term of each level when nothing is suppressed, at most that of a suppressed record."""
         keep, drop = factors(self.gs_factor)
         least: Numbers = np.minimum(keep * self._heights, drop)
         return least
@@ -383,3 +340,60 @@ class Precision(Mean):
         """Height of each level in its hierarchy, 0..1, all columns concatenated."""
         columns = zip(self.lattice.axes, self.records.hierarchies, strict=True)
         return np.concatenate([axis / max(hierarchy.n_levels - 1, 1) for axis, hierarchy in columns])
+
+
+@dataclass(frozen=True)
+class Entropy(SuppressionTerms):
+    """Non-uniform entropy: bits of information on the values that the labels lose."""
+
+    normalized: bool = False
+
+    @cached_property
+    def factors(self) -> Numbers:
+        """1 / the bits of the column itself if normalized."""
+        if not self.normalized:
+            return np.ones(len(self.weights))
+        return np.array([1 / bits if bits > 0 else 0.0 for bits in self._own])
+
+    @cached_property
+    def _own(self) -> list[float]:
+        """Bits of each column."""
+        return [_code_length(counts) for counts in self.records.leaf_counts]
+
+    def terms(self, hidden: Numbers) -> Numbers:
+        return self._kept + self._code_lengths(hidden)
+
+    @cached_property
+    def _kept(self) -> Numbers:
+        left = self._code_lengths(np.concatenate(self.records.leaf_counts))
+        kept: Numbers = np.array(self._own)[self.column_of] - left
+        return kept
+
+    def _code_lengths(self, counts: Numbers) -> Numbers:
+        """Bits to encode the nodes of all records, per column and level, given the records per leaf."""
+        leaf, node, starts = self._nodes
+        sums = np.bincount(node, weights=counts[leaf], minlength=starts[-1])
+        columns = np.add.reduceat(counts, self.leaf_starts[:-1])
+        total = np.repeat(np.maximum(columns, 1)[self.column_of], np.diff(starts))
+        lengths: Numbers = np.add.reduceat(-sums * np.log2(np.maximum(sums, 1) / total) * (sums > 0), starts[:-1])
+        return lengths
+
+    @cached_property
+    def _nodes(self) -> tuple[Codes, Codes, Codes]:
+        """Node number of each leaf on each level of its column, and the start of each level's nodes."""
+        leaf, node, starts = [], [], [0]
+        for first, hierarchy, levels in zip(
+            self.leaf_starts, self.records.hierarchies, self.lattice.axes, strict=False
+        ):
+            for level in levels:
+                distinct, number = np.unique(hierarchy.node_of[:, level], return_inverse=True)
+                leaf.append(first + np.arange(hierarchy.n_leaves))
+                node.append(starts[-1] + number.reshape(-1))
+                starts.append(starts[-1] + len(distinct))
+        return np.concatenate(leaf), np.concatenate(node), np.array(starts)
+
+
+def _code_length(counts: Numbers) -> float:
+    """Bits to encode the groups of all records: - sum c log2(c / total)."""
+    counts = counts[counts > 0]
+    return float(-(counts * np.log2(counts / counts.sum())).sum()) if len(counts) else 0.0

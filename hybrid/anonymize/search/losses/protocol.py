@@ -17,15 +17,10 @@ class Bound(Protocol):
     """A lower bound for every node at or below some node."""
 
     def all(self, shape: Node) -> Numbers:
-        """Bounds of all nodes of a lattice below a top node.
-
-        Shape ``shape``, float64.
-        """
+        """Bounds of all nodes of a lattice below a top node; shape ``shape``, float64."""
 
     def lift(self, bounds: Numbers, node: Node, most: float) -> None:
-        """Raise the bounds at or below ``node``, in place.
-
-        Only bounds that are at most ``most`` are raised.
+        """Raise the bounds at or below ``node`` that are at most ``most``, in place.
 
         ``bounds`` has one axis per column and is contiguous.
         """
@@ -41,16 +36,13 @@ class Constant:
     value: float
 
     def all(self, shape: Node) -> Numbers:
-        """See :class:`Bound`."""
         return np.full(shape, self.value)
 
     def lift(self, bounds: Numbers, node: Node, most: float) -> None:  # noqa: ARG002
-        """See :class:`Bound`."""
         region = bounds[tuple(slice(0, position + 1) for position in node)]
         np.maximum(region, self.value, out=region)
 
     def between(self, low: Node, high: Node) -> float:  # noqa: ARG002
-        """See :class:`Bound`."""
         return self.value
 
 
@@ -73,11 +65,9 @@ class Terms:
     root: float
 
     def all(self, shape: Node) -> Numbers:
-        """See :class:`Bound`."""
         return self._rooted(self._joined([n - 1 for n in shape]))
 
     def lift(self, bounds: Numbers, node: Node, most: float) -> None:
-        """See :class:`Bound`."""
         region = bounds[tuple(slice(0, position + 1) for position in node)]
         if most == np.inf:
             np.maximum(region, self._rooted(self._joined(node)), out=region)
@@ -86,10 +76,7 @@ class Terms:
         region[chosen] = np.maximum(region[chosen], self._rooted(self._joined(node)[chosen]))
 
     def _joined(self, node: Sequence[int]) -> Numbers:
-        """Products of (1 + term), or sums of terms, below a node.
-
-        For all nodes at or below it.
-        """
+        """Products of (1 + term), or sums of terms, of all nodes at or below a node."""
         halves = []
         for axes in np.array_split(np.arange(len(node)), 2):
             joined: Numbers = np.ones(1) if self.root else np.zeros(1)
@@ -106,7 +93,6 @@ class Terms:
         return rooted
 
     def between(self, low: Node, high: Node) -> float:
-        """See :class:`Bound`."""
         first, last = self.starts[:-1] + low, self.starts[:-1] + high
         least = np.minimum.reduceat(np.append(self.values, np.inf), np.stack([first, last + 1], axis=1).reshape(-1))[
             ::2
@@ -144,10 +130,7 @@ class RowCosts:
 
     @classmethod
     def of(cls, terms: Numbers, starts: Codes, root: float, more: Sequence[Numbers]) -> RowCosts:
-        """Costs from what one record adds per axis.
-
-        Each of shape (n_leaves, n_positions); none where nothing is added.
-        """
+        """Costs from what one record adds per axis, (n_leaves, n_positions) each; none where nothing is added."""
         if not more:
             return cls(terms, starts, root, np.zeros(0), np.zeros(len(starts) - 1, dtype=np.int64))
         more_starts = np.cumsum([0, *(axis.size for axis in more)])[:-1]
@@ -163,11 +146,8 @@ class RowCosts:
 
 
 @dataclass(frozen=True)
-class Score:
-    """Loss of one node, and of each quasi-identifier.
-
-    The latter is empty for losses that are about classes only.
-    """
+class LossScore:
+    """Loss of one node, and of each quasi-identifier: none for losses that are about classes only."""
 
     value: float
     per_attribute: tuple[float, ...] = ()
@@ -183,25 +163,16 @@ class Loss(Protocol):
         """Bound of every node before anything is known of the suppressed records."""
 
     def grouped(self, checker: Checker) -> Numbers | None:
-        """Tighter bounds of all nodes from a few hundred groupings.
-
-        Shape of the lattice; None if there are no tighter ones.
-        """
+        """Tighter bounds of all nodes from a few hundred groupings, in the lattice's shape; None if there are none."""
 
     def below(self, found: NodeOutcome) -> Bound:
         """Bound of every node at or below the measured one."""
 
     def by_row(self) -> RowCosts | None:
-        """Bound by suppressed rows alone.
-
-        None if the loss is no sum or product over columns.
-        """
+        """Bound by suppressed rows alone; None if the loss is no sum or product over columns."""
 
     def above(self, found: NodeOutcome) -> float:
-        """Bound of every node at or above the measured one.
+        """Bound of every node at or above the measured one; -inf if nothing is known."""
 
-        -inf if nothing is known.
-        """
-
-    def score(self, node: Node, found: NodeOutcome) -> Score:
+    def score(self, node: Node, found: NodeOutcome) -> LossScore:
         """The loss of a node."""

@@ -12,20 +12,20 @@ from hybrid.report.run.sections import (
     constraints,
     limits,
     pairs,
+    pipeline_steps,
     privacy,
     protection,
     stages,
     tables,
     utility,
     verdict,
-    walk,
     who_is_missing,
 )
-from hybrid.report.run.sections.section import FinishedRun, Section
+from hybrid.report.run.sections.section import ReportedRun, Section
 
 SECTIONS: tuple[Section, ...] = (
     verdict.SECTION,
-    walk.SECTION,
+    pipeline_steps.SECTION,
     protection.SECTION,
     anonymity.SECTION,
     who_is_missing.SECTION,
@@ -43,14 +43,9 @@ JOINT: tuple[Section, ...] = (verdict.SECTION, tables.SECTION, changes.SECTION, 
 """Sections of the first page of a report of linked tables."""
 
 
-def collect_sections(run: FinishedRun, smallest: int) -> dict[str, Any]:
+def collect_sections(run: ReportedRun, smallest: int) -> dict[str, Any]:
     """Aggregates that sections take from the run themselves, by anchor.
 
-    Parameters
-    ----------
-    run : FinishedRun
-        The run.
-    smallest : int
-        Fewest records that a number of the report may count.
+    ``smallest``: fewest records that a number of the report may count.
     """
     return {section.anchor: section.collect(run, smallest) for section in SECTIONS if section.collect is not None}

@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
-from hybrid.publication.guarantee import household_sentence
-from hybrid.publication.technique_words import loss_sentence, masks_values, technique_sentences
+from hybrid.publication.guarantee import household_sentence, loss_sentence, masks_values, technique_sentences
 from hybrid.report.charts.figures import class_size_chart, trade_off_chart
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -115,10 +114,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
 
 
 def _unique(sharing: Array | None, least: int) -> float | None:
-    """Share of the records of people who are alone.
-
-    None if unknown or a count of few.
-    """
+    """Share of the records of people who are alone; None if unknown or a count of few."""
     if sharing is None:
         return None
     alone = int((sharing < 2).sum())
@@ -126,7 +122,6 @@ def _unique(sharing: Array | None, least: int) -> float | None:
 
 
 def _model(model: dict[str, Any]) -> str:
-    """A privacy model in one line: its name, then its options."""
     name = str(model.get("model", "")).replace("_", "-")
     options = ", ".join(f"{key} = {value}" for key, value in model.items() if key != "model" and value is not None)
     return f"{name} ({options})" if options else name

@@ -29,7 +29,6 @@ TEMPLATE = """\
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
-    """Values of the fragment; None without an earlier release."""
     if inputs.changes is None:
         return None
     return {"history": [(track, history_chart(track)) for track in inputs.history]}

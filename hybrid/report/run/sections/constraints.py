@@ -6,7 +6,7 @@ from typing import Any
 
 from hybrid.publication.table_facts import few
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.sections.section import FinishedRun, Section
+from hybrid.report.run.sections.section import ReportedRun, Section
 
 ANCHOR = "constraints"
 TEMPLATE = """\
@@ -19,7 +19,7 @@ TEMPLATE = """\
 """
 
 
-def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:  # noqa: ARG001  (small counts are masked)
+def _collect(run: ReportedRun, smallest: int) -> dict[str, Any] | None:  # noqa: ARG001  (small counts are masked)
     redrawn = run.redrawn
     if not run.rules or redrawn is None:
         return None
@@ -47,10 +47,7 @@ def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:  # noqa:
 
 
 def _masked(count: int | None) -> str:
-    """Number of real records in words.
-
-    None only where there is not one.
-    """
+    # None only where there is not one.
     if count is None:
         return "cannot be judged"
     return few(count) if count else "none"

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts.figures import heat_map
-from hybrid.report.charts.side_by_side import Associations
+from hybrid.report.charts.side_by_side import PairAssociations
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
 
@@ -44,7 +44,7 @@ MOST_PAIRED_COLUMNS = 20
 """Columns in the maps of associations; of wider tables those with the strongest ones."""
 
 
-def _pairs(associations: Associations) -> dict[str, Any] | None:
+def _pairs(associations: PairAssociations) -> dict[str, Any] | None:
     n = len(associations.names)
     if n < 2:
         return None
@@ -86,7 +86,6 @@ def _mean_absolute(matrix: Any) -> float | None:
 
 
 def _dates(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Tied dates with their gaps, the most different first."""
     found = evaluation.find("gaps_between_dates", "synthetic")
     if found is None or not isinstance(found.outcome, Measure):
         return []

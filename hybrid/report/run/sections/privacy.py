@@ -10,9 +10,8 @@ from markupsafe import Markup
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts.figures import nearest_chart
 from hybrid.report.run.inputs import ReportInputs, title_of
-from hybrid.report.run.metrics import interval_text, metric_groups, number
+from hybrid.report.run.metrics import MOST_ROWS, TableRow, interval_text, metric_groups, number, synthetic_measure
 from hybrid.report.run.sections.section import Section
-from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
 
 TEMPLATE = """\
 {% if run.league %}
@@ -107,7 +106,6 @@ def disagreeing_rows(evaluation: Evaluation) -> list[TableRow]:
 
 
 def _apart(one: Measure, other: Measure) -> bool:
-    """True if two intervals do not overlap."""
     if one.low is None or one.high is None or other.low is None or other.high is None:
         return False
     return one.high < other.low or other.high < one.low

@@ -6,7 +6,7 @@ from typing import Any
 
 from hybrid.publication.private_words import is_dp, steps
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.sections.section import FinishedRun, Section
+from hybrid.report.run.sections.section import ReportedRun, Section
 
 ANCHOR = "protection"
 TEMPLATE = """\
@@ -26,7 +26,7 @@ TEMPLATE = """\
 """
 
 
-def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001  (few records are not counted out)
+def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001  (few records are not counted out)
     config = run.config.model_dump(mode="json")
     private = list(steps(config)) if is_dp(config) else []
     if run.protected is None:

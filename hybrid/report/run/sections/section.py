@@ -18,7 +18,7 @@ from hybrid.report.run.inputs import ReportInputs
 from hybrid.table import Table
 
 
-class FinishedRun(Protocol):
+class ReportedRun(Protocol):
     """A finished run (:class:`hybrid.pipeline.pipeline.Pipeline`) as sections see it."""
 
     @property
@@ -115,4 +115,4 @@ class Section:
     template: str
     values: Callable[[ReportInputs], Mapping[str, Any] | None] = lambda inputs: {}  # noqa: ARG005
     lead: str = ""
-    collect: Callable[[FinishedRun, int], Any] | None = None
+    collect: Callable[[ReportedRun, int], Any] | None = None

@@ -13,10 +13,9 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComp
 from hybrid.publication.verdict import SEVERITY, Decision, Verdict
 from hybrid.report.charts.figures import STAGES, stage_chart
 from hybrid.report.run.inputs import MetricText, ReportInputs, title_of
-from hybrid.report.run.metrics import BETTER, STATES, domain_of, interval_text, number
+from hybrid.report.run.metrics import BETTER, STATES, TableRow, domain_of, interval_text, number
 from hybrid.report.run.sections.section import Section
 from hybrid.report.run.sections.verdict import VERDICTS
-from hybrid.report.run.table_rows import TableRow
 
 TEMPLATE = """\
 {% if stages %}
@@ -118,10 +117,7 @@ def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) ->
 
 
 def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, list[str]]]:
-    """Worst status of every rule by stage.
-
-    Rules on which stages differ first.
-    """
+    """Worst status of every rule by stage; rules on which stages differ first."""
     worst: dict[str, dict[Subject, Decision]] = {}
     for stage, verdict in verdicts.items():
         for check in verdict.checks:

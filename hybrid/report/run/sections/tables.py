@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.publication.asked import REFERENCES
 from hybrid.publication.verdict import Verdict
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -32,7 +33,6 @@ TEMPLATE = """\
 </tbody></table></div>
 {% endif %}
 """
-_REFERENCES = ("orphans", "children_per_parent", "parent_child_association")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,6 @@ class LinkedRow:
 
     @property
     def status(self) -> str:
-        """Status of its verdict; empty for a public table."""
         return "" if self.verdict is None else self.verdict.status
 
 
@@ -75,7 +74,7 @@ def _values(inputs: ReportInputs) -> Mapping[str, Any] | None:
 
 
 def _references(evaluation: Evaluation, table: str) -> list[str]:
-    found = [evaluation.find(name, "synthetic", table=table) for name in _REFERENCES]
+    found = [evaluation.find(name, "synthetic", table=table) for name in REFERENCES]
     return [_text(metric) if metric is not None else "" for metric in found]
 
 

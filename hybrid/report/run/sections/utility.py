@@ -6,9 +6,8 @@ from typing import Any
 
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.metrics import metric_groups, number
+from hybrid.report.run.metrics import MOST_ROWS, TableRow, metric_groups, number
 from hybrid.report.run.sections.section import Section
-from hybrid.report.run.table_rows import MOST_ROWS, TableRow
 
 TEMPLATE = """\
 {{ metric_tables(utility, "No utility metric was asked for.") }}

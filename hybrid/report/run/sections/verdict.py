@@ -9,7 +9,7 @@ from hybrid.publication.power import POWER, not_tried
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Standing, folded
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.sections.section import FinishedRun, Section
+from hybrid.report.run.sections.section import ReportedRun, Section
 
 TEMPLATE = """\
 {% macro rows(checks) %}
@@ -85,8 +85,7 @@ CRITERIA = {
 """The technical name below each lamp."""
 
 
-def _collect(run: FinishedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
-    """Counts, columns, configuration and the policy's owner."""
+def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
     result = None if run.anonymized is None else run.anonymized.result
     tables = run.table, run.control, run.synthetic
     return {

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hybrid.anonymize.left_out import LEAST, LeftOut, group_columns, left_out_by_group
+from hybrid.anonymize.result import LEAST, LeftOutGroup, group_columns, left_out_by_group
 from hybrid.evaluation.engine.intervals import share_interval, simultaneous
 from hybrid.evaluation.measure import Measure
 from hybrid.publication.table_facts import few, rounded
 from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
-from hybrid.report.run.metrics import number
-from hybrid.report.run.sections.section import FinishedRun, Section
-from hybrid.report.run.table_rows import MOST_ROWS, TableRow, synthetic_measure
+from hybrid.report.run.metrics import MOST_ROWS, TableRow, number, synthetic_measure
+from hybrid.report.run.sections.section import ReportedRun, Section
 from hybrid.table.cells import LEAST_CELL
 
 ANCHOR = "who-is-missing"
@@ -41,18 +40,15 @@ TEMPLATE = """\
 """
 
 
-def _collect(run: FinishedRun, smallest: int) -> dict[str, Any] | None:
-    """Suppression by group.
-
-    None where all records were kept, or where it happened in a warehouse.
-    """
+def _collect(run: ReportedRun, smallest: int) -> dict[str, Any] | None:
+    # None where all records were kept, or where it happened in a warehouse.
     if run.anonymized is None or not len(run.anonymized.suppressed) or run.anonymized.result.drawn is not None:
         return None
     found = left_out_by_group(run.anonymized, group_columns(run.anonymized.originals.schema), max(smallest, LEAST))
     return {"rows": _left_out_rows(found, smallest), "groups": len(found)}
 
 
-def _left_out_rows(found: Sequence[LeftOut], smallest: int) -> list[TableRow]:
+def _left_out_rows(found: Sequence[LeftOutGroup], smallest: int) -> list[TableRow]:
     """Rows of suppression by group, the highest low end first.
 
     The report leaves the house: shares and intervals are those of counts rounded to tens, so that neither one person
@@ -88,7 +84,6 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
 
 
 def _served(inputs: ReportInputs, least: int) -> Iterator[tuple[str, list[str], list[TableRow]]]:
-    """Title, heads and rows of the tables by group."""
     for metric in inputs.evaluation.metrics:
         outcome = metric.outcome
         if metric.stage != "synthetic" or not isinstance(outcome, Measure):

@@ -1,37 +1,246 @@
-"""REaLTabFormer of single rows. Imported only where torch is needed."""
+"""REaLTabFormer of single rows; networks, losses and checkpoints, which that of persons shares.
+
+Imported only where torch is needed.
+"""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"
-# mypy: allow-untyped-calls, no-warn-unused-ignores, no-warn-return-any
+# mypy: allow-subclassing-any, allow-untyped-decorators, allow-untyped-calls
+# mypy: no-warn-unused-ignores, no-warn-return-any
 
 from __future__ import annotations
 
+import copy
+import math
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
-from hybrid.synthesize.generators.realtabformer.options import RealtabformerOptions
-from hybrid.synthesize.generators.realtabformer.training import (
-    MODEL,
-    Training,
-    coder,
-    columns_of,
-    device_of,
-    frame_of,
-    new_network,
-    overfit_ratio,
-    saved_in,
-    validation_losses,
-    with_weights,
-    without_places,
-)
+from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
 from hybrid.synthesize.isolation.contained import global_seed, quiet
 from hybrid.synthesize.protocol import Encoded, Feature
 from hybrid.synthesize.snapshots import Snapshots, named
+
+STEP = "fit realtabformer"
+MODEL = "realtabformer"
+"""Folder of a saved network."""
+NOTHING = "nothing"
+"""Column of a table whose columns do not vary: the library needs one."""
+_CHECKPOINTS, _SNAPSHOTS = "checkpoints", "snapshots"
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Settings of one training.
+
+    Parameters
+    ----------
+    options : RealtabformerOptions
+    n_examples : int
+        Records, or persons with all their rows, that are learned from.
+    seed : int
+    folder : Path
+        Of checkpoints, which outlives an interruption or is removed.
+    progress : Progress
+        Receives every loss.
+    """
+
+    options: RealtabformerOptions
+    n_examples: int
+    seed: int
+    folder: Path
+    progress: Progress
+
+    @property
+    def validation(self) -> float:
+        """Share of the examples on which the loss is watched, 0 where that is not even one."""
+        share = self.options.validation
+        return share if self.n_examples * share >= 1 else 0.0
+
+    @property
+    def last_checkpoint(self) -> str | bool:
+        """The newest whole checkpoint, whose state is the last file that is written; False if there is none."""
+        found = (self.folder / _CHECKPOINTS).glob("*-*/trainer_state.json")
+        whole = {int(path.parent.name.partition("-")[2]): path.parent for path in found}
+        return str(whole[max(whole)]) if whole else False
+
+    def weights(self, level: float) -> Any:
+        import torch
+
+        return torch.load(self.folder / _SNAPSHOTS / named(level), weights_only=True)
+
+
+def new_network(training: TrainingSettings, **own: Any) -> Any:
+    """An untrained network whose losses are reported; it stops at the overfitting that the options ask for.
+
+    Parameters
+    ----------
+    training : TrainingSettings
+    **own
+        Further arguments of the library's class, which make it one of single rows or one of rows given parents.
+    """
+    from realtabformer import REaLTabFormer
+    from transformers import TrainerCallback
+
+    options, progress = training.options, training.progress
+
+    class EpochCallback(TrainerCallback):
+        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:  # noqa: ARG002
+            for logs in state.log_history:
+                self._tell(logs["step"], state, logs)
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:  # noqa: ARG002
+            self._tell(state.global_step, state, logs or {})
+
+        def _tell(self, step: int, state: Any, logs: Any) -> None:
+            values = {name: float(logs[name]) for name in ("loss", "eval_loss") if name in logs}
+            if values:
+                progress(STEP, int(step), int(state.max_steps), **values)
+
+    class Overfitting(TrainerCallback):
+        def on_evaluate(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:  # noqa: ARG002
+            losses = validation_losses(state)
+            for level in just_reached(losses, options.snapshots or ()):
+                _keep_weights(training.folder, level, model)
+            control.should_training_stop |= overfit_ratio(losses) >= (options.overfit or math.inf)
+
+    class Network(REaLTabFormer):
+        def _build_tabular_trainer(self, *args: Any, **kwargs: Any) -> Any:
+            return self._watched(super()._build_tabular_trainer(*args, **kwargs))
+
+        def _fit_relational(self, *args: Any, **kwargs: Any) -> Any:
+            return self._watched(super()._fit_relational(*args, **kwargs))
+
+        def _watched(self, trainer: Any) -> Any:
+            trainer.add_callback(EpochCallback())
+            trainer.add_callback(Overfitting())
+            return trainer
+
+    return Network(**own, **_arguments(training))
+
+
+def _arguments(training: TrainingSettings) -> dict[str, Any]:
+    options, seed = training.options, training.seed % 2**32
+    steps = max(1, int(training.n_examples * (1 - training.validation)) // (options.batch_size * options.accumulation))
+    every = min(100, steps)
+    return {
+        "checkpoints_dir": str(training.folder / _CHECKPOINTS),
+        "samples_save_dir": str(training.folder / "samples"),
+        "full_save_dir": str(training.folder / "full"),
+        "epochs": options.epochs,
+        "batch_size": options.batch_size,
+        "random_state": seed,
+        "train_size": 1 - training.validation,
+        "early_stopping_patience": options.patience,
+        "numeric_max_len": options.digits,
+        "learning_rate": options.lr,
+        "gradient_accumulation_steps": options.accumulation,
+        "logging_steps": every,
+        "save_steps": every,
+        "eval_steps": every,
+        "seed": seed,
+        "load_best_model_at_end": options.overfit is None,
+        "disable_tqdm": True,
+        "restore_callback_states_from_checkpoint": True,
+        "report_to": "none",
+        "use_cpu": device_of(options) == "cpu",
+        "dataloader_pin_memory": False,
+    }
+
+
+def coder(options: RealtabformerOptions) -> Any:
+    """Size of one GPT-2."""
+    from transformers import GPT2Config
+
+    drop = options.dropout
+    return GPT2Config(
+        n_layer=options.n_layer,
+        n_head=options.n_head,
+        n_embd=options.n_embd,
+        resid_pdrop=drop,
+        embd_pdrop=drop,
+        attn_pdrop=drop,
+    )
+
+
+def without_places(network: Any) -> Any:
+    """The trained network without folders of this machine, which are gone."""
+    network.checkpoints_dir, network.samples_save_dir, network.full_save_dir = Path(), Path(), "."
+    network.training_args_kwargs = {}
+    return network
+
+
+def saved_in(folder: Path) -> Path:
+    """Folder in which the library saved the only network below a folder."""
+    return next((folder / MODEL).iterdir())
+
+
+def overfit_ratio(losses: Sequence[float]) -> float:
+    """The last validation loss over the lowest one, 1.0 if there is none."""
+    return losses[-1] / min(losses) if losses else 1.0
+
+
+def just_reached(losses: Sequence[float], levels: Sequence[float]) -> list[float]:
+    """Levels that the last loss, after the lowest, reaches first.
+
+    A loss below the lowest so far starts anew: what was reached before is then reached again.
+    """
+    ratios = [loss / min(losses) for loss in losses[losses.index(min(losses)) :]] if losses else [0.0]
+    return [level for level in levels if ratios[-1] >= level > max(ratios[:-1], default=0.0)]
+
+
+def validation_losses(state: Any) -> list[float]:
+    return [logs["eval_loss"] for logs in state.log_history if "eval_loss" in logs]
+
+
+def with_weights(network: Any, weights: Any) -> Any:
+    other = copy.copy(network)
+    other.model = copy.deepcopy(network.model)
+    other.model.load_state_dict(weights)
+    return other
+
+
+def _keep_weights(folder: Path, level: float, model: Any) -> None:
+    import torch
+
+    (folder / _SNAPSHOTS).mkdir(exist_ok=True)
+    torch.save(model.state_dict(), folder / _SNAPSHOTS / named(level))
+
+
+def frame_of(features: Sequence[Feature], columns: Sequence[Array], n_rows: int) -> pd.DataFrame:
+    """Encoded columns as the library reads them: states as texts."""
+    named_columns = {
+        f"c{at}": pd.Series(values).map("s{}".format) if feature.is_discrete else values
+        for at, (feature, values) in enumerate(zip(features, columns, strict=True))
+    }
+    return pd.DataFrame(named_columns or {NOTHING: ["s0"] * n_rows})
+
+
+def columns_of(frame: pd.DataFrame, features: Sequence[Feature]) -> list[Array]:
+    """Encoded columns of rows that the library drew."""
+    return [_column(frame[f"c{at}"], feature) for at, feature in enumerate(features)]
+
+
+def _column(drawn: pd.Series, feature: Feature) -> Array:
+    if feature.is_discrete:
+        return np.asarray(drawn.str.slice(1), dtype=np.int32)
+    return np.asarray(drawn, dtype=np.float64)
+
+
+def device_of(options: RealtabformerOptions) -> str:
+    """Name of the device that the options choose: cpu or cuda."""
+    import torch
+
+    return "cuda" if options.gpu and torch.cuda.is_available() else "cpu"
+
 
 _FEATURES = "features.json"
 
@@ -45,7 +254,6 @@ class RealtabformerModel:
     options: RealtabformerOptions
 
     def draw(self, n_rows: int, seed: int) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         self.network.random_state = seed % 2**32
         with quiet(), global_seed(seed):
             frame = self.network.sample(
@@ -54,7 +262,6 @@ class RealtabformerModel:
         return columns_of(frame, self.features)
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`."""
         from pydantic import RootModel
 
         self.network.model.to("cpu")
@@ -65,7 +272,6 @@ class RealtabformerModel:
 
 
 def load_model(folder: Path) -> RealtabformerModel:
-    """Read a model from :meth:`RealtabformerModel.save`."""
     from pydantic import RootModel
     from realtabformer import REaLTabFormer
 
@@ -79,14 +285,11 @@ def load_model(folder: Path) -> RealtabformerModel:
 def learn_model(
     data: Encoded, options: RealtabformerOptions, seed: int, progress: Progress, unfinished: Path | None = None
 ) -> RealtabformerModel | Snapshots:
-    """Train on single rows.
-
-    Arguments and errors as for :meth:`hybrid.synthesize.protocol.Generator.learn`.
-    """
+    """Train on single rows, as :meth:`hybrid.synthesize.protocol.Generator.learn`."""
     if len(data) < 2:
         raise GeneratorError("realtabformer needs two records or more", hint="use cart")
     with tempfile.TemporaryDirectory(prefix="realtabformer-") as temporary, quiet(), global_seed(seed):
-        training = Training(options, len(data), seed, unfinished or Path(temporary), progress)
+        training = TrainingSettings(options, len(data), seed, unfinished or Path(temporary), progress)
         network = new_network(training, model_type="tabular", tabular_config=coder(options))
         # n_critic=0: the bootstrapped stop criterion costs an hour; gen_kwargs={}: it crashes without.
         trainer = network.fit(

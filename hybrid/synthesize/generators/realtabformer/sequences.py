@@ -25,16 +25,18 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
-from hybrid.synthesize.generators.person_table import most_rows
-from hybrid.synthesize.generators.realtabformer.model import RealtabformerModel, learn_model, load_model
-from hybrid.synthesize.generators.realtabformer.options import RealtabformerOptions
-from hybrid.synthesize.generators.realtabformer.training import (
+from hybrid.synthesize.generators.person_rows import most_rows
+from hybrid.synthesize.generators.realtabformer import RealtabformerOptions
+from hybrid.synthesize.generators.realtabformer.model import (
     MODEL,
-    Training,
+    RealtabformerModel,
+    TrainingSettings,
     coder,
     columns_of,
     device_of,
     frame_of,
+    learn_model,
+    load_model,
     new_network,
     saved_in,
     without_places,
@@ -74,7 +76,6 @@ class RowShape:
 
     @classmethod
     def of(cls, data: Sequences, options: RealtabformerOptions) -> RowShape:
-        """The shape of data like these."""
         persons = data.persons
         pairs = zip(persons.features, persons.columns, strict=True)
         highest = tuple(0.0 if feature.is_discrete else float(values.max()) for feature, values in pairs)
@@ -115,12 +116,10 @@ class RealtabformerSequenceModel:
     shape: RowShape
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         drawn = [] if self.people is None else self.people.draw(n_persons, seed)
         return self.draw_rows(drawn, n_persons, seed + 1)
 
     def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         from realtabformer.rtf_exceptions import SampleEmptyError
 
         options, shape = self.shape.options, self.shape
@@ -143,7 +142,6 @@ class RealtabformerSequenceModel:
         return DrawnSequences(list(persons), rows, np.bincount(owners, minlength=n_persons))
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         from pydantic import RootModel
 
         if self.people is not None:
@@ -156,7 +154,6 @@ class RealtabformerSequenceModel:
 
 
 def load_sequences(folder: Path) -> RealtabformerSequenceModel:
-    """Read a model from :meth:`RealtabformerSequenceModel.save`."""
     from pydantic import RootModel
     from realtabformer import REaLTabFormer
 
@@ -173,7 +170,7 @@ def learn_sequences(
     """Train on static columns, then on all rows of every person.
 
     Both with the same options. Of a person with more rows than ten persons have
-    (:func:`~hybrid.synthesize.generators.person_table.most_rows`) the first so many are learned.
+    (:func:`~hybrid.synthesize.generators.person_rows.most_rows`) the first so many are learned.
 
     Raises
     ------
@@ -190,14 +187,13 @@ def learn_sequences(
             people, place = _people(data.persons, options, seed, progress, folder / _PERSONS)
             encoder = {"parent_realtabformer_path": saved_in(place), "freeze_parent_model": False}
         (folder / _ROWS).mkdir(exist_ok=True)
-        training = Training(options, len(counts), seed + 1, folder / _ROWS, progress)
+        training = TrainingSettings(options, len(counts), seed + 1, folder / _ROWS, progress)
         shape = RowShape.of(data, options)
         network = _rows_network(training, shape, data.persons.columns, rows, counts, encoder)
     return RealtabformerSequenceModel(people, network, shape)
 
 
 def _first_rows(data: Sequences) -> tuple[Encoded, Array]:
-    """Rows that are learned, and their number for each person."""
     most = most_rows(data.counts)
     place = np.arange(data.counts.sum()) - np.repeat(np.cumsum(data.counts) - data.counts, data.counts)
     return data.rows.take(place < most), np.minimum(data.counts, most)
@@ -220,10 +216,7 @@ def _refuse(rows: Encoded, counts: Array, options: RealtabformerOptions) -> None
 
 
 def _words(feature: Feature, values: Array) -> int:
-    """Words of a value.
-
-    One of a state, and one for every two characters of a number, which has four decimals at most.
-    """
+    """Words of a value: one of a state, and one for every two characters of a number, with four decimals at most."""
     if feature.is_discrete:
         return 1
     whole = bool((values == np.rint(values)).all())
@@ -234,10 +227,7 @@ def _words(feature: Feature, values: Array) -> int:
 def _people(
     data: Encoded, options: RealtabformerOptions, seed: int, progress: Progress, folder: Path
 ) -> tuple[RealtabformerModel, Path]:
-    """The model of the static columns, and where it is saved.
-
-    A training that was interrupted later finds it whole.
-    """
+    """The model of the static columns, and where it is saved: a training that was interrupted later finds it whole."""
     done, begun = folder / "done", folder / "saving"
     folder.mkdir(exist_ok=True)
     if not done.is_dir():
@@ -250,9 +240,13 @@ def _people(
 
 
 def _rows_network(
-    training: Training, shape: RowShape, persons: Sequence[Array], rows: Encoded, counts: Array, encoder: dict[str, Any]
+    training: TrainingSettings,
+    shape: RowShape,
+    persons: Sequence[Array],
+    rows: Encoded,
+    counts: Array,
+    encoder: dict[str, Any],
 ) -> Any:
-    """The trained network of the rows."""
     from transformers import EncoderDecoderConfig
 
     options, n = training.options, len(counts)

@@ -11,14 +11,103 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from hybrid.base.arrays import Array
 from hybrid.base.options import Options
 from hybrid.base.progress import Progress
-from hybrid.synthesize.cost import Cost
-from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS, TabddpmOptions
-from hybrid.synthesize.protocol import Encoded, Encoding, Feature, Model, SequenceModel, Sequences
+from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, Model, SequenceModel, Sequences
+from hybrid.synthesize.snapshots import refuse_unordered
+
+OF_BOTH_ENGINES = frozenset(
+    ("engine", "timesteps", "steps", "epochs", "batch_size", "lr", "weight_decay", "layers", "dropout", "gpu")
+)
+"""Options that mean the same to both engines; the others are the native one's."""
+
+CHUNK_CELLS = 2**24
+"""Rows times states denoised at once: bounds the memory of sampling. Balanced draws balance within a chunk."""
+
+
+class TabddpmOptions(Options):
+    """Options of ``tabddpm``."""
+
+    engine: Literal["native", "synthcity"] = "native"
+    """native: our own. synthcity: the plugin ddpm of synthcity 0.2.12, as a reference, in its managed environment;
+    it knows engine, timesteps, steps, epochs, batch_size, lr, weight_decay, layers, dropout and gpu."""
+    timesteps: int = Field(default=1000, ge=2)
+    """Noise levels of the engine synthcity, trained on and all walked through when sampling. The native engine has
+    continuous time: see sampling_steps."""
+    steps: int = Field(default=4000, ge=1)
+    """Optimizer steps, one batch each."""
+    epochs: int | None = Field(default=None, ge=1)
+    """Passes over the training records; if given, it takes the place of ``steps``."""
+    batch_size: int = Field(default=1024, ge=1)
+    """Records per step; drawn without replacement within an epoch."""
+    lr: float = Field(default=4e-3, gt=0)
+    """Learning rate of Adam at the first step."""
+    lr_decay: Literal["linear", "none"] = "linear"
+    """linear: the learning rate falls to 0 at the last step."""
+    weight_decay: float = Field(default=0.0, ge=0)
+    """Decoupled weight decay (AdamW)."""
+    layers: tuple[int, ...] = Field(default=(256, 256, 256), min_length=1)
+    """Widths of the hidden layers; residual where two in a row are equal."""
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+    """Share of hidden units dropped while training."""
+    ema: float = Field(default=0.999, ge=0, lt=1)
+    """Decay of the averaged weights, which are the ones sampled from; 0: the last weights. At most step / (step + 9),
+    which averages the last tenth of the steps: .999 is reached after 9,000."""
+    max_levels: int = Field(default=128, ge=0)
+    """Numbers and dates with up to this many distinct values are learned as categories: of these, only values
+    that occur come out. 0: never."""
+    prior: Literal["marginal", "uniform"] = "marginal"
+    """What categories diffuse to: their observed frequencies, or all alike (Hoogeboom et al. 2021)."""
+    likelihood: bool = True
+    """Multiply the predicted categories by the likelihood of the noisy one, so that the network only has to learn
+    what the other columns say."""
+    overfit: float | None = Field(default=None, ge=1, le=10)
+    """For research on memorization: hold back a tenth of the records and stop when their loss is this many times
+    its minimum; 1: take the weights at the minimum. null: no records are held back, all steps are made."""
+    snapshots: tuple[Annotated[float, Field(ge=1, le=10)], ...] | None = Field(default=None, min_length=1)
+    """Levels of overfit to keep from one training, ascending; overfit is the one of them that is drawn from.
+    Configurations that only differ in overfit share the training."""
+    sampling_steps: int = Field(default=50, ge=1)
+    """Denoising steps per record; 100 were no better than 50 for one model of the Adult table (the paper: 1000)."""
+    balanced: bool = True
+    """Records drawn together balance each other (systematic sampling), so that shares in the drawn table are closer
+    to what the model learned. The distribution of each record by itself is the same; no training record is read."""
+    shares: Literal["free", "sampled", "exact"] = "sampled"
+    """What the shares of categories are held at while denoising. free: nothing; rare categories then drift towards
+    common ones. sampled: what a sample as large as the training table, drawn from it with replacement, had; drawn once
+    per model, so that its noise does not average out over many tables. exact: their shares among the training records;
+    those of common categories then come out nearly exactly, so an attacker who knows all records but one may infer that
+    one's category from them."""
+    gpu: bool = True
+    """Use a GPU when there is one."""
+    max_inputs: int = Field(default=60_000, ge=1)
+    """Refuse tables whose columns have more states than this in all."""
+
+    @model_validator(mode="after")
+    def _level_is_kept(self) -> Self:
+        if self.snapshots is not None:
+            refuse_unordered(self.snapshots, self.overfit)
+        return self
+
+    @model_validator(mode="after")
+    def _known_to_the_engine(self) -> Self:
+        if self.engine == "native":
+            return self
+        fields = type(self).model_fields
+        strange = [
+            name for name in fields if name not in OF_BOTH_ENGINES and getattr(self, name) != fields[name].default
+        ]
+        if strange:
+            raise ValueError(f"the engine synthcity does not know: {', '.join(strange)}; leave them out")
+        if len(set(self.layers)) > 1:
+            raise ValueError(f"the engine synthcity has layers of one width only, not {self.layers}")
+        return self
+
 
 SECONDS_PER_WEIGHT = 7e-11
 """Of one step, per record of the batch and weight of the network: Adult, one core."""
@@ -55,14 +144,9 @@ class Tabddpm:
     }
 
     def encoding(self, options: TabddpmOptions) -> Encoding:
-        """Numbers with few distinct values come as categories, missing values as flags."""
         return Encoding(max_levels=options.max_levels, flag_missing=True)
 
     def cost(self, features: Sequence[Feature], n_rows: int, options: TabddpmOptions) -> Cost:
-        """Steps whose cost grows with the batch, the layers and the states.
-
-        Strides of every drawn record.
-        """
         inputs = sum(feature.n_levels for feature in features)
         batch = min(options.batch_size, n_rows)
         steps = options.steps if options.epochs is None else options.epochs * -(-n_rows // batch)
@@ -82,16 +166,12 @@ class Tabddpm:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> Model:
-        """Train; see :class:`TabddpmOptions`.
-
-        The same seed repeats on a CPU with the same number of threads.
-        """
+        """Train; the same seed repeats on a CPU with the same number of threads."""
         from hybrid.synthesize.generators.tabddpm.model import learn_model
 
         return learn_model(data, options, seed, progress, unfinished)
 
     def log_odds(self, model: Model, people: Encoded, reference: Encoded, seed: int) -> Array:
-        """Loss of the model on records; see :mod:`hybrid.synthesize.generators.tabddpm.inspect`."""
         from hybrid.synthesize.generators.tabddpm.inspect import log_odds
         from hybrid.synthesize.generators.tabddpm.model import TabddpmModel
 
@@ -106,19 +186,16 @@ class Tabddpm:
         progress: Progress,
         unfinished: Path | None = None,
     ) -> SequenceModel:
-        """Train on persons, then on rows given persons; see :mod:`hybrid.synthesize.generators.tabddpm.sequences`."""
         from hybrid.synthesize.generators.tabddpm.sequences import learn_sequences
 
         return learn_sequences(data, options, seed, progress, unfinished)
 
     def load_sequences(self, folder: Path) -> SequenceModel:
-        """As :class:`hybrid.synthesize.protocol.SequenceGenerator`."""
         from hybrid.synthesize.generators.tabddpm.sequences import load_sequences
 
         return load_sequences(folder)
 
     def load(self, folder: Path) -> Model:
-        """As :class:`hybrid.synthesize.protocol.Generator`."""
         from hybrid.synthesize.generators.tabddpm.model import load_model
 
         return load_model(folder)

@@ -21,10 +21,9 @@ from torch.nn import functional
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.generators.tabddpm.diffusion import keep, signal_of
-from hybrid.synthesize.generators.tabddpm.draws import Draws
+from hybrid.synthesize.generators.tabddpm import CHUNK_CELLS
+from hybrid.synthesize.generators.tabddpm.diffusion import Draws, keep, signal_of
 from hybrid.synthesize.generators.tabddpm.model import TabddpmModel, as_tensor, diffusion_of, first_states
-from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS
 from hybrid.synthesize.protocol import Encoded
 
 TIMES = (0.05, 0.1, 0.2, 0.3, 0.5)

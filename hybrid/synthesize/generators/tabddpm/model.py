@@ -23,14 +23,11 @@ from torch import Tensor
 from hybrid.base.arrays import Array
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.cost import refuse_wide
-from hybrid.synthesize.generators.tabddpm.diffusion import Diffusion
-from hybrid.synthesize.generators.tabddpm.draws import Draws
-from hybrid.synthesize.generators.tabddpm.network import Denoiser
-from hybrid.synthesize.generators.tabddpm.options import CHUNK_CELLS, TabddpmOptions
-from hybrid.synthesize.generators.tabddpm.quantiles import Quantiles
+from hybrid.synthesize.generators.tabddpm import CHUNK_CELLS, TabddpmOptions
+from hybrid.synthesize.generators.tabddpm.diffusion import Denoiser, Diffusion, Draws
+from hybrid.synthesize.generators.tabddpm.forms import Quantiles
 from hybrid.synthesize.generators.tabddpm.train import train
-from hybrid.synthesize.protocol import Encoded
+from hybrid.synthesize.protocol import Encoded, refuse_wide
 from hybrid.synthesize.snapshots import Snapshots, named
 
 Known = tuple[Array, Array]
@@ -69,10 +66,9 @@ class TabddpmModel:
     given: tuple[int, int] = (0, 0)
 
     def draw(self, n_rows: int, seed: int, known: Known | None = None) -> list[Array]:
-        """As :class:`hybrid.synthesize.protocol.Model`.
+        """Draw rows, of each of which ``known`` is known, where the model asks for it.
 
-        ``known`` is what is known of each row, where the model asks for it. Shares are then not held: those of the
-        training records are not the shares of rows of which something is known.
+        Shares are then not held: those of the training records are not the shares of rows of which something is known.
         """
         rng = torch.Generator(self.frequencies.device).manual_seed(int(rng_for(seed, "tabddpm").integers(2**63)))
         draws = Draws(rng, self.options.balanced)
@@ -93,7 +89,7 @@ class TabddpmModel:
         return [next(discrete) if size else next(continuous) for size in self.levels]
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.Model`: weights, quantiles and options; nothing executable."""
+        """Write weights, quantiles and options; nothing executable."""
         saved = {"network": self.network.state_dict(), "frequencies": self.frequencies, "sampled": self.sampled}
         torch.save(saved, folder / _WEIGHTS)
         arrays: dict[str, Array] = {}
@@ -105,10 +101,6 @@ class TabddpmModel:
 
 
 def load_model(folder: Path) -> TabddpmModel:
-    """Read a model from :meth:`TabddpmModel.save`.
-
-    A model trained on a GPU loads on a CPU.
-    """
     content = json.loads((folder / _OPTIONS).read_text(encoding="utf-8"))
     options = TabddpmOptions.model_validate(content["options"])
     levels = tuple(content["levels"])
@@ -164,7 +156,6 @@ def learn_model(
 
 
 def _given(known: Known, rows: slice, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Knowledge of some rows, on a device."""
     return torch.tensor(known[0][rows], device=device), torch.tensor(known[1][rows], device=device)
 
 
@@ -184,7 +175,6 @@ def _network(
 def diffusion_of(
     levels: Sequence[int], frequencies: Tensor, options: TabddpmOptions, held: Tensor | None = None
 ) -> Diffusion:
-    """The noise process of a model."""
     sizes = [size for size in levels if size]
     prior = frequencies
     if options.prior == "uniform":

@@ -1,7 +1,7 @@
 """TabDDPM for persons with several rows, by three diffusion models.
 
 The static columns of persons are learned as any table; the number and the extent of their rows
-(:mod:`hybrid.synthesize.generators.person_table`) given these; and all columns of a row at once, given what is known
+(:mod:`hybrid.synthesize.generators.person_rows`) given these; and all columns of a row at once, given what is known
 before it (:mod:`hybrid.synthesize.generators.person_rows`). An embedding of the known states and a linear layer of the
 known numbers are added to the network's input. It is the conditional diffusion of ClavaDDPM (Pang et al. 2024,
 arXiv:2405.17724) with the parent's record in the place of its clusters. Imported only where torch is needed.
@@ -21,11 +21,10 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.synthesize.generators.person_rows import PERSON, Known, RowPlan, TrainingRows, training_rows
-from hybrid.synthesize.generators.person_table import person_table
+from hybrid.synthesize.generators.person_rows import PERSON, Known, RowPlan, TrainingRows, person_table, training_rows
+from hybrid.synthesize.generators.tabddpm import TabddpmOptions
 from hybrid.synthesize.generators.tabddpm.forms import Knowledge, TableForm
 from hybrid.synthesize.generators.tabddpm.model import TabddpmModel, learn_model, load_model
-from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
 from hybrid.synthesize.protocol import DrawnSequences, Feature, Sequences
 
 T = TypeVar("T")
@@ -79,17 +78,14 @@ class TabddpmSequenceModel:
     rows: TabddpmModel | None
 
     def draw(self, n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         rng = rng_for(seed, "tabddpm sequences draw")
         drawn = [] if self.people is None else self.people.draw(n_persons, int(rng.integers(2**31)))
         return self._drawn(self.plan.person_form.decode(drawn, n_persons), n_persons, rng)
 
     def draw_rows(self, persons: Sequence[Array], n_persons: int, seed: int) -> DrawnSequences:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         return self._drawn(persons, n_persons, rng_for(seed, "tabddpm sequences draw rows"))
 
     def save(self, folder: Path) -> None:
-        """As :class:`hybrid.synthesize.protocol.SequenceModel`."""
         joblib.dump(self.plan, folder / _PLAN)
         for name, model in ((_PERSONS, self.people), (_EXTENTS, self.extents), (_ROWS, self.rows)):
             if model is not None:
@@ -97,7 +93,6 @@ class TabddpmSequenceModel:
                 model.save(folder / name)
 
     def _drawn(self, persons: Sequence[Array], n: int, rng: np.random.Generator) -> DrawnSequences:
-        """Number and extent of the rows of persons, and the rows."""
         known = self.plan.of_person.encode(_named(persons), n)
         drawn = [] if self.extents is None else self.extents.draw(n, int(rng.integers(2**31)), known)
         people = [*persons, *self.plan.extent_form.decode(drawn, n)]
@@ -136,7 +131,6 @@ class TabddpmSequenceModel:
 
 
 def load_sequences(folder: Path) -> TabddpmSequenceModel:
-    """Read a model from :meth:`TabddpmSequenceModel.save`."""
     places = (folder / name for name in (_PERSONS, _EXTENTS, _ROWS))
     people, extents, rows = (load_model(place) if place.is_dir() else None for place in places)
     return TabddpmSequenceModel(joblib.load(folder / _PLAN), people, extents, rows)
@@ -145,9 +139,7 @@ def load_sequences(folder: Path) -> TabddpmSequenceModel:
 def learn_sequences(
     data: Sequences, options: TabddpmOptions, seed: int, progress: Progress, unfinished: Path | None = None
 ) -> TabddpmSequenceModel:
-    """Train on static columns, on extents of rows, then on rows.
-
-    All with the same options, and with checkpoints in folders of ``unfinished``.
+    """Train on static columns, on extents of rows, then on rows, with checkpoints in folders of ``unfinished``.
 
     Raises
     ------
@@ -207,7 +199,6 @@ def _with_rows(column: Array, counts: Array, rng: np.random.Generator) -> Array:
 
 
 def _folder(unfinished: Path | None, name: str) -> Path | None:
-    """Folder of the checkpoints of one of the two trainings."""
     if unfinished is None:
         return None
     (unfinished / name).mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Train the denoiser. Imported only where torch is needed."""
+"""Training of the denoiser, with checkpoints and a watch on overfitting. Imported only where torch is needed."""
 
 # The packages used here may be absent when types are checked.
 # mypy: disable-error-code="import-untyped,import-not-found"
@@ -8,19 +8,172 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
-from hybrid.synthesize.generators.tabddpm.checkpoint import Training
-from hybrid.synthesize.generators.tabddpm.diffusion import LAST_TIME, Diffusion
-from hybrid.synthesize.generators.tabddpm.network import Denoiser
-from hybrid.synthesize.generators.tabddpm.options import TabddpmOptions
-from hybrid.synthesize.generators.tabddpm.watch import Watch
+from hybrid.synthesize.generators.tabddpm import TabddpmOptions
+from hybrid.synthesize.generators.tabddpm.diffusion import LAST_TIME, Denoiser, Diffusion
+
+ROUNDS = 8
+"""Noisy versions of every held-back record whose losses are averaged; the same ones at every look."""
+
+
+@dataclass
+class Watch:
+    """The validation loss over time, relative to its minimum so far.
+
+    Parameters
+    ----------
+    diffusion : Diffusion
+        The noise process.
+    states, numbers : Tensor
+        The held-back records.
+    levels : tuple of float
+        Ascending. 1: keep the weights with the lowest loss. More: keep those at the first look after it whose loss is
+        that many times as large; training stops at the last.
+    """
+
+    diffusion: Diffusion
+    states: Tensor
+    numbers: Tensor
+    levels: tuple[float, ...]
+    lowest: float = field(default=float("inf"), init=False)
+    reached: float = field(default=1.0, init=False)
+    kept: dict[float, Denoiser] = field(default_factory=dict, init=False)
+    """Weights by level."""
+
+    @torch.no_grad()
+    def look(self, averaged: Denoiser) -> float:
+        """Measure the loss, and keep the weights of the levels reached; afterwards :attr:`done` is True to stop."""
+        n = len(self.states)
+        rng = torch.Generator(self.states.device).manual_seed(0)
+        total = 0.0
+        for part in range(ROUNDS):
+            places = (torch.arange(n, device=self.states.device) * 0.6180339887 + part / ROUNDS) % 1
+            total += float(self.diffusion.loss(averaged, self.states, self.numbers, places * LAST_TIME, rng))
+        loss = total / ROUNDS
+        self.reached = max(self.reached, loss / self.lowest) if loss >= self.lowest else 1.0
+        if loss < self.lowest:
+            self.lowest = loss
+            self.kept.clear()
+        for level in self.levels:
+            if level <= self.reached and level not in self.kept:
+                self.kept[level] = copy.deepcopy(averaged)
+        return loss
+
+    def remember(self, like: Denoiser, weights: dict[float, dict[str, Tensor]]) -> None:
+        """Take the kept weights from a checkpoint; ``like`` has their shapes."""
+        self.kept = {level: copy.deepcopy(like) for level in weights}
+        for level, state in weights.items():
+            self.kept[level].load_state_dict(state)
+
+    @property
+    def done(self) -> bool:
+        return self.levels[-1] > 1 and self.reached >= self.levels[-1]
+
+    def result(self) -> dict[float, Denoiser]:
+        """Networks of all levels.
+
+        Raises
+        ------
+        GeneratorError
+            Training ended before the loss was so far past its minimum.
+        """
+        if len(self.kept) < len(self.levels):
+            raise GeneratorError(
+                f"tabddpm: the validation loss went up to {self.reached:.3f} times its minimum, not "
+                f"{self.levels[-1]:g}",
+                hint="set more steps, lr_decay: none, a larger learning rate or larger layers",
+            )
+        return self.kept
+
+
+FILE = "tabddpm.pt"
+
+
+@dataclass
+class Training:
+    """Everything that changes while the denoiser is trained.
+
+    Parameters
+    ----------
+    network, averaged : Denoiser
+        The weights, and their average.
+    optimizer : torch.optim.Optimizer
+        With its moments.
+    rng : torch.Generator
+        Draws times, noise and orders.
+    watch : Watch or None
+        The validation loss so far.
+    order : Tensor
+        Row numbers left of the present epoch.
+    step : int
+        Steps made.
+    told : list
+        Every progress report so far: step, and its values.
+    """
+
+    network: Denoiser
+    averaged: Denoiser
+    optimizer: torch.optim.Optimizer
+    rng: torch.Generator
+    watch: Watch | None
+    order: Tensor
+    step: int = 0
+    told: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint whole or not at all, in the place of the one before."""
+        watch = self.watch
+        state: dict[str, Any] = {
+            "network": self.network.state_dict(),
+            "averaged": self.averaged.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "rng": self.rng.get_state(),
+            "dropout": _dropout_state(self.order.device),
+            "order": self.order.clone(),
+            "step": self.step,
+            "told": self.told,
+            "watch": None if watch is None else (watch.lowest, watch.reached, _weights(watch)),
+        }
+        temporary = folder / f"{FILE}.tmp"
+        torch.save(state, temporary)
+        temporary.replace(folder / FILE)
+
+    def resume(self, folder: Path) -> bool:
+        """Go back to where the checkpoint in a folder was written; False if there is none that can be read."""
+        try:
+            # Generator states must stay on the CPU; weights are copied to where they belong.
+            state = torch.load(folder / FILE, map_location="cpu", weights_only=True)
+        except Exception:  # noqa: BLE001  (a broken file may break any reader)
+            return False
+        device = self.order.device
+        self.network.load_state_dict(state["network"])
+        self.averaged.load_state_dict(state["averaged"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.rng.set_state(state["rng"])
+        (torch.cuda if device.type == "cuda" else torch).set_rng_state(state["dropout"])
+        self.order, self.step, self.told = state["order"].to(device), state["step"], state["told"]
+        if self.watch is not None:
+            self.watch.lowest, self.watch.reached, kept = state["watch"]
+            self.watch.remember(self.averaged, kept)
+        return True
+
+
+def _weights(watch: Watch) -> dict[float, dict[str, Tensor]]:
+    return {level: network.state_dict() for level, network in watch.kept.items()}
+
+
+def _dropout_state(device: torch.device) -> Tensor:
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+
 
 REPORT_EVERY = 50
 """Steps between two progress reports; the reported loss is their mean."""
@@ -40,9 +193,9 @@ def train(
     unfinished: Path | None = None,
     given: tuple[Tensor, Tensor] | None = None,
 ) -> dict[float, Denoiser]:
-    """Minimize the diffusion's loss; return averaged networks, ready to sample from.
+    """Minimize the diffusion's loss; return averaged networks by level of overfitting, ready to sample from.
 
-    By level of overfitting; a single one, at 0, where none is watched.
+    It is a single one, at 0, where no overfitting is watched.
 
     Parameters
     ----------
@@ -96,10 +249,7 @@ def train(
 def _hold_back(
     diffusion: Diffusion, states: Tensor, numbers: Tensor, options: TabddpmOptions, rng: torch.Generator
 ) -> tuple[Watch | None, Tensor, Tensor]:
-    """Hold back a tenth of the records to detect overfitting.
-
-    Only if it is to be watched.
-    """
+    """Hold back a tenth of the records to detect overfitting, only if it is to be watched."""
     if options.overfit is None:
         return None, states, numbers
     if len(states) < 2:
@@ -111,10 +261,7 @@ def _hold_back(
 
 
 def _next_batch(training: Training, n: int, size: int) -> Tensor:
-    """Row numbers of one batch, in a new order every epoch.
-
-    Batches run across epochs.
-    """
+    """Row numbers of one batch, in a new order every epoch; batches run across epochs."""
     while len(training.order) < size:
         epoch = torch.randperm(n, generator=training.rng, device=training.order.device)
         training.order = torch.cat([training.order, epoch])

@@ -1,0 +1,92 @@
+"""Arguments and options that several commands share, and groups of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hybrid.base.errors import ConfigError
+
+ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's configuration (YAML).")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeat the draws of this seed.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Another value for a key, such as anonymize.k=10. Repeatable."),
+]
+StorePath = Annotated[
+    str | None,
+    typer.Option("--store", metavar="PLACE", help="Keep stage results in this folder or at this address."),
+]
+Releases = Annotated[Path, typer.Option("--releases", metavar="DIR", help="Folder of all releases.")]
+Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Folder for the runs behind the releases.")]
+Work = Annotated[
+    Path, typer.Option("--work", metavar="DIR", help="The private zone: ledger, release key, kept stage results.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of the Dask scheduler (tcp://host:8786).")
+]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Run again what has failed earlier.")]
+Names = list[str] | None
+"""Values of an option that may be given more than once."""
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def refuse_engine(engine: str, scheduler: str | None) -> None:
+    """Refuse an engine that is unknown, or that lacks its scheduler.
+
+    Raises
+    ------
+    ConfigError
+        ``engine`` is neither local nor dask, or ``scheduler`` is not given for dask alone.
+    """
+    if engine not in ("local", "dask") or (engine == "dask") != (scheduler is not None):
+        raise ConfigError("--engine is local, or dask with --scheduler ADDRESS", hint="--engine dask --scheduler ...")
+
+
+def overrides(settings: list[str] | None) -> dict[str, Any]:
+    """Convert ``--set`` arguments to a mapping of dotted keys; values are read as YAML.
+
+    Raises
+    ------
+    ConfigError
+        An argument has no ``=`` or its value is no YAML.
+    """
+    from hybrid.base.config_files import parse_yaml
+
+    result: dict[str, Any] = {}
+    for setting in settings or []:
+        key, separator, value = setting.partition("=")
+        if not separator or not key:
+            raise ConfigError(f"--set {setting}: KEY=VALUE was expected", hint="for example --set anonymize.k=10")
+        result[key.strip()], _ = parse_yaml(value, f"--set {key.strip()}")
+    return result
+
+
+@dataclass(frozen=True)
+class CommandGroup:
+    """Commands under one title.
+
+    Parameters
+    ----------
+    title : str
+        Title of the panel; groups with the same title share one.
+    commands : tuple of callable
+        Functions that Typer turns into commands, named as they are, in the order of the panel.
+    families : mapping of str to Typer
+        Commands with sub-commands, by name, after the others.
+    """
+
+    title: str
+    commands: tuple[Callable[..., Any], ...] = ()
+    families: Mapping[str, typer.Typer] = field(default_factory=dict)
+
+    def register(self, app: typer.Typer) -> None:
+        for command in self.commands:
+            app.command(rich_help_panel=self.title)(command)
+        for name, family in self.families.items():
+            app.add_typer(family, name=name, rich_help_panel=self.title)

@@ -1,0 +1,360 @@
+"""Generators of noisy marginals: options, noisy counts, model, and training on one account.
+
+All marginals of one column are measured with discrete Gaussian noise, then pairs of columns as the generator chooses.
+Rows are drawn from the graphical model that fits all measurements best. Neighbouring tables differ in the presence of
+one person with at most ``rows_per_person`` rows; what is spent adds up as rho of zCDP
+(:mod:`hybrid.privacy.accounting`). The noise comes from the operating system, and no seed repeats it. Numbers are cut
+into intervals; states whose noisy counts do not differ from none are joined into one.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+import joblib
+import numpy as np
+from pydantic import Field
+
+from hybrid.base.arrays import Array
+from hybrid.base.options import Options
+from hybrid.base.progress import Progress
+from hybrid.base.rng import rng_for
+from hybrid.privacy.accounting import gaussian_rho, rho_for, variance_for
+from hybrid.privacy.noise import Bits, choose, discrete_gaussian, secure_bytes
+from hybrid.synthesize.generators.graphical_model import Clique, MarginalModel, Measurement, draw_rows
+from hybrid.synthesize.protocol import Encoded, Encoding, Feature
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Disjoint intervals from their smallest to their largest value, ascending.
+
+    Parameters
+    ----------
+    lows, highs : numpy.ndarray, each of shape (n_intervals,)
+        Values that occur; equal where an interval is one value.
+    """
+
+    lows: Array
+    highs: Array
+
+    def __len__(self) -> int:
+        return len(self.lows)
+
+    def codes(self, values: Array) -> Array:
+        """Interval of each value, int32."""
+        found: Array = np.searchsorted(self.lows, values, side="right") - 1
+        return np.clip(found, 0, len(self) - 1).astype(np.int32)
+
+    def draw(self, codes: Array, rng: np.random.Generator) -> Array:
+        return rng.uniform(self.lows[codes], self.highs[codes])
+
+
+def intervals(values: Array, bins: int) -> Intervals:
+    """Cut values into intervals of about as many records each.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+        n >= 1, no NaN.
+    bins : int
+        1 or more. A value that at least n / bins records have is an interval of its own; so there are up to
+        ``2 * bins + 1``.
+    """
+    distinct, counts = np.unique(values, return_counts=True)
+    limit = len(values) / bins
+    alone = counts >= limit
+    others = np.where(alone, 0, counts)
+    part = (np.cumsum(others) - others) // limit
+    starts = np.flatnonzero(np.concatenate([[True], alone[1:] | alone[:-1] | (part[1:] != part[:-1])]))
+    ends = np.append(starts[1:], len(distinct)) - 1
+    return Intervals(distinct[starts], distinct[ends])
+
+
+_DEVIATIONS = 3.0
+"""Standard deviations of the noise below which a count does not differ from none."""
+
+
+@dataclass(frozen=True)
+class Joined:
+    """States of a column, the rare ones as one.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray, shape (n_states,), int64
+        The new state of each.
+    shares : numpy.ndarray, shape (n_states,)
+        Share of each within its new state.
+    """
+
+    codes: Array
+    shares: Array
+
+    @property
+    def size(self) -> int:
+        return int(self.codes.max()) + 1
+
+    def of(self, measured: Measurement) -> Measurement:
+        """Noisy counts of the new states, with the variances of sums."""
+        variances = np.broadcast_to(measured.variance, measured.counts.shape)
+        return Measurement(
+            measured.columns, np.bincount(self.codes, measured.counts), np.bincount(self.codes, variances)
+        )
+
+    def split(self, codes: Array, rng: np.random.Generator) -> Array:
+        """Draw the old state of each row from its new one."""
+        order = np.argsort(self.codes, kind="stable")
+        new = self.codes[order]
+        ends = np.cumsum(np.bincount(new))
+        bounds = np.cumsum(self.shares[order])
+        starts = np.concatenate([[0.0], bounds[ends - 1][:-1]])
+        wanted = starts[codes] + rng.random(len(codes)) * (bounds[ends - 1] - starts)[codes]
+        place = np.searchsorted(bounds, wanted, side="right")
+        first = np.concatenate([[0], ends[:-1]])
+        result: Array = order[np.clip(place, first[codes], ends[codes] - 1)].astype(np.int32)
+        return result
+
+
+def _expected(counts: Array, deviations: Array) -> Array:
+    """Expected true counts, 0 or more, given noisy ones.
+
+    Mean of the normal distribution that is cut off below 0: all non-negative counts are as likely beforehand.
+    """
+    from scipy.stats import norm
+
+    distance = counts / deviations
+    result: Array = counts + deviations * np.exp(norm.logpdf(distance) - norm.logcdf(distance))
+    return np.maximum(result, 0.0)
+
+
+def join_rare(measured: Measurement, *, missing: bool) -> Joined:
+    """Join the rare states of a column by its noisy counts alone.
+
+    Parameters
+    ----------
+    measured : Measurement
+        Of one column.
+    missing : bool
+        Whether the last state is the missing value. Where it is rare it never comes out.
+    """
+    counts = measured.counts
+    rare = counts < _DEVIATIONS * np.sqrt(measured.variance)
+    if missing and rare[-1] and rare.sum() == 1 and len(counts) > 2:
+        rare[np.argmin(counts[:-1])] = True
+    if rare.sum() < 2:
+        return Joined(np.arange(len(counts)), np.ones(len(counts)))
+    codes = np.cumsum(~rare) - 1
+    codes[rare] = codes.max() + 1
+    deviations = np.broadcast_to(np.sqrt(measured.variance), counts.shape)
+    shares = np.where(rare, _expected(counts, deviations), 1.0)
+    if missing and rare[-1]:
+        shares[-1] = 0.0
+    shares[rare] /= shares[rare].sum()
+    return Joined(codes, shares)
+
+
+_SCORE_UNITS = 16
+"""Scores are whole sixteenths of a row, so that the choice is exact."""
+_EPSILON_UNITS = 2**30
+_LEAST_EPSILON = Fraction(1, _EPSILON_UNITS)
+
+
+class NoisyCounts:
+    """Noisy counts of a table, and an account of their price.
+
+    Parameters
+    ----------
+    columns : sequence of numpy.ndarray, each of shape (n_rows,)
+        Codes.
+    sizes : sequence of int
+        States of each column.
+    rho : float
+        Budget of everything; spending more is an error of the program.
+    rows : int
+        Rows of one person, at most.
+    bits : callable
+        Source of randomness.
+    """
+
+    def __init__(
+        self, columns: Sequence[Array], sizes: Sequence[int], rho: float, rows: int, bits: Bits = secure_bytes
+    ) -> None:
+        self.columns, self.sizes, self.budget, self.rows, self.bits = columns, tuple(sizes), rho, rows, bits
+        self.spent = {"marginals of one column": 0.0, "marginals of two columns": 0.0, "choice of pairs": 0.0}
+
+    @property
+    def left(self) -> float:
+        """Budget that is not spent."""
+        return self.budget - math.fsum(self.spent.values())
+
+    def true(self, columns: Clique) -> Array:
+        """Exact counts; not to be released."""
+        shape = [self.sizes[column] for column in columns]
+        codes = np.ravel_multi_index([self.columns[column] for column in columns], shape)
+        counts: Array = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
+        return counts
+
+    def measure(self, columns: Clique, rho: float) -> Measurement:
+        """Counts with discrete Gaussian noise for at most ``rho``."""
+        variance = variance_for(rho, self.rows**2)
+        self._pay(
+            "marginals of one column" if len(columns) == 1 else "marginals of two columns",
+            gaussian_rho(variance, self.rows**2),
+        )
+        counts = self.true(columns)
+        noise = discrete_gaussian(counts.size, variance, self.bits).reshape(counts.shape)
+        return Measurement(columns, (counts + noise).astype(np.float64), variance)
+
+    def worst(self, candidates: Sequence[tuple[Clique, Array, float]], rho: float) -> int:
+        """Position of a candidate whose counts differ much from those expected.
+
+        Parameters
+        ----------
+        candidates : sequence of (columns, expected counts, handicap)
+            The score is the sum of absolute differences less the handicap.
+        rho : float
+            Price of the choice, at most.
+        """
+        epsilon = max(Fraction(int(math.sqrt(8 * rho) * _EPSILON_UNITS), _EPSILON_UNITS), _LEAST_EPSILON)
+        self._pay("choice of pairs", float(epsilon**2 / 8))
+        scores = [float(np.abs(self.true(columns) - expected).sum()) - less for columns, expected, less in candidates]
+        # One person changes a sum by at most the rows; rounding, and floating point, by a unit each.
+        return choose(_whole(scores), epsilon, _SCORE_UNITS * self.rows + 2, self.bits)
+
+    def recoded(self, joined: Sequence[Joined]) -> NoisyCounts:
+        """The same table and account with fewer states."""
+        columns = [states.codes[codes] for states, codes in zip(joined, self.columns, strict=True)]
+        other = NoisyCounts(columns, [states.size for states in joined], self.budget, self.rows, self.bits)
+        other.spent = dict(self.spent)
+        return other
+
+    def _pay(self, name: str, rho: float) -> None:
+        if rho > self.left * (1 + 1e-9):
+            raise AssertionError("the budget is spent")
+        self.spent[name] += rho
+
+
+def _whole(scores: Sequence[float]) -> Array:
+    return np.array([math.floor(score * _SCORE_UNITS) for score in scores], dtype=np.int64)
+
+
+_FILE = "model.joblib"
+
+
+class NoisyMarginalOptions(Options):
+    """Options of generators of noisy marginals."""
+
+    epsilon: float = Field(default=1.0, gt=0)
+    """Privacy budget of one training; every further training from the same records adds its own."""
+    delta: float = Field(default=1e-6, gt=0, lt=1)
+    """Probability that the bound epsilon may fail; to be well below 1 / number of people."""
+    rho: float | None = Field(default=None, gt=0)
+    """Budget as rho of zero-concentrated differential privacy, in place of epsilon and delta. null: what they allow."""
+    rows_per_person: int = Field(default=1, ge=1)
+    """Rows that one person may have, at most; the noise grows in proportion."""
+    bins: int = Field(default=32, ge=2)
+    """Intervals that a column of many numbers or dates is cut into, of about as many records each, with values that as
+    many records share apart. They are taken from the records, so such a column voids the claim of differential
+    privacy."""
+    iterations: int = Field(default=1000, ge=1)
+    """Steps of mirror descent of the last fit, at most."""
+
+
+@dataclass(frozen=True)
+class NoisyMarginals:
+    """A fitted graphical model with the joined states of each column.
+
+    Parameters
+    ----------
+    model : MarginalModel
+        Of the joined states.
+    joined : tuple of Joined
+        For each column.
+    cut : mapping of int to Intervals
+        Of continuous columns, by position.
+    spent : mapping of str to float
+        rho of each part.
+    """
+
+    model: MarginalModel
+    joined: tuple[Joined, ...]
+    cut: Mapping[int, Intervals]
+    spent: Mapping[str, float]
+
+    def draw(self, n_rows: int, seed: int) -> list[Array]:
+        rng = rng_for(seed, "marginals draw")
+        drawn = draw_rows(self.model, n_rows, rng)
+        states = [joined.split(codes, rng) for joined, codes in zip(self.joined, drawn, strict=True)]
+        return [self.cut[at].draw(codes, rng) if at in self.cut else codes for at, codes in enumerate(states)]
+
+    def save(self, folder: Path) -> None:
+        joblib.dump(self, folder / _FILE)
+
+
+class MarginalGenerator(ABC):
+    """Base of the generators of noisy marginals."""
+
+    licence: ClassVar[str] = "Apache-2.0"
+    requires: ClassVar[tuple[str, ...]] = ()
+    extra: ClassVar[str | None] = None
+    environment: ClassVar[str | None] = None
+    resumes: ClassVar[bool] = False
+    secure_noise: ClassVar[bool] = True
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"default": {}}
+
+    def encoding(self, options: Any) -> Encoding:
+        return Encoding(max_levels=options.bins, flag_missing=True, listed_domains=True)
+
+    def learn(
+        self,
+        data: Encoded,
+        options: Any,
+        seed: int,  # noqa: ARG002  (the noise is fresh every time)
+        progress: Progress,
+        unfinished: Path | None = None,  # noqa: ARG002  (training again would spend the budget again)
+    ) -> NoisyMarginals:
+        cut = {at: intervals(data.columns[at], options.bins) for at, f in enumerate(data.features) if not f.is_discrete}
+        columns = [cut[at].codes(values) if at in cut else values for at, values in enumerate(data.columns)]
+        sizes = [feature.n_levels or len(cut[at]) for at, feature in enumerate(data.features)]
+        rho = options.rho if options.rho is not None else rho_for(options.epsilon, options.delta)
+        counter = NoisyCounts(columns, sizes, rho, options.rows_per_person)
+        each = self.first_share(len(sizes)) * rho / len(sizes)
+        singles = [counter.measure((at,), each) for at in range(len(sizes))]
+        joined = [
+            join_rare(measured, missing=feature.missing)
+            for measured, feature in zip(singles, data.features, strict=True)
+        ]
+        fewer = counter.recoded(joined)
+        first = [states.of(measured) for states, measured in zip(joined, singles, strict=True)]
+        first += self.declared_pairs(fewer, data.features, options)
+        model = self.fit_pairs(fewer, first, options, progress)
+        return NoisyMarginals(model, tuple(joined), cut, dict(fewer.spent))
+
+    def load(self, folder: Path) -> NoisyMarginals:
+        model: NoisyMarginals = joblib.load(folder / _FILE)
+        return model
+
+    @abstractmethod
+    def first_share(self, n_columns: int) -> float:
+        """Share of the budget for the marginals of one column."""
+
+    def declared_pairs(
+        self,
+        counter: NoisyCounts,  # noqa: ARG002
+        features: Sequence[Feature],  # noqa: ARG002
+        options: Any,  # noqa: ARG002
+    ) -> list[Measurement]:
+        """Measure pairs that no record chooses; by default none."""
+        return []
+
+    @abstractmethod
+    def fit_pairs(
+        self, counter: NoisyCounts, first: Sequence[Measurement], options: Any, progress: Progress
+    ) -> MarginalModel:
+        """Choose and measure pairs for what is left, and fit the model."""

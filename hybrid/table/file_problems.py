@@ -1,0 +1,348 @@
+"""Files that are refused: those of other programs, and CSV files whose cells are several records or half of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from pathlib import PurePath
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hybrid.base.errors import DataError, Problem
+from hybrid.table.files import File
+from hybrid.table.read_options import ReadOptions
+from hybrid.table.schema import PARQUET_SUFFIXES
+
+_HEAD = 64
+
+
+@dataclass(frozen=True)
+class OtherFormat:
+    """A format that is not read, and how its files are converted.
+
+    Parameters
+    ----------
+    name : str
+        What such a file is.
+    suffixes : tuple of str
+        How their names end, in lower case.
+    beginnings : tuple of bytes
+        How their content begins.
+    conversion : str
+        Expression of Python that reads ``FILE`` and writes ``NEW``; empty if there is none.
+    packages : str
+        What it needs, for pip.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    beginnings: tuple[bytes, ...] = ()
+    conversion: str = ""
+    packages: str = "pandas pyarrow"
+
+    def hint(self, file: str) -> str:
+        if not self.conversion:
+            return "unpack or export the table as CSV or Parquet, and name that file"
+        new = f"{PurePath(file).stem}{'.csv' if 'to_csv' in self.conversion else '.parquet'}"
+        line = self.conversion.replace("FILE", repr(file)).replace("NEW", repr(new))
+        module = line.partition(".")[0]
+        return f'convert it once, and name {new}: pip install {self.packages}; python -c "import {module}; {line}"'
+
+
+FORMATS = (
+    OtherFormat(
+        "a spreadsheet",
+        (".xlsx", ".xlsm", ".xlsb", ".xls"),
+        (b"\xd0\xcf\x11\xe0",),
+        "pandas.read_excel(FILE).to_csv(NEW, index=False)",
+        "pandas openpyxl xlrd pyxlsb",
+    ),
+    OtherFormat(
+        "a spreadsheet",
+        (".ods",),
+        (),
+        "pandas.read_excel(FILE, engine='odf').to_csv(NEW, index=False)",
+        "pandas odfpy",
+    ),
+    OtherFormat(
+        "a file of Stata",
+        (".dta",),
+        (b"<stata_dta>",),
+        "pandas.read_stata(FILE, convert_categoricals=False).to_parquet(NEW)",
+    ),
+    OtherFormat(
+        "a file of SAS",
+        (".sas7bdat",),
+        (bytes(12) + b"\xc2\xea\x81\x60",),
+        "pyreadstat.read_sas7bdat(FILE)[0].to_parquet(NEW)",
+        "pyreadstat pyarrow",
+    ),
+    OtherFormat(
+        "a transport file of SAS",
+        (".xpt",),
+        (b"HEADER RECORD*******LIB",),
+        "pyreadstat.read_xport(FILE)[0].to_parquet(NEW)",
+        "pyreadstat pyarrow",
+    ),
+    OtherFormat(
+        "a file of SPSS",
+        (".sav", ".zsav"),
+        (b"$FL2", b"$FL3"),
+        "pyreadstat.read_sav(FILE)[0].to_parquet(NEW)",
+        "pyreadstat pyarrow",
+    ),
+    OtherFormat(
+        "a file of R",
+        (".rds", ".rdata", ".rda"),
+        (b"RDX3", b"RDX2"),
+        "pyreadr.read_r(FILE).popitem()[1].to_parquet(NEW)",
+        "pyreadr pyarrow",
+    ),
+    OtherFormat(
+        "a file of Arrow",
+        (".arrow", ".feather"),
+        (b"ARROW1",),
+        "pandas.read_feather(FILE).to_parquet(NEW)",
+    ),
+    OtherFormat(
+        "a file of JSON",
+        (".json", ".jsonl", ".ndjson"),
+        (),
+        "pandas.read_json(FILE).to_csv(NEW, index=False)",
+    ),
+    OtherFormat("a zip archive or a spreadsheet", (".zip",), (b"PK\x03\x04",)),
+    OtherFormat(
+        "compressed (gzip, bzip2, xz or zstd)",
+        (".gz", ".bz2", ".xz", ".zst"),
+        (b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"),
+    ),
+    OtherFormat("an SQLite database, which data.sql reads", (".sqlite", ".sqlite3", ".db"), (b"SQLite format 3",)),
+    OtherFormat("a DuckDB database, which data.sql reads", (".duckdb",), (bytes(8) + b"DUCK",)),
+)
+"""Formats by the ends of names and, for files of any name, by how they begin."""
+_PARQUET = OtherFormat("Parquet without the ending .parquet", (), (b"PAR1",))
+
+
+def refuse_other_format(file: File) -> None:
+    """Refuse a file of another format, by its name or its beginning.
+
+    Raises
+    ------
+    DataError
+        It is none of CSV or Parquet; the hint has the command that converts it.
+    """
+    try:
+        with file.open() as data:
+            head = data.read(_HEAD)
+    except OSError:
+        return
+    found = next((one for one in FORMATS if file.suffix in one.suffixes), None)
+    if found is None and file.suffix not in PARQUET_SUFFIXES:
+        found = next((one for one in (*FORMATS, _PARQUET) if head.startswith(one.beginnings)), None)
+    if found is _PARQUET:
+        raise DataError(f"{file}: this is {found.name}", hint="rename it, so that its name ends in .parquet")
+    if found is not None:
+        raise DataError(
+            f"{file}: this is {found.name}, and CSV and Parquet are read", hint=found.hint(PurePath(file.path).name)
+        )
+
+
+_LONG = 200
+"""Characters up to which no cell is suspicious."""
+_TIMES = 50
+"""Times the median length of a column's other cells from which a cell is suspicious."""
+_FEWEST = 5
+"""Rows before the last one with which its last cell is compared."""
+_VALUE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}([ T].*)?|[+-]?\d*[.,]\d+|\S+@\S+\.\w+")
+"""Dates, decimal numbers and e-mail addresses, which are seldom names of columns."""
+_WHOLE = re.compile(r"\d{1,9}")
+_TOTAL = (
+    r"(?i)\A(grand |sub)?(total|totals|sum|mean|average)\b|\A(zwischen|gesamt)?(summe|gesamt|insgesamt|durchschnitt)\b"
+    r"|\A(sous-)?(total|totaux|somme|moyenne)\b|\A(totale|totaal|suma|soma|media|gemiddelde)\b"
+)
+"""What stands in front of a total, in seven languages."""
+_NOTE = r"\S\s+\S"
+"""A text of several words."""
+_LAST = 5
+"""Lines at the end among which a note is looked for."""
+_VALUES_IN_HEADER = 0.2
+"""Share of the columns that are named like a value, from which the first line is taken for a record."""
+
+
+def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem | None:
+    """Problem of a first line that is a record, or is repeated.
+
+    A record in place of the header would show a person's values wherever columns are named.
+
+    Parameters
+    ----------
+    file : File
+        A CSV file.
+    raw : pyarrow.Table, shape (n_rows, n_columns)
+        Its cells as texts, without the first line.
+    header : sequence of str
+        The cells of the first line.
+
+    Returns
+    -------
+    Problem or None
+        It names no column. A name counts as a value if it stands among the cells of its own column, or is a date, a
+        decimal number or an e-mail address, unless it continues a series: whole numbers and dates beside each other.
+    """
+    among = [pc.equal(pc.utf8_trim_whitespace(raw.column(at)), name) for at, name in enumerate(header)]
+    again = reduce(pc.and_, among)
+    if len(header) > 1 and pc.any(again).as_py():
+        first = _line(raw, header, pc.index(again, True).as_py())
+        message = f"{file}: line {first}: {pc.sum(again).as_py()} lines repeat the header, as where files were joined"
+        return Problem(message, "remove these lines")
+    held = [bool(pc.any(own).as_py()) for own in among]
+    values = [bool(name) and (one or bool(_VALUE.fullmatch(name))) for name, one in zip(header, held, strict=True)]
+    count = sum(value and not _in_series(header, at) for at, value in enumerate(values))
+    if count < 2 or count < _VALUES_IN_HEADER * len(header):
+        return None
+    return Problem(
+        f"{file}: the first line seems to be a record and not the names of the columns: {count} of its {len(header)} "
+        "cells look like values",
+        "write the names of the columns into a line above it; if it does hold names, rename the columns",
+    )
+
+
+def _in_series(header: Sequence[str], at: int) -> bool:
+    name = header[at]
+    for beside in (header[max(at - 1, 0)], header[min(at + 1, len(header) - 1)]):
+        if _WHOLE.fullmatch(name) and _WHOLE.fullmatch(beside) and abs(int(name) - int(beside)) == 1:
+            return True
+        if beside != name and _VALUE.fullmatch(name) and len(beside) == len(name) and _VALUE.fullmatch(beside):
+            return True
+    return False
+
+
+def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: ReadOptions) -> Iterator[Problem]:
+    """Find cells that the options do not accept.
+
+    Parameters
+    ----------
+    file : File
+        A CSV file.
+    raw : pyarrow.Table, shape (n_rows, n_columns)
+        Its cells as texts, without the header.
+    header : sequence of str
+        The names of the columns, in their order.
+    options : ReadOptions
+        Separator, encoding, and what is accepted.
+
+    Yields
+    ------
+    Problem
+        One per column and kind, with the line of the first such cell; no cell value.
+    """
+    for at, name in enumerate(header):
+        cells = raw.column(at)
+        if "multiline_cells" not in options.accept and len(header) > 1:
+            yield from _multiline(file, raw, header, name, cells, options.separator)
+        if "long_cells" not in options.accept:
+            yield from _long(file, raw, header, name, cells)
+    if "total_lines" not in options.accept and len(header) > 2:
+        yield from _totals(file, raw, header)
+    if "short_last_line" not in options.accept and _is_cut(file, raw, options.encoding):
+        yield Problem(
+            f"{file}: line {_line(raw, header, raw.num_rows - 1)}: the last line seems to be cut off: it has no line "
+            f"break at its end, and its last cell ({header[-1]!r}) is shorter than all others",
+            "write the file again in full, or end it with a line break; if it is whole: data.accept: [short_last_line]",
+        )
+
+
+def short_last_line(file: File, raw: pa.Table, header: Sequence[str], fields: int) -> Problem:
+    """Problem of a last line with too few fields, which comes after the records of ``raw``."""
+    return Problem(
+        f"{file}: line {_line(raw, header, raw.num_rows)}: the last line has {fields} of {len(header)} fields, so the "
+        "file seems to be cut off",
+        "write the file again in full; to leave this line out: data.accept: [short_last_line]",
+    )
+
+
+def is_last_line(file: File, line: str, encoding: str) -> bool:
+    """True if the file ends in this line, with or without a line break."""
+    wanted = line.rstrip("\r\n").encode(encoding, errors="replace")
+    with file.filesystem.open_input_file(file.path) as data:
+        data.seek(max(data.size() - len(wanted) - 8, 0))
+        tail: bytes = data.read()
+    return bool(wanted) and tail.rstrip(b"\r\n\0").endswith(wanted.rstrip(b"\0"))
+
+
+def _multiline(
+    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, separator: str
+) -> Iterator[Problem]:
+    broken = pc.match_substring(cells, "\n")
+    if not pc.any(broken).as_py():
+        return
+    swallowed = pc.and_(broken, pc.greater_equal(pc.count_substring(cells, separator), len(header) - 1))
+    count = pc.sum(swallowed).as_py()
+    if count:
+        yield Problem(
+            f"{file}: line {_line(raw, header, pc.index(swallowed, True).as_py())}: {count} cells of column {name!r} "
+            f"hold line breaks and as many separators as a whole record, as where two quotes are mispaired",
+            "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
+        )
+
+
+def _long(file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray) -> Iterator[Problem]:
+    """Cells of more than 200 characters and 50 times the median length of the column's cells that are not empty."""
+    lengths = pc.utf8_length(cells)
+    longest = pc.max(lengths).as_py() or 0
+    if longest <= _LONG:
+        return
+    median = pc.quantile(lengths.filter(pc.greater(lengths, 0)), 0.5)[0].as_py()
+    limit = max(_LONG + 1, _TIMES * median)
+    if longest >= limit:
+        too_long = pc.greater_equal(lengths, limit)
+        yield Problem(
+            f"{file}: line {_line(raw, header, pc.index(too_long, True).as_py())}: {pc.sum(too_long).as_py()} cells of "
+            f"column {name!r} are longer than {_LONG} characters and {_TIMES} times the usual {median:g}",
+            "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
+        )
+
+
+def _totals(file: File, raw: pa.Table, header: Sequence[str]) -> Iterator[Problem]:
+    """Lines that are no records: totals, and notes at the end.
+
+    A total says so in the first of its cells, and a quarter of the others are empty; a note is the only cell of one of
+    the last lines, and has several words.
+    """
+    cells = [pc.utf8_trim_whitespace(column) for column in raw.columns]
+    empty = [pc.equal(column, "") for column in cells]
+    gaps = reduce(pc.add, [pc.cast(column, pa.int32()) for column in empty])
+    first = pc.coalesce(*(pc.if_else(no, None, column) for no, column in zip(empty, cells, strict=True)), "")
+    total = pc.and_(pc.match_substring_regex(first, _TOTAL), pc.greater_equal(gaps, len(header) / 4))
+    last = pc.less_equal(pa.array(range(raw.num_rows, 0, -1), pa.int64()), _LAST)
+    note = pc.and_(pc.and_(pc.equal(gaps, len(header) - 1), last), pc.match_substring_regex(first, _NOTE))
+    wrong = pc.or_(total, note)
+    count = pc.sum(wrong).as_py()
+    if count:
+        yield Problem(
+            f"{file}: line {_line(raw, header, pc.index(wrong, True).as_py())}: {count} lines seem to be totals or "
+            "notes and not records; each would count as a person",
+            "remove these lines; if they are records: data.accept: [total_lines]",
+        )
+
+
+def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
+    """True if the last line break is missing, and the last cell is shorter than those of all other rows."""
+    if raw.num_rows <= _FEWEST:
+        return False
+    with file.filesystem.open_input_file(file.path) as data:
+        data.seek(max(data.size() - 4, 0))
+        if "\n" in data.read().decode(encoding, errors="ignore")[-1:]:
+            return False
+    lengths = pc.utf8_length(raw.column(raw.num_columns - 1))
+    return bool(lengths[-1].as_py() < pc.min(lengths.slice(0, raw.num_rows - 1)).as_py())
+
+
+def _line(raw: pa.Table, header: Sequence[str], row: int) -> int:
+    """Line of the file in which a row begins, from 1; empty lines are not counted."""
+    before = raw.slice(0, row)
+    inside = sum(pc.sum(pc.count_substring(column, "\n")).as_py() or 0 for column in before.columns)
+    return 2 + row + int(inside) + sum(name.count("\n") for name in header)

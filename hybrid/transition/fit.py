@@ -1,0 +1,273 @@
+"""Fitting of a strategy: on the values that it may draw, and with columns that go together drawn given each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base.arrays import Array, Codes
+from hybrid.base.errors import DataError
+from hybrid.constraints import Rules
+from hybrid.hierarchy import Hierarchy, LabelTable
+from hybrid.hierarchy.build import hierarchy_of_values
+from hybrid.protect.below_labels import Restorable
+from hybrid.table import Column, Kind, Table
+from hybrid.transition.drawing.domain import domains_of
+from hybrid.transition.drawing.donors import ranked_pools
+from hybrid.transition.protocol import FittedTransition, Restored, Transition
+
+
+@dataclass(frozen=True)
+class Together:
+    """Columns whose values occur in fixed combinations, and records that have one.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Such as a town and its state.
+    records : numpy.ndarray, shape (m,), int
+        Positions of the learned records that have an allowed combination.
+    """
+
+    columns: tuple[str, ...]
+    records: Codes
+
+
+@dataclass(frozen=True)
+class DrawnTogether:
+    """A fitted transition, after which columns that go together are drawn given each other. Private.
+
+    Of the columns that a transition restores, the one with the fewest values stays as restored; each of the others is
+    drawn from the learned records that agree in those before it, below the row's label: a town of the row's state.
+    Columns that are not restored are known from the start. Where no record agrees, the restored value stays. Rows
+    are left alone where all have a combination of some record: a transition that restores whole records keeps these.
+    """
+
+    fitted: FittedTransition
+    learned: AnonymizedTable
+    together: Sequence[Together]
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        found = self.fitted.restore(labels, rng)
+        for one in self.together:
+            found = replace(found, table=self._told(found.table, labels, one, rng))
+        return found
+
+    def _told(self, table: Table, labels: LabelTable, one: Together, rng: np.random.Generator) -> Table:
+        known = self.learned.originals.frame.take(one.records)
+        restored = [name for name in one.columns if name in labels.hierarchies]
+        restored.sort(key=lambda name: int(known[name].nunique()))
+        told = [name for name in one.columns if name not in restored]
+        mine, asked = _combinations(known, table.frame, one.columns)
+        if np.isin(asked, mine).all():
+            return table
+        for name in restored:
+            if told and labels.hierarchies[name].kind is Kind.CATEGORICAL:
+                table = self._drawn(table, labels, name, _combinations(known, table.frame, told), one.records, rng)
+            told.append(name)
+        return table
+
+    def _drawn(
+        self,
+        table: Table,
+        labels: LabelTable,
+        name: str,
+        groups: tuple[Codes, Codes],
+        records: Codes,
+        rng: np.random.Generator,
+    ) -> Table:
+        """The table with another column of values below the labels, from the records of each row's group."""
+        mine, asked = groups
+        at = labels.quasi_identifiers.index(name)
+        domain, nodes = domains_of(self.learned)[name], labels.nodes[:, at]
+        leaves = self.learned.leaves[records, at]
+        below = ranked_pools(mine, domain.rank[leaves], domain.hierarchy.n_leaves)
+        drawn = below.runs(asked, domain.first[nodes], domain.n_leaves[nodes]).draw(rng)
+        values = domain.series(domain.cells(leaves[np.maximum(drawn, 0)]))
+        before = table.frame[name].astype(object)
+        found = before.where(drawn < 0, values.astype(object).to_numpy())
+        return replace(table, frame=table.frame.assign(**{name: found.astype(_both(table.frame[name], values))}))
+
+
+def _combinations(known: pd.DataFrame, asked: pd.DataFrame, names: Sequence[str]) -> tuple[Codes, Codes]:
+    """Number of each row's combination of values in both tables: equal numbers for equal values."""
+    both = pd.concat([frame[list(names)].astype(object) for frame in (known, asked)], ignore_index=True)
+    numbers: Codes = both.groupby(list(names), dropna=False, sort=False).ngroup().to_numpy(dtype=np.int64)
+    return numbers[: len(known)], numbers[len(known) :]
+
+
+def _both(before: pd.Series, drawn: pd.Series) -> pd.CategoricalDtype:
+    more = drawn.cat.categories.difference(before.cat.categories, sort=False)
+    return pd.CategoricalDtype(before.cat.categories.append(more), ordered=before.cat.ordered)
+
+
+NO_RULES = Rules()
+
+
+def fit_transition(
+    strategy: Transition,
+    anonymized: AnonymizedTable,
+    options: Any,
+    rng: np.random.Generator,
+    values: Mapping[str, Restorable] | None = None,
+    rules: Rules = NO_RULES,
+) -> FittedTransition:
+    """Fit a strategy on hierarchies without the values of any other record.
+
+    The hierarchies of a run cover the whole table: a mask, intervals or groups with ``others`` have leaves and bounds
+    that only control records, suppressed records or records outside the sample hold. Such hierarchies are built again
+    from the records that the strategy learns from; those whose leaves a file lists stay as they are.
+
+    Records with coarser labels of their own (:attr:`AnonymizedTable.coarsened`) are not learned from. A label of theirs
+    without another record below it is restored as the nearest ancestor that has one.
+
+    Parameters
+    ----------
+    strategy : Transition
+        What to fit.
+    anonymized : AnonymizedTable, n records
+        What it learns from: kept and, if there is sampling, sampled.
+    options : Options
+        An instance of ``strategy.Options``.
+    rng : numpy.random.Generator
+        Passed to the strategy.
+    values : mapping of str to Restorable, optional
+        What it may learn in place of the values of ``anonymized.donors``, by column: none that a single person decides
+        (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.
+    rules : Rules
+        Columns that these say go together are drawn given each other
+        (:class:`DrawnTogether`), if the strategy reads original values.
+
+    Returns
+    -------
+    FittedTransition
+        Restores tables with the labels of ``anonymized``.
+    """
+    learned = anonymized.donors
+    known = _known(learned, values or {})
+    fitted = strategy.fit(known.table, options, rng)
+    together = _together(known.table, rules) if strategy.reads_originals(options) else []
+    if together:
+        fitted = DrawnTogether(fitted, known.table, together)
+    if known.table is learned:
+        return fitted
+    node_of = known.node_of
+    if learned is not anonymized:
+        whole = (learned.hierarchies[name] for name in learned.quasi_identifiers)
+        node_of = tuple(_widened(numbers, of) for numbers, of in zip(node_of, whole, strict=True))
+    return _KnownValues(fitted, known.table.hierarchies, node_of)
+
+
+def _together(learned: AnonymizedTable, rules: Rules) -> list[Together]:
+    """Columns that go together, some of which are restored, and the records that keep their rule."""
+    table = learned.originals
+    applying = [one for one in rules.about(learned.quasi_identifiers).of_combinations.rules if one.applies(table)]
+    kept = [(rule.constraint.columns, np.flatnonzero(~rule.broken(table))) for rule in applying]
+    return [Together(columns, records) for columns, records in kept if len(records)]
+
+
+def with_known_values(anonymized: AnonymizedTable) -> AnonymizedTable:
+    """The same records on hierarchies whose leaves are listed in a file or occur in one of the records."""
+    return _known(anonymized, {}).table
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Records on hierarchies of known values, and their node for each node of the whole ones (-1: none)."""
+
+    table: AnonymizedTable
+    node_of: tuple[Array, ...] = ()
+
+
+def _known(anonymized: AnonymizedTable, values: Mapping[str, Restorable]) -> _Known:
+    names, labels = anonymized.quasi_identifiers, anonymized.labels
+    frame = anonymized.originals.frame.assign(**{name: found.values for name, found in values.items()})
+    whole = anonymized.hierarchies
+    known = {name: _own_hierarchy(whole[name], labels.schema[name], frame[name], values.get(name)) for name in names}
+    if not values and all(known[name] is whole[name] for name in names):
+        return _Known(anonymized)
+    leaves, nodes, maps = np.empty_like(anonymized.leaves), np.empty_like(labels.nodes), []
+    for at, name in enumerate(names):
+        leaves[:, at] = known[name].encode(frame[name])
+        level = values[name].level if name in values else np.zeros(len(anonymized), dtype=np.int64)
+        node_of = _node_of(whole[name], anonymized.leaves[:, at], known[name], leaves[:, at], level)
+        if name in values:
+            # A label that is itself a value of few people is restored as the nearest group that has enough.
+            carried = np.unique(labels.nodes[:, at])
+            node_of[carried] = _widened(node_of, whole[name])[carried]
+        nodes[:, at] = node_of[labels.nodes[:, at]]
+        maps.append(node_of)
+    own = replace(
+        anonymized,
+        labels=replace(labels, nodes=nodes, hierarchies=known),
+        originals=replace(anonymized.originals, frame=frame),
+        leaves=leaves,
+    )
+    return _Known(own, tuple(maps))
+
+
+def _own_hierarchy(whole: Hierarchy, column: Column, values: pd.Series, found: Restorable | None) -> Hierarchy:
+    own = None if found is None else found.hierarchy
+    return hierarchy_of_values(whole, column, values) if own is None else own
+
+
+@dataclass(frozen=True)
+class _KnownValues:
+    """Fitted strategy with a map from global nodes to its own.
+
+    The global ones are those of the whole table.
+    """
+
+    fitted: FittedTransition
+    hierarchies: Mapping[str, Hierarchy]
+    node_of: tuple[Array, ...]
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Restore as the strategy does.
+
+        Raises
+        ------
+        DataError
+            A label that no record carries from which the strategy learned.
+        """
+        nodes = np.column_stack([numbers[labels.nodes[:, at]] for at, numbers in enumerate(self.node_of)])
+        unknown = (nodes < 0).any(axis=0)
+        if unknown.any():
+            names = [name for name, lacks in zip(labels.quasi_identifiers, unknown, strict=True) if lacks]
+            raise DataError(
+                f"labels of {', '.join(map(repr, names))} that no record carries from which the transition learned",
+                hint="restore only labels of the table that was fitted",
+            )
+        return self.fitted.restore(replace(labels, nodes=nodes, hierarchies=self.hierarchies), rng)
+
+
+def _node_of(whole: Hierarchy, leaves: Array, known: Hierarchy, known_leaves: Array, level: Array) -> Array:
+    """The node of ``known`` for each node of ``whole``, shape (n_nodes,); -1 for nodes without a record below them.
+
+    ``level``: from which on both leaves of a record lie below the same node, shape (n,).
+    """
+    if known is whole:
+        return np.arange(whole.n_nodes, dtype=np.int32)
+    node_of = np.full(whole.n_nodes, -1, dtype=np.int32)
+    top, known_top = whole.n_levels - 1, known.n_levels - 1
+    for at in range(top):
+        alike = level <= at
+        # A column of which only missing values are left has no levels between the values and the root.
+        node_of[whole.node_of[leaves[alike], at]] = known.node_of[known_leaves[alike], min(at, known_top - 1)]
+    if len(leaves):
+        node_of[whole.root] = known.root
+    return node_of
+
+
+def _widened(node_of: Array, whole: Hierarchy) -> Array:
+    """Map in which every node below the root has one: nodes that had none (-1) get that of their nearest ancestor."""
+    found = node_of.copy()
+    for level in range(whole.n_levels - 2, -1, -1):
+        here, above = whole.node_of[:, level], whole.node_of[:, level + 1]
+        found[here] = np.where(found[here] < 0, found[above], found[here])
+    return found

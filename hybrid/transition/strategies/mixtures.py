@@ -1,0 +1,105 @@
+"""Blend and shrunk: the histogram of the class, mixed with the uniform distribution or with that of the label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic import Field
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base import options as base
+from hybrid.base.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.drawing.domain import assemble
+from hybrid.transition.drawing.donors import Donors, DrawnRecords, Fallback, add_counts, draw_records, restore_columns
+from hybrid.transition.protocol import Restored
+
+
+class BlendOptions(base.Options):
+    """Options of ``blend``."""
+
+    weight: float = Field(default=0.5, ge=0.0, le=1.0)
+    """Share of cells drawn from the class, in [0, 1]; 0 is Uniform, 1 is Conditional."""
+
+
+@dataclass(frozen=True)
+class FittedBlend:
+    """Original values by class. Private."""
+
+    records: Donors
+    weight: float
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        records, n = self.records, len(labels)
+        classes = records.classes.find(labels.nodes)
+        columns, counts = {}, dict[str, int]()
+        for at, (name, domain) in enumerate(records.domains.items()):
+            nodes = labels.nodes[:, at]
+            chain = [
+                records.class_fallback(classes),
+                records.label_fallback(at, nodes),
+                records.ancestor_fallback(at, nodes),
+            ]
+            draw = draw_records(chain, n, rng)
+            counts = add_counts(counts, draw.counts)
+            kept = np.where(rng.random(n) < self.weight, draw.records, -1)
+            mixed = DrawnRecords(kept, {"uniform": int((kept < 0).sum())})
+            columns[name] = domain.series(records.cells(at, mixed, nodes, rng))
+        return Restored(assemble(labels, columns), counts)
+
+
+class Blend:
+    """With probability ``weight`` Conditional (histogram), else Uniform, for each cell by itself.
+
+    ``Restored.fallbacks`` counts where the conditional part would have come from.
+    """
+
+    name = "blend"
+    Options: type[base.Options] = BlendOptions
+
+    def reads_originals(self, options: BlendOptions) -> bool:
+        return options.weight > 0
+
+    def fit(self, anonymized: AnonymizedTable, options: BlendOptions, rng: np.random.Generator) -> FittedBlend:  # noqa: ARG002
+        return FittedBlend(Donors(anonymized), options.weight)
+
+
+class ShrunkOptions(base.Options):
+    """Options of ``shrunk``."""
+
+    strength: float = Field(default=20.0, ge=0.0)
+    """In records: a class of n records is used with probability n / (n + strength), the label otherwise. 0 is
+    Conditional (histogram); large values approach Marginal."""
+
+
+@dataclass(frozen=True)
+class FittedShrunk:
+    """Original values by class. Private."""
+
+    records: Donors
+    strength: float
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        classes = self.records.classes.find(labels.nodes)
+        sizes = self.records.by_class.runs(classes).size
+        weight = sizes / np.maximum(sizes + self.strength, 1e-300)
+
+        def own(at: int, nodes: Array) -> list[Fallback]:  # noqa: ARG001
+            used = np.where(rng.random(len(classes)) < weight, classes, -1)
+            return [self.records.class_fallback(used)]
+
+        return restore_columns(self.records, labels, own, rng)
+
+
+class Shrunk:
+    """Histogram of the class shrunk towards the label's, more for small classes."""
+
+    name = "shrunk"
+    Options: type[base.Options] = ShrunkOptions
+
+    def reads_originals(self, options: ShrunkOptions) -> bool:  # noqa: ARG002
+        return True
+
+    def fit(self, anonymized: AnonymizedTable, options: ShrunkOptions, rng: np.random.Generator) -> FittedShrunk:  # noqa: ARG002
+        return FittedShrunk(Donors(anonymized), options.strength)

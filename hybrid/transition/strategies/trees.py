@@ -1,0 +1,214 @@
+"""Tree and learned: values of records that decision trees or forests find alike, column after column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from pydantic import Field
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.base import options as base
+from hybrid.base.arrays import Array
+from hybrid.hierarchy import LabelTable
+from hybrid.transition.drawing.domain import assemble
+from hybrid.transition.drawing.donors import Donors, RankedPools, add_counts, draw_records, ranked_pools
+from hybrid.transition.drawing.features import Features, TreeCells, features, grow, predicts_classes
+from hybrid.transition.protocol import Restored
+
+
+class Partition(Protocol):
+    """Groups of records that are alike, and the group of any row."""
+
+    def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
+        """Group that each row draws from; shape (n,), int64."""
+
+    def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
+        """Learned records by group and tree-order rank of their value."""
+
+
+Grow = Callable[[Array, Array, int], Partition]
+"""Partition from predictors (n, n_features), tree-order ranks (n,) of the values to predict, and a seed."""
+
+
+@dataclass(frozen=True)
+class FittedSequence:
+    """One partition of the records per quasi-identifier. Private."""
+
+    records: Donors
+    features: Features
+    partitions: tuple[Partition | None, ...]
+    """None where every label is a single value, and there is nothing to choose."""
+    pools: tuple[RankedPools | None, ...]
+    predicts: tuple[bool, ...]
+    """Whether the drawn value of each quasi-identifier is a predictor of the later ones."""
+
+    def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
+        """Draw values in the row's group and below its label, column by column."""
+        records = self.records
+        matrix = self.features.matrix(labels)
+        columns, counts = {}, dict[str, int]()
+        for at, (name, domain) in enumerate(records.domains.items()):
+            nodes, partition, pool = labels.nodes[:, at], self.partitions[at], self.pools[at]
+            chain = [records.label_fallback(at, nodes), records.ancestor_fallback(at, nodes)]
+            if partition is not None and pool is not None:
+                chain.insert(0, records.below_fallback("leaf", at, pool, partition.groups(matrix, rng), nodes))
+            draw = draw_records(chain, len(labels), rng)
+            columns[name] = domain.series(records.cells(at, draw, nodes, rng))
+            counts = add_counts(counts, draw.counts)
+            if self.predicts[at]:
+                matrix = np.column_stack([matrix, records.drawn_ranks(at, draw, nodes).astype(np.float32)])
+        return Restored(assemble(labels, columns), {"leaf": 0} | counts)
+
+
+def fit_sequence(
+    anonymized: AnonymizedTable, grow: Grow, rng: np.random.Generator, *, sensitive: bool
+) -> FittedSequence:
+    """Grow one partition per quasi-identifier on the original values.
+
+    Parameters
+    ----------
+    anonymized : AnonymizedTable
+        What to learn from.
+    grow : Grow
+        Makes a partition.
+    rng : numpy.random.Generator
+        Draws the seeds.
+    sensitive : bool
+        Whether sensitive columns and targets are predictors, too.
+    """
+    records = Donors(anonymized)
+    learned = features(records.domains, anonymized.labels, sensitive=sensitive)
+    matrix = learned.matrix(anonymized.labels)
+    partitions: list[Partition | None] = []
+    pools: list[RankedPools | None] = []
+    schema = anonymized.labels.schema
+    predicts = tuple(sensitive or not schema[name].target for name in records.domains)
+    for at, domain in enumerate(records.domains.values()):
+        found = None
+        ranks = records.ranks(at)
+        if len(records) and (domain.n_leaves[records.nodes[:, at]] > 1).any():
+            found = grow(matrix, ranks, int(rng.integers(2**31)))
+        partitions.append(found)
+        pools.append(None if found is None else found.pools(matrix, ranks, domain.hierarchy.n_leaves))
+        if predicts[at]:
+            matrix = np.column_stack([matrix, ranks.astype(np.float32)])
+    return FittedSequence(records, learned, tuple(partitions), tuple(pools), predicts)
+
+
+class TreeOptions(base.Options):
+    """Options of ``tree``."""
+
+    min_records: int = Field(default=200, ge=1)
+    """Least number of records in a leaf of a tree: the privacy knob. Choose it well above k."""
+    sensitive: bool = True
+    """Whether sensitive columns and targets are predictors, too: models trained on the result gain, and inference
+    of these columns from the quasi-identifiers becomes a little easier."""
+
+
+class Tree:
+    """One decision tree per quasi-identifier on labels, other columns, drawn values.
+
+    Each tree leaf holds at least ``min_records`` records of any classes; a value is drawn from those of them whose
+    value lies below the row's label (which may be fewer: the labels are among the predictors, but a leaf can hold
+    several of them), and where there are none, from the label's records. Quasi-identifiers are
+    restored in the order of the columns, each knowing the ones before it.
+    """
+
+    name = "tree"
+    Options: type[base.Options] = TreeOptions
+
+    def reads_originals(self, options: TreeOptions) -> bool:  # noqa: ARG002
+        return True
+
+    def fit(self, anonymized: AnonymizedTable, options: TreeOptions, rng: np.random.Generator) -> FittedSequence:
+        def partition(matrix: Array, ranks: Array, seed: int) -> TreeCells:
+            return grow(matrix, ranks, options.min_records, seed)
+
+        return fit_sequence(anonymized, partition, rng, sensitive=options.sensitive)
+
+
+TREES = 10
+"""Trees of a forest."""
+
+
+class LearnedOptions(base.Options):
+    """Options of ``learned``."""
+
+    min_records: int = Field(default=5, ge=1)
+    """Least number of records in a leaf of every tree: the privacy knob. The default is close to the data, for
+    comparisons: small leaves bring the records back. Choose it well above k for a release."""
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Random forest of one quasi-identifier, as groups of records.
+
+    A group is a leaf of one tree.
+
+    Parameters
+    ----------
+    model : object
+        The fitted forest of scikit-learn.
+    starts : numpy.ndarray, shape (n_trees,), int64
+        Number of each tree's first group.
+    """
+
+    model: object
+    starts: Array
+
+    def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
+        """Leaf of the row in one tree, every tree equally likely."""
+        tree = rng.integers(len(self.starts), size=len(matrix))
+        found: Array = self._leaves(matrix)[np.arange(len(matrix)), tree]
+        return found
+
+    def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
+        """Every record once per tree."""
+        leaves = self._leaves(matrix)
+        found = ranked_pools(leaves.ravel(), np.repeat(ranks, leaves.shape[1]), n_ranks)
+        return RankedPools(found.members // leaves.shape[1], found.keys, n_ranks)
+
+    def _leaves(self, matrix: Array) -> Array:
+        """Group of each row in every tree; shape (n, n_trees), int64."""
+        if not len(matrix):
+            return np.empty((0, len(self.starts)), dtype=np.int64)
+        leaves: Array = self.model.apply(matrix).astype(np.int64) + self.starts  # type: ignore[attr-defined]
+        return leaves
+
+
+def grow_forest(matrix: Array, ranks: Array, min_records: int, seed: int) -> Forest:
+    """Random forest of a column's tree-order rank; see :func:`hybrid.transition.drawing.features.grow`."""
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    model = RandomForestClassifier if predicts_classes(ranks) else RandomForestRegressor
+    # Every tree on all records: a leaf then holds min_records of them, not of a bootstrap sample.
+    forest = model(TREES, min_samples_leaf=min_records, max_features=0.5, bootstrap=False, random_state=seed)
+    sizes = [tree.tree_.node_count for tree in forest.fit(matrix, ranks).estimators_]
+    return Forest(forest, np.cumsum([0, *sizes[:-1]]))
+
+
+class Learned:
+    """Random forests of the quasi-identifiers given all other columns.
+
+    Predictors are labels, other columns and the values drawn so far. The distribution of a value is the mean over the
+    trees of what a row's leaf holds below its label (Meinshausen 2006, for numbers and categories alike; one tree is
+    drawn per row and column). A leaf holds at least ``min_records`` records, of any labels; where none has a value
+    below the row's label, the label's records serve. It is the extreme of what a transition can learn from the data,
+    for comparisons: small leaves are close to the records, and that is their risk. Quasi-identifiers are restored in
+    the order of the columns.
+    """
+
+    name = "learned"
+    Options: type[base.Options] = LearnedOptions
+
+    def reads_originals(self, options: LearnedOptions) -> bool:  # noqa: ARG002
+        return True
+
+    def fit(self, anonymized: AnonymizedTable, options: LearnedOptions, rng: np.random.Generator) -> FittedSequence:
+        def partition(matrix: Array, ranks: Array, seed: int) -> Forest:
+            return grow_forest(matrix, ranks, options.min_records, seed)
+
+        return fit_sequence(anonymized, partition, rng, sensitive=True)
