@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.comparison import load_plan
-from hybrid.comparison.expand import Configuration, expand
+from hybrid.comparison.schedule import Configuration, expand
 from hybrid.evaluation.attacks.membership_trained import chosen_people
 from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.context import Context

@@ -30,7 +30,7 @@ from hybrid.anonymize.search import branch_and_bound
 from hybrid.anonymize.search.problem import prepare
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.pipeline.starter.hierarchies import guess_hierarchy
+from hybrid.pipeline.starter.columns import guess_hierarchy
 from hybrid.table import Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table

@@ -21,8 +21,8 @@ from hybrid.analysis.contrasts import Estimate, complete, estimates
 from hybrid.analysis.differences import PairedDifference
 from hybrid.analysis.effects import EffectModel
 from hybrid.comparison import load_plan
-from hybrid.comparison.expand import expand
 from hybrid.comparison.results import ROWS, TABLE, Rows, results_table
+from hybrid.comparison.schedule import expand
 from hybrid.comparison.write import facets
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe

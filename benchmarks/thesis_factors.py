@@ -16,7 +16,7 @@ import pandas as pd
 from hybrid.analysis import results
 from hybrid.analysis.contrasts import estimates
 from hybrid.comparison import load_plan
-from hybrid.comparison.expand import expand
+from hybrid.comparison.schedule import expand
 from hybrid.comparison.write import facets
 from hybrid.report.comparison.words import with_interval
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hybrid.base.errors import Finding
     from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
-    from hybrid.pipeline.draft_column import DraftColumn
+    from hybrid.pipeline.draft_text import DraftColumn
     from hybrid.store import Store
     from hybrid.table import Column, Table
 

@@ -111,8 +111,7 @@ def _on_tables(
     dry_run: bool,
     retry_failed: bool,
 ) -> None:
-    from hybrid.jobs.audit import audit_config
-    from hybrid.jobs.audited_files import read_audited
+    from hybrid.jobs.audit import audit_config, read_audited
     from hybrid.lab.tables import TablesPlan, foresee_tables, run_on_tables
 
     train, control, synthetic = files

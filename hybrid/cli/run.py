@@ -85,8 +85,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     stay there.
     """
     from hybrid.base.ownership import check_replaceable
-    from hybrid.jobs.anonymize_file import why_not_streamed, write_streamed
-    from hybrid.jobs.anonymize_warehouse import write_in_warehouse
+    from hybrid.jobs.anonymize_file import why_not_streamed, write_in_warehouse, write_streamed
     from hybrid.jobs.run import new_folder, write_anonymized
     from hybrid.pipeline.config import load_config
     from hybrid.pipeline.pipeline import Pipeline
@@ -150,8 +149,7 @@ def audit(
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.evaluation.trust import load_trust
-    from hybrid.jobs.audit import audit_config, audit_tables
-    from hybrid.jobs.audited_files import read_audited
+    from hybrid.jobs.audit import audit_config, audit_tables, read_audited
     from hybrid.jobs.linked_audit import audit_links, links_config, read_audited_links
     from hybrid.jobs.run import new_folder
 

@@ -5,8 +5,7 @@ A plan of configurations, one run per configuration and seed, stages shared betw
 
 from hybrid.comparison.forecast import Forecast, forecast
 from hybrid.comparison.plan import ComparePlan, load_plan
-from hybrid.comparison.results import metric_names
-from hybrid.comparison.run_trials import compare
+from hybrid.comparison.results import compare, metric_names
 from hybrid.comparison.schedule import trials
 from hybrid.comparison.trial import Trial, run_trial
 

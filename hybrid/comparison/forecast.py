@@ -15,11 +15,9 @@ from typing import Any
 from hybrid.analysis.recommend import expected_half
 from hybrid.base.errors import HybridError
 from hybrid.comparison.budget import SpentTogether, spent_together
-from hybrid.comparison.expand import LeftOut
 from hybrid.comparison.plan import ComparePlan
-from hybrid.comparison.results import ROWS, Rows
-from hybrid.comparison.run_trials import STORE
-from hybrid.comparison.schedule import Planned, schedule
+from hybrid.comparison.results import ROWS, STORE, Rows
+from hybrid.comparison.schedule import LeftOut, Planned, schedule
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import BASELINE, SYNTHESIZE, evaluation_of
 from hybrid.store import MEMORY, StorePlace

@@ -22,15 +22,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from hybrid.analysis.results import BESIDE, EXCESS, PRINTED, STAGES
-from hybrid.base.errors import OutputError
-from hybrid.comparison.expand import Expansion, shown
+from hybrid.base.atomic import atomic_file
+from hybrid.base.errors import ConfigError, OutputError
+from hybrid.base.locks import locked_if_free
+from hybrid.base.ownership import claim, seal
+from hybrid.base.progress import Progress, silent
+from hybrid.comparison.budget import pay_draws, spent_together
+from hybrid.comparison.cluster import run_on_cluster
+from hybrid.comparison.local import Result, run_here, run_processes
+from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.schedule import Expansion, Planned, Schedule, schedule, shown
+from hybrid.comparison.trial import Ended, Workplace, failed, unpack
+from hybrid.comparison.write import write_report
+from hybrid.store import MEMORY, StorePlace, memory_store
 
 TABLE = "comparison.csv"
 LEFT_OUT = "left_out.csv"
@@ -121,3 +135,175 @@ def metric_names(columns: Iterable[str]) -> list[str]:
     names = [name for name in columns if name.partition(".")[0] in STAGES]
     beside = {f"{name}_{what}" for name in names for what in (*BESIDE, *EXCESS)}
     return [name for name in names if name not in beside]
+
+
+STORE = ".store"
+KIND = "comparison"
+WORK = Path("work")
+"""Private zone whose ledger pays private draws."""
+
+
+def compare(
+    plan: ComparePlan,
+    folder: Path,
+    out: Path,
+    jobs: int = 1,
+    progress: Progress = silent,
+    *,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    work: Path = WORK,
+) -> pd.DataFrame:
+    """Run every trial and collect one row each.
+
+    Parameters
+    ----------
+    plan : ComparePlan
+        What to run.
+    folder : Path
+        Where ``plan.base`` is relative to.
+    out : Path
+        Gets one run folder per trial, ``rows.jsonl`` with every row as soon as it is there, and once all have ended
+        ``comparison.csv``, ``left_out.csv``, the report ``comparison.html`` with ``comparison.json``, and
+        ``recommended.yaml`` if there is a configuration to recommend. Interrupted, the same call continues there.
+        Configurations are expanded once, at the beginning: files edited later change neither trials nor report.
+    jobs : int
+        Trials at a time, each in its own process.
+    progress : Progress
+        Called after every trial.
+    scheduler : str, optional
+        Address of a Dask scheduler on whose workers the trials run instead.
+    retry_failed : bool
+        Whether rows that failed earlier are run again.
+    work : Path
+        The private zone, whose ledger pays every draw under ``privacy.mode: dp`` before it starts. A trial that the
+        policy's yearly budget does not allow is a failed row.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per trial; for the columns see :mod:`hybrid.comparison.results`.
+
+    Raises
+    ------
+    ConfigError
+        The base configuration is wrong by itself; a combination that makes no sense is a failed row instead. Or
+        ``out`` holds anything but a comparison, another process fills it, or a cluster is to share a store in this
+        machine's memory.
+    """
+    with filled_alone(out, plan.name, KIND, plan.store, scheduler):
+        planned = schedule(plan, folder)
+        with kept_store(plan.store, out) as store:
+            place = Workplace(store, out.resolve() if plan.runs == "all" else None)
+            todo = planned.planned, place, out, jobs, progress
+            rows = collect(*todo, scheduler=scheduler, retry_failed=retry_failed, work=work)
+        return _written(plan, planned, rows, out)
+
+
+@contextmanager
+def filled_alone(out: Path, name: str, kind: str, store: str | None, scheduler: str | None) -> Iterator[None]:
+    """Claim a folder of results, for one process at a time.
+
+    Raises
+    ------
+    ConfigError
+        ``out`` holds anything but results of this kind, another process fills it, or a cluster is to share a store in
+        this machine's memory.
+    """
+    if scheduler is not None and store == MEMORY:
+        raise ConfigError("a cluster cannot reach a store in memory", hint="--store s3://bucket/folder, or a folder")
+    claim(out, name, kind)
+    with locked_if_free(out / ".lock") as free:
+        if not free:
+            raise ConfigError(f"{out}: another {kind} is writing here", hint="wait for it, or choose another --out")
+        yield
+
+
+def collect(
+    planned: Sequence[Planned],
+    place: Workplace,
+    out: Path,
+    jobs: int = 1,
+    progress: Progress = silent,
+    *,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    work: Path = WORK,
+) -> list[dict[str, object]]:
+    """Run the open trials, and give the row of each.
+
+    Parameters
+    ----------
+    planned : sequence of Planned
+        All trials.
+    place : Workplace
+        Store of stage results, and folder for runs.
+    out : Path
+        Holds ``rows.jsonl``, with every row as soon as it is there.
+    jobs, progress, scheduler, retry_failed, work
+        As for :func:`compare`.
+
+    Returns
+    -------
+    list of dict
+        In the order of ``planned``.
+    """
+    rows = Rows(out / ROWS)
+    done = {key: row for key, row in rows.read().items() if row["status"] == "ok" or not retry_failed}
+    todo = [each for each in planned if each.key not in done]
+    progress("compare", len(planned) - len(todo), len(planned))
+    refused = pay_draws(todo, place.store, work)
+    for each in (one for one in todo if one.key in refused):
+        done[each.key] = failed(each.trial, refused[each.key])
+        rows.append(each.key, done[each.key])
+    todo = [each for each in todo if each.key not in refused]
+    for each, ended in _results(place, todo, jobs, scheduler):
+        if ended.packed is not None:
+            unpack(ended.packed, out)
+        rows.append(each.key, ended.row)
+        done[each.key] = ended.row
+        progress("compare", sum(one.key in done for one in planned), len(planned))
+    return [done[each.key] for each in planned]
+
+
+def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: str | None) -> Iterator[Result]:
+    yield from ((each, Ended(failed(each.trial, each.trial.problem))) for each in todo if each.trial.problem)
+    # One seed after the other: what is there when time runs out is the whole design.
+    order = list(dict.fromkeys(each.trial.seed for each in todo))
+    sound = sorted((each for each in todo if not each.trial.problem), key=lambda each: order.index(each.trial.seed))
+    if not sound:
+        return
+    if scheduler is not None:
+        yield from run_on_cluster(replace(place, pack=place.out is not None), sound, scheduler)
+    elif jobs == 1:
+        yield from run_here(place, sound)
+    else:
+        yield from run_processes(place, sound, jobs)
+
+
+@contextmanager
+def kept_store(store: str | None, out: Path) -> Iterator[StorePlace]:
+    """The store of a plan.
+
+    Without one, a private folder in ``out``: removed when all is done, it stays when the block fails.
+    """
+    if store == MEMORY:
+        with memory_store() as place:
+            yield place
+    elif store is not None:
+        yield StorePlace(store if "://" in store else str(Path(store).expanduser().resolve()))
+    else:
+        own = (out / STORE).resolve()
+        yield StorePlace(str(own))
+        shutil.rmtree(own, ignore_errors=True)
+
+
+def _written(plan: ComparePlan, planned: Schedule, rows: list[dict[str, object]], out: Path) -> pd.DataFrame:
+    result = results_table(rows)
+    with atomic_file(out / TABLE) as temporary:
+        result.to_csv(temporary, index=False)
+    with atomic_file(out / LEFT_OUT) as temporary:
+        left_out_table(planned.expansion).to_csv(temporary, index=False)
+    write_report(plan, planned.expansion, result, out, spent_together(planned.planned))
+    seal(out, plan.name, KIND)
+    return result

@@ -1,22 +1,258 @@
-"""Schedule of a comparison: all trials of a plan with their keys."""
+"""Schedule of a comparison: configurations of its plan, and all their trials with their keys."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from hybrid.base.config_files import read_yaml
+from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
-from hybrid.comparison.expand import Configuration, Expansion, expand, shown
-from hybrid.comparison.plan import ComparePlan
-from hybrid.comparison.trial import Trial
-from hybrid.pipeline.config import RunConfig
+from hybrid.base.yaml_document import flow
+from hybrid.comparison.plan import ComparePlan, Constraint, Subset
+from hybrid.comparison.trial import Trial, research_problem, without_research_order
+from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.evaluation_price import retraining_seconds
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
 from hybrid.synthesize.estimate import estimate
 from hybrid.synthesize.protocol import Cost
+from hybrid.table import Table
+
+MOST = 100_000
+"""More combinations than this are refused without a subset."""
+ROUNDS = 50
+"""A subset is given up as complete after so many rounds of draws without a new combination."""
+COMPARISONS = {"at_least", "at_most", "not"}
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One combination.
+
+    Parameters
+    ----------
+    name : str
+        c1, c2, ...
+    factors : mapping
+        The varied keys, with the value or the level's name.
+    config : RunConfig or None
+        The outcome; None where the combination is no valid configuration.
+    problem : str
+        Then, why.
+    research_order : tuple of str
+        Order of stages that no release may have; empty: that of ``config``.
+    """
+
+    name: str
+    factors: Mapping[str, Any]
+    config: RunConfig | None
+    problem: str = ""
+    research_order: tuple[str, ...] = ()
+    people: Table | None = None
+    """The table in the place of the configuration's own, already read; None: that is read."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A combination that is not run, and why."""
+
+    factors: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """All configurations of a plan, and what was left out."""
+
+    configurations: tuple[Configuration, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One level of every factor: their positions and names, and the keys that they set."""
+
+    order: tuple[int, ...]
+    factors: dict[str, Any]
+    settings: dict[str, Any]
+
+
+def expand(plan: ComparePlan, folder: Path) -> Expansion:
+    """The configurations of a plan.
+
+    Parameters
+    ----------
+    plan : ComparePlan
+        What to combine.
+    folder : Path
+        Where ``plan.base`` is relative to.
+
+    Returns
+    -------
+    Expansion
+        In the order of the plan. Combinations that a constraint drops, and those that are the same run as an
+        earlier one because what differs has no effect, are left out with the reason.
+
+    Raises
+    ------
+    ConfigError
+        The base configuration is wrong by itself, or there are more than :data:`MOST` combinations.
+    """
+    base = folder / plan.base
+    content = read_yaml(base)
+    configured(content, plan.set, base)
+    kept: list[tuple[Combination, RunConfig | None, str, tuple[str, ...]]] = []
+    left_out: list[LeftOut] = []
+    seen: dict[str, Combination] = {}
+    for combination in combinations(plan):
+        settings, order = without_research_order(plan, combination.settings)
+        config, problem = _configured(content, settings, base, order)
+        reason = _dropped(plan.constraints, combination, config, content)
+        key = fingerprint(combination.settings) if config is None else fingerprint(_identity(config), order)
+        if not reason and key in seen:
+            reason = _same(combination, seen[key])
+        if reason:
+            left_out.append(LeftOut(combination.factors, reason))
+            continue
+        seen[key] = combination
+        kept.append((combination, config, problem, order))
+        if plan.subset is not None and len(kept) == plan.subset.n:
+            break
+    kept.sort(key=lambda item: item[0].order)
+    width = len(str(len(kept)))
+    return Expansion(
+        tuple(
+            Configuration(f"c{i:0{width}d}", each.factors, config, problem, order)
+            for i, (each, config, problem, order) in enumerate(kept, start=1)
+        ),
+        tuple(left_out),
+    )
+
+
+def shown(value: Any) -> Any:
+    """A value as shown in a table.
+
+    Mappings and lists as one line of YAML.
+    """
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    return flow(value)
+
+
+def combinations(plan: ComparePlan) -> Iterator[Combination]:
+    """All combinations of a plan's levels in its order, or those of its subset, which come in random order."""
+    if plan.configurations:
+        for i, settings in enumerate(plan.configurations):
+            factors = {name: settings.get(name) for name in plan.factor_names}
+            yield Combination((i,), factors, plan.set | settings)
+        return
+    levels = {
+        factor: list(values.items()) if isinstance(values, dict) else [(value, {factor: value}) for value in values]
+        for factor, values in plan.factors.items()
+    }
+    sizes = [len(values) for values in levels.values()]
+    if plan.subset is None and math.prod(sizes) > MOST:
+        raise ConfigError(
+            f"the factors have {math.prod(sizes):,} combinations", hint="subset: {n: 200} runs some of them"
+        )
+    orders = itertools.product(*map(range, sizes)) if plan.subset is None else _drawn(sizes, plan.subset)
+    for order in orders:
+        chosen = [values[i] for values, i in zip(levels.values(), order, strict=True)]
+        settings = dict(plan.set)
+        for _, changes in chosen:
+            settings |= changes
+        yield Combination(order, dict(zip(levels, (name for name, _ in chosen), strict=True)), settings)
+
+
+def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
+    """Distinct combinations in random order.
+
+    Balanced designs one after the other, or independent draws.
+
+    A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a
+    factor occurs in n / (number of values) points, up to rounding.
+    """
+    rng = np.random.default_rng(subset.seed)
+    seen: set[tuple[int, ...]] = set()
+    idle = 0
+    while len(seen) < math.prod(sizes) and idle < ROUNDS:
+        if subset.method == "latin_hypercube":
+            columns = [rng.permutation(subset.n) * size // subset.n for size in sizes]
+            columns = [(column + rng.integers(size)) % size for column, size in zip(columns, sizes, strict=True)]
+        else:
+            columns = [rng.integers(size, size=subset.n) for size in sizes]
+        new = [point for point in dict.fromkeys(zip(*(c.tolist() for c in columns), strict=True)) if point not in seen]
+        idle = 0 if new else idle + 1
+        seen.update(new)
+        yield from new
+
+
+def _configured(
+    content: Mapping[str, Any], settings: Mapping[str, Any], base: Path, order: Sequence[str]
+) -> tuple[RunConfig | None, str]:
+    try:
+        config = configured(content, settings, base)
+    except ConfigError as error:
+        return None, str(error)
+    problem = research_problem(config, order) if order else ""
+    return (None, problem) if problem else (config, "")
+
+
+def _dropped(
+    constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
+) -> str:
+    """The reason of the first constraint whose conditions all hold.
+
+    Empty if there is none.
+    """
+    resolved = content if config is None else config.model_dump(mode="json")
+
+    def value(key: str) -> Any:
+        for known in (combination.factors, combination.settings):
+            if key in known:
+                return known[key]
+        return _at(resolved, key)
+
+    for constraint in constraints:
+        if all(_holds(value(key), wanted) for key, wanted in constraint.drop.items()):
+            return constraint.because
+    return ""
+
+
+def _at(content: Any, key: str) -> Any:
+    for part in key.split("."):
+        content = content.get(part) if isinstance(content, Mapping) else None
+    return content
+
+
+def _holds(value: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping) and wanted and set(wanted) <= COMPARISONS:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return (
+            ("at_least" not in wanted or (number and value >= wanted["at_least"]))
+            and ("at_most" not in wanted or (number and value <= wanted["at_most"]))
+            and ("not" not in wanted or not _holds(value, wanted["not"]))
+        )
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)
+
+
+def _identity(config: RunConfig) -> str:
+    """The same for configurations that run the same."""
+    return fingerprint(config.model_copy(update={"sample": config.sample.effective}))
+
+
+def _same(combination: Combination, earlier: Combination) -> str:
+    differing = [name for name, value in combination.factors.items() if value != earlier.factors[name]]
+    like = ", ".join(f"{name} = {shown(earlier.factors[name])}" for name in differing)
+    return f"the same run as with {like}: the difference has no effect" if differing else "listed twice"
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from hybrid.analysis import answer, results
 from hybrid.base.atomic import write_text
 from hybrid.base.hashing import fingerprint
 from hybrid.comparison.budget import SpentTogether
-from hybrid.comparison.expand import Configuration, Expansion, shown
 from hybrid.comparison.plan import ComparePlan
-from hybrid.comparison.research import NOTE
+from hybrid.comparison.schedule import Configuration, Expansion, shown
+from hybrid.comparison.trial import NOTE
 from hybrid.evaluation import REGISTRY
 from hybrid.pipeline.config import RunConfig
 from hybrid.report import comparison_json, describe, render_comparison

@@ -1,27 +1,128 @@
-"""Write the simulated population.
-
-One table, its hierarchies and a config that uses them.
-"""
+"""Write the simulated population: one table, its hierarchies and a config that uses them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
 
 from hybrid.base.arrays import Array
 from hybrid.base.atomic import atomic_file, write_text
 from hybrid.base.errors import ConfigError
 from hybrid.base.rng import rng_for
-from hybrid.demo.arrow_files import MAX_NUMBER, fixed_point, numbered, write_batches
-from hybrid.demo.hierarchies import RULES, write_hierarchies
-from hybrid.demo.population import FIRST_DAY, Admissions, Population
-from hybrid.demo.vocabulary import DISCHARGES, SEXES, Vocabulary, load
+from hybrid.demo.population import DISCHARGES, FIRST_DAY, SEXES, Admissions, Population, Vocabulary, load
 from hybrid.evaluation.options import COMPARED_ROWS
+from hybrid.hierarchy.tree import ROOT
+
+FileFormat = Literal["csv", "parquet"]
+MAX_NUMBER = 1_000_000_000
+"""Numbers that :func:`numbered` can tell apart."""
+
+
+def write_batches(batches: Iterator[pa.RecordBatch], path: Path, format: FileFormat) -> None:
+    """Write a table, one batch at a time."""
+    (_write_csv if format == "csv" else _write_parquet)(batches, path)
+
+
+def _write_csv(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    with path.open("wb") as file:
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+        first = next(batches)
+        file.write((",".join(first.schema.names) + "\n").encode())
+        with pyarrow.csv.CSVWriter(file, first.schema, write_options=options) as writer:
+            writer.write_batch(first)
+            for batch in batches:
+                writer.write_batch(batch)
+
+
+def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
+    first = next(batches)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
+    """Whole units (cents) as decimals, without a detour through floating point.
+
+    128-bit little-endian integers.
+    """
+    pairs = np.zeros((len(units), 2), dtype="<i8")
+    pairs[:, 0] = units
+    values = pa.Array.from_buffers(pa.decimal128(12, digits), len(units), [None, pa.py_buffer(pairs)])
+    return pc.if_else(pa.array(missing), None, values)
+
+
+def numbered(prefix: str, positions: Array, rng: np.random.Generator) -> pa.Array:
+    """Unique numbers with a prefix, in no order.
+
+    Multiplication by a unit modulo 10^9 permutes 0..10^9-1.
+    """
+    offset = int(rng.integers(MAX_NUMBER))
+    numbers = (positions.astype(np.int64) * 618_033_989 + offset) % MAX_NUMBER
+    padded = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 9, padding="0")
+    return pc.binary_join_element_wise(prefix, padded, "")
+
+
+RULES = {
+    "age": """\
+# Years of age in groups of 5, 10, 20 and 40; the last level is everybody.
+type: intervals
+widths: [5, 10, 20, 40]
+""",
+    "postcode": """\
+# 01234 > 0123* > 012** > 01*** > 0**** > *
+type: mask
+""",
+    "admission_date": """\
+# Day > month > quarter > year > *
+type: dates
+levels: [month, quarter, year]
+""",
+}
+"""YAML of the hierarchies that follow a rule."""
+LINKED_RULES = {
+    "birth_year": """\
+# Years of birth in groups of 5, 10, 20 and 40; the last level is everybody.
+type: intervals
+widths: [5, 10, 20, 40]
+""",
+    "postcode": RULES["postcode"],
+    "admitted": RULES["admission_date"],
+}
+"""The same of the linked tables."""
+
+
+def write_hierarchies(folder: Path, vocabulary: Vocabulary, rules: Mapping[str, str]) -> None:
+    """Write one file per quasi-identifier, and the taxonomy of diagnoses, into ``folder``.
+
+    Lists of values are CSV (a line is one value; column i is its label on level i), what follows a rule is YAML.
+
+    Raises
+    ------
+    OutputError
+        The folder is not writable.
+    """
+    nationalities, occupations, diagnoses = vocabulary.nationalities, vocabulary.occupations, vocabulary.diagnoses
+    tables: dict[str, Iterable[Sequence[str]]] = {
+        "sex": ((sex,) for sex in SEXES),
+        "nationality": nationalities[["nationality", "area", "world"]].itertuples(index=False),
+        "occupation": occupations[["occupation", "group", "sector", "activity"]].itertuples(index=False),
+        "diagnosis": diagnoses[["code", "block", "chapter"]].itertuples(index=False),
+    }
+    for name, lines in tables.items():
+        write_text(folder / f"{name}.csv", "".join(";".join((*line, ROOT)) + "\n" for line in lines))
+    for name, rule in rules.items():
+        write_text(folder / f"{name}.yaml", rule)
+
 
 CHUNK = 250_000
 """Rows drawn and written at a time: memory stays below half a gigabyte whatever the number of rows."""

@@ -20,7 +20,7 @@ from hybrid.linked.config import LinkedConfig
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.draft_column import DraftColumn
+from hybrid.pipeline.draft_text import DraftColumn
 from hybrid.pipeline.roles import person_problem, without_person
 from hybrid.table import Kind, Role, Table
 from hybrid.table.dependencies import unique_share

@@ -18,9 +18,9 @@ from hybrid.linked.config import LinkedConfig
 from hybrid.linked.draft import LinkedDraft, all_columns, read_draft, table_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.draft_column import DraftColumn
+from hybrid.pipeline.draft_text import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile, checked_file, starter_file
-from hybrid.pipeline.role_effect import RoleEffect, role_effect
+from hybrid.pipeline.level_findings import RoleEffect, role_effect
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.data_options import DataOptions
 

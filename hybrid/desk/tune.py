@@ -17,8 +17,7 @@ from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.runner import TUNE
 from hybrid.report.charts.exploration import Dot, scatter_chart
-from hybrid.tuning.apply import applied
-from hybrid.tuning.page import RESULT
+from hybrid.tuning.page import RESULT, applied
 
 
 def routes(desk: Desk) -> list[Route]:

@@ -1,7 +1,8 @@
-"""Streamed anonymization of Parquet files larger than memory."""
+"""Anonymization of tables larger than memory: Parquet files in a stream, and tables that stay in a warehouse."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from hybrid.anonymize.streaming.anonymize_batches import FileTask, StreamedResult, anonymize_file
+from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.atomic import write_json
-from hybrid.base.errors import DataError
+from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import MANIFEST, Recorder, build_manifest
 from hybrid.base.progress import Progress, silent
@@ -20,6 +22,9 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.jobs.run import LABELS, staged
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
+from hybrid.pipeline.inputs import opened_task
+from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
+from hybrid.pipeline.refusals import PUSHED, refused
 from hybrid.publication.finished_run import ANONYMIZATION
 from hybrid.table import Schema
 from hybrid.table.persons import row_limit_mask
@@ -130,3 +135,50 @@ def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, 
     explanation = explain_sampling(config, schema, derived, nameless=False, seeded=config.seed is not None)
     assert explanation is not None
     return explanation.text
+
+
+logger = logging.getLogger(__name__)
+
+
+def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = silent) -> WarehouseResult:
+    """Write labels into the warehouse, and their aggregates into a folder.
+
+    Parameters
+    ----------
+    config : RunConfig
+        With ``data.sql.push_down``.
+    folder : Path
+        For ``anonymization.json`` and the manifest.
+    progress : Progress
+        Called as each stage begins.
+
+    Raises
+    ------
+    ConfigError
+        The configuration asks for what is not done in a warehouse; all problems at once.
+    HybridError
+        As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`. Then there is no folder.
+    """
+    problems = list(refused(config, PUSHED, IN_WAREHOUSE))
+    if problems:
+        raise ConfigError(problems)
+    created, recorder = datetime.now(UTC), Recorder()
+    with staged(folder) as temporary, opened_task(config, config.load_population()) as task:
+        done = anonymize_rows(task, recorder, progress)
+        for transfer in done.transfers:
+            logger.info("%s: %s", done.engine, transfer.words)
+        write_json(temporary / ANONYMIZATION, done.to_json())
+        decided = done.decided
+        manifest = build_manifest(
+            name=config.name,
+            config=config,
+            seed=config.seed if config.seed is not None else fresh_seed(),
+            data_fingerprint=fingerprint(decided.task.records.leaves, decided.task.records.counts),
+            folder=temporary,
+            stages=recorder.stages,
+            created=created,
+            kind="anonymization",
+        )
+        explanation = explanation_of(config, decided.schema, decided.task.hierarchies)
+        write_json(temporary / MANIFEST, manifest | {"explanation": explanation})
+    return done

@@ -21,16 +21,14 @@ from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
-from hybrid.jobs.audit import rules_for_tables, with_population
-from hybrid.jobs.audited_files import Audited, File, audited_paths, notes_on, read_alike
+from hybrid.jobs.audit import Audited, File, audited_paths, notes_on, read_alike, rules_for_tables, with_population
 from hybrid.jobs.report_inputs import LIMITS, audit_report
 from hybrid.jobs.run import staged
-from hybrid.linked.config import LinkedConfig, in_table, load_any
+from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
+from hybrid.linked.draw import beside, own_names
 from hybrid.linked.facts import page_of
-from hybrid.linked.join import beside, own_names
 from hybrid.linked.run import BETWEEN, fitting, worst_power
 from hybrid.linked.sources import Sources, broken_references, link_sources
-from hybrid.linked.structure import key_columns
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.power import measure_power, n_people
 from hybrid.pipeline.stages import libraries
@@ -121,7 +119,7 @@ def read_audited_links(train: Path, control: Path | None, synthetic: Path, confi
     Returns
     -------
     AuditedLinks
-        As :func:`hybrid.jobs.audited_files.read_audited` for every table. Synthetic rows whose parent does not exist
+        As :func:`hybrid.jobs.audit.read_audited` for every table. Synthetic rows whose parent does not exist
         are left out, and counted by the metric ``orphans``.
 
     Raises

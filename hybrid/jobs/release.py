@@ -20,7 +20,7 @@ from hybrid.jobs.finished_runs import finished_runs, only_one
 from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder
 from hybrid.jobs.start import AnyConfig, AnyRun, Frames, configuration, start, write
-from hybrid.linked.roles import refuse_undecided_tables
+from hybrid.linked.facts import refuse_undecided_tables
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.roles import refuse_undecided, refuse_without_person

@@ -1,9 +1,11 @@
-"""Inputs of the report, collected from the stages of a run."""
+"""Inputs of the report: from the stages of a run, the ledger of earlier releases, and statistics of the sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import yaml
@@ -14,22 +16,135 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
-from hybrid.jobs.earlier_releases import changes_since, tracks
+from hybrid.linked.run import LinkedRun
+from hybrid.operations.drift import Baseline, TableStatistics, keep_baseline
+from hybrid.operations.drift import describe as describe_table
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.records import stage_records
-from hybrid.pipeline.stages import libraries
+from hybrid.pipeline.stages import libraries, stage_records
 from hybrid.publication.asked import not_asked
+from hybrid.publication.first_page import RunFacts, private_page
 from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.key import data_tag, record_secret, release_key
 from hybrid.publication.ledger import LedgerEntry
+from hybrid.publication.policy import Policy
 from hybrid.publication.redact import public_config
+from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from hybrid.report import LossCurve, ReportedStage, ReportInputs, TradeOffPoint, compare_tables, describe
+from hybrid.report.public import render_public
+from hybrid.report.run.inputs import HistoryPoint, MetricHistory, ReportedChange, title_of
 from hybrid.report.run.sections import collect_sections
 from hybrid.synthesize import availability
 from hybrid.table import Table
 from hybrid.table.cells import LEAST_CELL, least_cell
 from hybrid.table.holders import holders, row_persons, sharing
+
+MOST_NIGHTS = 60
+"""Number of newest releases that are drawn."""
+
+
+def changes_since(earlier: Sequence[LedgerEntry], verdict: Verdict) -> tuple[ReportedChange, ...] | None:
+    """Differences from the last release; None if there is none."""
+    if not earlier:
+        return None
+    last = earlier[-1]
+    pairs = (
+        ("policy", last.policy, verdict.policy),
+        ("what the gate said", last.status, verdict.status),
+    )
+    return tuple(ReportedChange(what, before, now) for what, before, now in pairs if before != now)
+
+
+def tracks(
+    policy: Policy, evaluation: Evaluation, earlier: Sequence[LedgerEntry], created: datetime
+) -> tuple[MetricHistory, ...]:
+    """Every judged metric from release to release, this run last."""
+    if not earlier:
+        return ()
+    return tuple(_tracks(policy, evaluation, earlier[-MOST_NIGHTS:], created))
+
+
+def _tracks(
+    policy: Policy, evaluation: Evaluation, earlier: Sequence[LedgerEntry], created: datetime
+) -> Iterator[MetricHistory]:
+    judged = {(rule.metric, rule.stage, rule.column) for rule in policy.rules}
+    now = [metric.to_json() for metric in evaluation.metrics]
+    for metric in evaluation.metrics:
+        key = (metric.name, metric.stage, metric.column)
+        if not judged & {key, (*key[:2], None)}:
+            continue
+        sources = [(entry.created[:10], entry.metrics) for entry in earlier] + [(f"{created:%Y-%m-%d}", tuple(now))]
+        nights = tuple(night for day, metrics in sources for night in _nights(day, metrics, key))
+        if len(nights) > 1:
+            of = f" of {metric.column}" if metric.column else ""
+            yield MetricHistory(f"{title_of(metric.name)}{of}, {metric.stage}", metric.direction, nights)
+
+
+def _nights(day: str, metrics: Sequence[dict[str, Any]], key: tuple[str, str, str | None]) -> Iterator[HistoryPoint]:
+    for found in metrics:
+        if (found["name"], found["stage"], found["column"]) == key and found["state"] == "ok":
+            low, high = found["ci"] or (None, None)
+            yield HistoryPoint(day, found["value"], low, high)
+
+
+SINGLE = ""
+"""Name of the only table of a run."""
+
+
+def source_tables(run: Pipeline | LinkedRun) -> dict[str, Table]:
+    """Tables that a run read, by name; public ones, too."""
+    return {SINGLE: run.table} if isinstance(run, Pipeline) else {**run.sources.tables, **run.sources.public}
+
+
+def source_statistics(
+    run: Pipeline | LinkedRun, secret: bytes, like: Mapping[str, TableStatistics] | None = None
+) -> dict[str, TableStatistics]:
+    """Statistics of every table that a run read, by name.
+
+    Parameters
+    ----------
+    run : Pipeline or LinkedRun
+    secret : bytes
+        Key of the hashes of categories.
+    like : mapping of str to TableStatistics, optional
+        Take their bins and categories, so that the two can be compared.
+    """
+    known = like or {}
+    return {name: describe_table(table, secret, known.get(name)) for name, table in source_tables(run).items()}
+
+
+def keep_source_statistics(run: Pipeline | LinkedRun, private_dir: Path) -> None:
+    """Keep the statistics of the sources and the seconds of every stage.
+
+    Later nights compare with them.
+    """
+    key = release_key(private_dir)
+    tag = data_tag(key, {"data_fingerprint": run.data_fingerprint})
+    seconds = {stage.name: stage.seconds for stage in run.stages}
+    keep_baseline(private_dir, run.config.name, tag, Baseline(source_statistics(run, record_secret(key)), seconds))
+
+
+def public_report(pipeline: Pipeline, created: datetime) -> str:
+    """Render what the readers of a private table may see.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        Finished, with a budget: it claims differential privacy.
+    created : datetime
+        When the run was made; its day is stated.
+    """
+    budget, policy = pipeline.budget, pipeline.policy
+    assert budget is not None
+    config, day = pipeline.config.model_dump(mode="json"), created.date().isoformat()
+    table = TableFacts.of(pipeline.table, pipeline.control, pipeline.synthetic, anonymized=False)
+    facts = RunFacts(pipeline.config.name, day, policy.owner, config, table, private=True)
+    method = yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100)
+    page = private_page(f"{policy.name} {policy.version}", facts)
+    versions = library_versions(PACKAGE, *libraries())
+    return render_public(pipeline.config.name, day, page, budget.to_json(), pipeline.synthetic, method, versions)
+
 
 LIMITS = (
     "k-anonymity holds for the intermediate table, not for the synthetic one; "

@@ -20,9 +20,7 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.origins import keep_origin
-from hybrid.jobs.public_report import public_report
-from hybrid.jobs.report_inputs import audit_report, run_report
-from hybrid.jobs.source_statistics import keep_source_statistics
+from hybrid.jobs.report_inputs import audit_report, keep_source_statistics, public_report, run_report
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries

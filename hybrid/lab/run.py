@@ -16,7 +16,7 @@ from hybrid.base.errors import MissingExtraError, Problem
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.comparison.forecast import Forecast, foreseen
-from hybrid.comparison.run_trials import collect, filled_alone, kept_store
+from hybrid.comparison.results import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
 from hybrid.lab.correlations import correlations
 from hybrid.lab.design import Design, GivenTable

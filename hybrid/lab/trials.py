@@ -9,8 +9,7 @@ from typing import Any
 
 from hybrid.base.config_files import read_yaml
 from hybrid.base.hashing import fingerprint
-from hybrid.comparison.expand import Configuration
-from hybrid.comparison.schedule import Planned, planned_trials
+from hybrid.comparison.schedule import Configuration, Planned, planned_trials
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.plan import DataChoice, LabPlan
 from hybrid.lab.risk import Level, Series

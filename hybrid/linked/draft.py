@@ -10,8 +10,7 @@ from hybrid.base.config_files import read_yaml
 from hybrid.linked.config import LinkedConfig, configured_any, is_linked
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.draft_column import DraftColumn
-from hybrid.pipeline.draft_text import DraftText
+from hybrid.pipeline.draft_text import DraftColumn, DraftText
 from hybrid.pipeline.starter.config_text import refuse_existing
 from hybrid.table import Table
 

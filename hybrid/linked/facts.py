@@ -1,11 +1,13 @@
-"""Facts about linked tables, for manifest and report."""
+"""Facts about linked tables, for manifest, report and certificate."""
 
 from __future__ import annotations
 
+from hybrid.linked.config import LinkedConfig
 from hybrid.linked.run import LinkedRun
 from hybrid.linked.sources import pairs_of
 from hybrid.linked.view import View
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
 from hybrid.publication.description.description import stated_columns
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
 from hybrid.table import Table
@@ -89,3 +91,15 @@ def joint_facts(run: LinkedRun) -> TableFacts:
 
 def _generalizes(run: LinkedRun, name: str) -> bool:
     return run.person.anonymized is not None and not isinstance(run.tables[name], View)
+
+
+def refuse_undecided_tables(config: LinkedConfig) -> None:
+    """Refuse a release while a column of any table is undecided.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`hybrid.pipeline.roles.refuse_undecided_columns`; columns have the names of their tables.
+    """
+    undecided = [f"{name}.{column}" for name, view in config.views.items() for column in undecided_columns(view)]
+    refuse_undecided_columns(config.person.roles, undecided)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.linked.options import LinkOptions, ThroughOptions
+from hybrid.linked.config import LinkOptions, ThroughOptions
 from hybrid.linked.sources import Sources, pairs_of, preferred_first
 from hybrid.linked.view import LinkedTable, View
 from hybrid.table import DTYPES, Table

@@ -14,8 +14,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Rows
 from hybrid.evaluation.linked_people import LinkedPeople
-from hybrid.linked.join import renamed
-from hybrid.linked.options import LinkOptions
+from hybrid.linked.config import LinkOptions
+from hybrid.linked.draw import renamed
 from hybrid.linked.sources import Sources
 from hybrid.linked.view import LinkedTable, View
 from hybrid.table import Table

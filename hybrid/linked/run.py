@@ -16,7 +16,7 @@ from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.linked.config import LinkedConfig, in_table
-from hybrid.linked.join import own_names
+from hybrid.linked.draw import own_names
 from hybrid.linked.keys import with_keys
 from hybrid.linked.repeat import drawn_people, real_people, some_people
 from hybrid.linked.sources import Sources, parent_keys, places_of, read_sources

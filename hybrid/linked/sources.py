@@ -12,8 +12,7 @@ import pandas as pd
 from hybrid.base.arrays import Codes, Mask, Rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.constraints.hold import DrawCondition
-from hybrid.linked.config import LinkedConfig, in_table
-from hybrid.linked.options import LinkOptions, ParentOptions, TableOptions, ThroughOptions
+from hybrid.linked.config import LinkedConfig, LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
 from hybrid.table import Kind, Table
 from hybrid.table.persons import with_order
 

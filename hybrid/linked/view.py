@@ -26,9 +26,7 @@ from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.hierarchy import Hierarchy
-from hybrid.linked.anchors import find_anchors
-from hybrid.linked.draw import ChildDraw, DrawnParents
-from hybrid.linked.join import beside, renamed
+from hybrid.linked.draw import ChildDraw, DrawnParents, beside, find_anchors, renamed
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs

@@ -23,10 +23,9 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Computed, Gap, Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import RunConfig, TransitionOptions
 from hybrid.pipeline.holding import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
-from hybrid.pipeline.transition_section import TransitionOptions
 from hybrid.protect import Protection
 from hybrid.protect.below_labels import Restorable, restorable
 from hybrid.protect.protect_table import BELOW_LABELS

@@ -18,20 +18,17 @@ from hybrid.evaluation.options import TORCH_HINT
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy.load import load_hierarchies
 from hybrid.operations.deliver import SYNTHETIC, check_targets
-from hybrid.pipeline.column_findings import column_findings
+from hybrid.pipeline.column_findings import column_findings, constraint_findings, small_sample
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.evaluation_price import foreseen_evaluation, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
-from hybrid.pipeline.level_findings import level_findings
+from hybrid.pipeline.inputs import WarehouseInputs
+from hybrid.pipeline.level_findings import level_findings, technique_findings
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
-from hybrid.pipeline.small_sample import small_sample
-from hybrid.pipeline.starter.evidence import repeats
-from hybrid.pipeline.technique_findings import technique_findings
-from hybrid.pipeline.warehouse_inputs import WarehouseInputs
+from hybrid.pipeline.starter.guessed_roles import repeats
 from hybrid.protect import text_problems
 from hybrid.publication.approvers import unproven_problem
 from hybrid.publication.asked import asked

@@ -9,39 +9,30 @@ message. ``hybrid check CONFIG --show`` prints a configuration with all its defa
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
 import yaml
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    Field,
-    PrivateAttr,
-    Tag,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, field_validator, model_validator
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.techniques.registry import gives_k, steps_on, unlabelled
+from hybrid.anonymize.techniques.registry import LABELLING, gives_k, steps_on, unlabelled
 from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
-from hybrid.base.options import Options
+from hybrid.base.options import Options, composed_options
 from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift import DriftOptions
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
-from hybrid.pipeline.overrides import overridden
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
-from hybrid.pipeline.transition_section import TransitionOptions, default_transition
 from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.description.description import PublishOptions
@@ -58,6 +49,87 @@ from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.split import SplitOptions
 from hybrid.table.typed_table import DATA_FRAME, Frame, read_frame
 from hybrid.table.weights import refuse_unusable_weights
+from hybrid.transition import REGISTRY as TRANSITIONS
+from hybrid.transition.protocol import Transition
+
+_CHOICES = {
+    "transition.method": {"order"},
+    "synthesize.generator": {"rows", "where", "filter", "isolate", "time_limit", "memory_limit"},
+}
+"""Keys that decide which options a section has, and the options that it has anyway."""
+
+
+def overridden(content: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy of a configuration's content with other values for dotted keys.
+
+    Another ``transition.method`` or ``synthesize.generator`` leaves behind the options that belong to the one before.
+    """
+    changed = copy.deepcopy(dict(content))
+    for key in sorted(overrides, key=lambda key: key not in _CHOICES):
+        _override(changed, key, overrides[key])
+    return changed
+
+
+def _override(content: dict[str, Any], key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    at = content
+    for parent in parents:
+        if not isinstance(at.get(parent), dict):
+            at[parent] = {}
+        at = at[parent]
+    if key in _CHOICES and at.get(last, value) != value:
+        for option in set(at) - _CHOICES[key]:
+            del at[option]
+    at[last] = value
+
+
+Order = Literal["pre", "post"]
+DEFAULT_TRANSITION = "tree"
+"""What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
+MASKED_TRANSITION = "single"
+"""What keeps masked values as they are, and reads no original value."""
+
+
+def default_transition(anonymize: Any) -> str:
+    """Method of a configuration that names none.
+
+    By its section ``anonymize`` as written. Where a technique masks values, they are kept.
+    """
+    stated = anonymize.get("technique") if isinstance(anonymize, Mapping) else getattr(anonymize, "technique", None)
+    steps = stated if isinstance(stated, list | tuple) else [] if stated is None else [stated]
+    names = [one.get("name") if isinstance(one, Mapping) else getattr(one, "name", one) for one in steps]
+    return DEFAULT_TRANSITION if set(names) <= LABELLING else MASKED_TRANSITION
+
+
+if TYPE_CHECKING:
+
+    class TransitionOptions(Options):
+        """Options of a transition: ``method``, ``order``, and the strategy's own.
+
+        ``order`` is before or after the generator.
+        """
+
+        method: str
+        order: Order
+
+else:
+
+    def _transition_model(strategy: Transition) -> Any:
+        keys = {"method": (Literal[strategy.name], strategy.name), "order": (Order, "pre")}
+        model = composed_options(f"{strategy.name.title()}Transition", strategy.Options, keys, __name__)
+        # Under its name in this module, so that other processes can unpickle a configuration.
+        globals()[model.__name__] = model
+        return Annotated[model, Tag(strategy.name)]
+
+    def _method(value: Any) -> str:
+        found = value.get("method", DEFAULT_TRANSITION) if isinstance(value, Mapping) else value.method
+        return str(found)
+
+    TransitionOptions = Annotated[
+        Union[tuple(_transition_model(strategy) for strategy in TRANSITIONS.values())],  # noqa: UP007
+        Discriminator(_method),
+    ]
+
 
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
 """Keys of the section ``data`` where the table is a DataFrame."""

@@ -14,9 +14,8 @@ from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.draft_text import DraftText
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
-from hybrid.pipeline.starter.columns import hierarchy_paths, in_memory, write_hierarchies
+from hybrid.pipeline.starter.columns import guess_hierarchy, hierarchy_paths, in_memory, write_hierarchies
 from hybrid.pipeline.starter.config_text import refuse_existing
-from hybrid.pipeline.starter.hierarchies import guess_hierarchy
 from hybrid.table.typed_table import DATA_FRAME, Frame, is_frame
 
 

@@ -1,16 +1,20 @@
-"""Findings about the cost of k and other rules, column by column."""
+"""Findings about the cost of k and other rules, effects of roles, and steps of an anonymization, before a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from math import prod
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import prepare
 from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_costs, tradeoff
-from hybrid.base.errors import Finding
+from hybrid.anonymize.techniques.registry import assigned, gives_k
+from hybrid.base.errors import Finding, HybridError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
+from hybrid.base.rng import rng_for
+from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
@@ -20,8 +24,9 @@ from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.protect import Protection
 from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.store import Store
-from hybrid.table import Kind, Table
-from hybrid.table.dependencies import small_share
+from hybrid.table import Kind, Schema, Table
+from hybrid.table.dependencies import small_share, unique_share
+from hybrid.table.split import split
 
 MOST_SEARCHED = 200_000
 """Combinations of levels up to which a check searches all suppression limits; beyond, the configured one alone."""
@@ -158,3 +163,98 @@ def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:
         if point.loss is not None
     ]
     return Finding("note", f"k={options.k}: {', '.join(costs)}")
+
+
+@dataclass(frozen=True)
+class RoleEffect:
+    """Effect of the quasi-identifiers of a configuration on its table.
+
+    Parameters
+    ----------
+    k : int
+        Persons who must share every combination of labels.
+    unique : float
+        Share of rows, 0..1, of a person who is alone with their quasi-identifiers as they are.
+    small : float
+        Share of rows, 0..1, whose values fewer than k persons have, before anything is generalized.
+    combinations : int
+        Combinations of levels that the search chooses from.
+    records : int
+        Training records, which are anonymized.
+    price : TradeoffPoint or None
+        Least loss at k and the suppression limit, from the real search; None where it was not searched.
+    loss : str
+        Name of the loss that the price is in; ``loss`` is a share of information, 0..1.
+    coarsest : mapping of str to int
+        Last level of each quasi-identifier, which says nothing.
+    problem : str
+        Why it was not searched; empty if there are only too many combinations. No cell value.
+    """
+
+    k: int
+    unique: float
+    small: float
+    combinations: int = 0
+    records: int = 0
+    price: TradeoffPoint | None = None
+    loss: str = "loss"
+    coarsest: Mapping[str, int] = field(default_factory=dict)
+    problem: str = ""
+
+
+def role_effect(config: RunConfig, whole: Table, most: int) -> RoleEffect:
+    """Measure the effect of the roles on a table.
+
+    Parameters
+    ----------
+    config : RunConfig
+        With the roles.
+    whole : Table
+        All columns, as :meth:`RunConfig.load_all_columns` reads them.
+    most : int
+        Combinations of levels up to which the least loss is searched for.
+    """
+    table = whole.without_left_out()
+    names = table.schema.quasi_identifiers
+    found = RoleEffect(config.k, unique_share(table, names), small_share(table, names, config.k))
+    if config.anonymize is None or not config.anonymize.generalizes or not names:
+        return found
+    try:
+        return _priced(config, table, found, most)
+    except HybridError as error:
+        return RoleEffect(found.k, found.unique, found.small, problem=error.problems[0].message)
+
+
+def _priced(config: RunConfig, table: Table, found: RoleEffect, most: int) -> RoleEffect:
+    options = config.anonymize
+    assert options is not None
+    hierarchies = load_hierarchies(table, config.hierarchy_sources, config.unlabelled)
+    parts = split(table, config.split, rng_for(0, "split"), config.data.person_columns, config.data.household_columns)
+    people = parts.train.without_identifiers()
+    combinations = prod(one.n_levels for one in hierarchies.values())
+    exact = options.engine == "exact" and options.recoding == "global" and options.population is None
+    price = None
+    if exact and combinations <= most:
+        price = tradeoff(people, hierarchies, options, (options.k,), (options.suppression_limit,))[0]
+    coarsest = {name: one.n_levels - 1 for name, one in hierarchies.items()}
+    return RoleEffect(found.k, found.unique, found.small, combinations, len(people), price, options.loss.name, coarsest)
+
+
+def technique_findings(options: AnonymizeOptions, schema: Schema) -> list[Finding]:
+    """Steps of an anonymization with their columns, and whether they give k-anonymity.
+
+    Raises
+    ------
+    ConfigError
+        Steps and columns do not fit together.
+    """
+    steps = assigned(options, schema)
+    said = "; ".join(f"{step.name} of {', '.join(columns)}" for step, columns in steps)
+    if gives_k(steps, schema.quasi_identifiers):
+        return [Finding("ok", f"{said}: k-anonymity with k={options.k}")]
+    note = Finding(
+        "note",
+        "no k-anonymity is promised: no step makes groups that are equal in all quasi-identifiers",
+        "mask all of them in one step of generalization, suppression or microaggregation",
+    )
+    return [Finding("ok", said), note]

@@ -24,12 +24,11 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.filtering import control_halves
 from hybrid.pipeline.holding import fitted_rules
-from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.inputs import Inputs, WarehouseInputs
 from hybrid.pipeline.kept_split import kept_split
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
 from hybrid.pipeline.risk import removal_of, without_removed
 from hybrid.pipeline.stages import PROTECT
-from hybrid.pipeline.warehouse_inputs import WarehouseInputs
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
 from hybrid.publication.gate import DrawNumber

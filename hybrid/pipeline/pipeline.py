@@ -33,13 +33,12 @@ from hybrid.pipeline.conditions import refuse_misfit
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.evaluation_price import untried
-from hybrid.pipeline.explanation import Explanation, together
 from hybrid.pipeline.generation import learned_again
-from hybrid.pipeline.guarantees import promises
+from hybrid.pipeline.guarantees import promise, promises
 from hybrid.pipeline.identifying_texts import refuse_identifying
 from hybrid.pipeline.power import judged_table, measure_power_of
+from hybrid.pipeline.privacy_statements import Explanation, together
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
-from hybrid.pipeline.promise import promise
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, named, subject_of

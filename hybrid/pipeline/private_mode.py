@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.hierarchy.load import listed_values
-from hybrid.pipeline.explanation import Condition, Explanation
+from hybrid.pipeline.privacy_statements import Condition, Explanation
 from hybrid.pipeline.refusals import reads_without_noise
 from hybrid.privacy.accounting import Budget
 from hybrid.privacy.plan import column_problems

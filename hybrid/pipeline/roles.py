@@ -13,9 +13,8 @@ from pydantic import StringConstraints
 
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.options import Options
-from hybrid.pipeline.starter.evidence import evidence_of, repeats
-from hybrid.pipeline.starter.person_numbers import people_again, person_numbers
-from hybrid.pipeline.starter.second_people import second_people
+from hybrid.pipeline.starter.guessed_roles import evidence_of, repeats
+from hybrid.pipeline.starter.person_numbers import people_again, person_numbers, second_people
 from hybrid.publication.roles import DecidedRoles
 from hybrid.table import Role, Table
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.pipeline.amplification import delta_of_sampling_last, epsilon_for, large_class
-from hybrid.pipeline.explanation import (
+from hybrid.pipeline.privacy_statements import (
     NO_FILTER,
     NOT_COUNTED,
     ONE_ROW,
     Explanation,
     conditions_of,
+    levels_fixed,
     not_so,
     unmet,
 )
@@ -133,11 +134,6 @@ class Walk:
     def labels_only(self) -> bool:
         """True if every released column is a generalized quasi-identifier."""
         return set(self.schema.names) == set(self.schema.quasi_identifiers)
-
-
-def levels_fixed(options: AnonymizeOptions, schema: Schema) -> bool:
-    """Check that the level of every quasi-identifier is given."""
-    return options.recoding == "global" and set(schema.quasi_identifiers) <= set(options.levels)
 
 
 def explain(walk: Walk) -> Explanation:

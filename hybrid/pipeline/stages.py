@@ -5,12 +5,19 @@ The one list from which keys, flows, progress, manifests and reports are derived
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from hybrid.base.hashing import LIBRARIES
 from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Subject
+from hybrid.publication.table_facts import few, rounded
 from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
+from hybrid.table.persons import n_persons
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -124,3 +131,138 @@ def libraries() -> tuple[str, ...]:
     generators = (*REGISTRY.values(), *ENGINES.values())
     named = (*(stage.libraries for stage in STAGES), *map(distributions, generators))
     return tuple(sorted({*LIBRARIES, *(name for names in named for name in names)}))
+
+
+class StageRecords(NamedTuple):
+    """Number of records after one stage.
+
+    Of the source to the nearest ten.
+    """
+
+    name: str
+    rows: int
+    seconds: float | None = None
+    note: str = ""
+
+
+Count = tuple[int, str]
+"""Number of records, exact, and a note."""
+
+
+def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
+    """Row counts of the input, training and later records.
+
+    The later ones are those after each configured stage, in order.
+    """
+    seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
+    yield from _read(pipeline, seconds.get(READ.name))
+    control = "no" if pipeline.control is None else few(len(pipeline.control))
+    apart = f"{control} records are kept apart as control"
+    if pipeline.folds:
+        apart = f"none is kept apart; each is control of one of {len(pipeline.folds)} further tables"
+    apart += _people(pipeline)
+    yield StageRecords("train", rounded(len(pipeline.train)), None, apart)
+    for stage in in_order(sample_first=pipeline.config.sample.effective.order == "pre"):
+        found = _COUNTS[stage.name](pipeline) if stage.name in _COUNTS else None
+        if found is not None:
+            rows, note = found
+            released = stage in (SYNTHESIZE, FILTER)
+            yield StageRecords(stage.name, rows if released else rounded(rows), seconds.get(stage.name), note)
+
+
+def _read(pipeline: Pipeline, seconds: float | None) -> Iterator[StageRecords]:
+    """Rows that were read, and those that stayed in a warehouse."""
+    whole, note = pipeline.inputs.whole, ""
+    if whole is not None:
+        there = "stay there; labels were found and verified on all of them"
+        yield StageRecords(f"{whole.engine} table", rounded(whole.result.records), seconds, there)
+        seconds, note = None, "drawn at random from the rows with labels"
+    yield StageRecords("input", rounded(len(pipeline.table)), seconds, note)
+
+
+def _people(pipeline: Pipeline) -> str:
+    """Number of persons and of records beyond ``data.max_rows``.
+
+    Empty where each record is another person.
+    """
+    if pipeline.train.persons is None:
+        return ""
+    used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))
+    limited = pipeline.config.data.max_rows is not None
+    beyond = f"; {few(len(pipeline.table) - used)} records beyond data.max_rows are left out" if limited else ""
+    return f"; {few(n_persons(pipeline.train))} persons{beyond}"
+
+
+def _protected(pipeline: Pipeline) -> Count | None:
+    found = pipeline.protected
+    if found is None:
+        return None
+    unit = "records" if found.table.persons is None else "persons"
+    unit = unit if found.table.households is None else "households"
+    return len(found.table), f"values of fewer than {found.result.min_count} {unit} replaced"
+
+
+def _anonymized(pipeline: Pipeline) -> Count | None:
+    table = pipeline.anonymized
+    if table is None:
+        return None
+    result = table.result
+    lost = result.suppressed_persons
+    persons = "" if lost is None else f" persons, {few(lost)} of them left out"
+    how = f"k = {result.k}" if result.k_anonymous else "no k-anonymity"
+    if result.drawn is not None:
+        beyond = f"; {few(len(table.suppressed))} drawn records left out, whose classes protection changed"
+        how = f"of all rows of the warehouse: {how}"
+        return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed{beyond}"
+    return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed"
+
+
+def _sampled(pipeline: Pipeline) -> Count | None:
+    found = pipeline.sampled
+    if found is None or pipeline.inputs.whole is not None:
+        return None
+    return found.actual, f"{pipeline.config.sample.method}, {few(round(found.expected))} {found.unit} expected"
+
+
+def _restored(pipeline: Pipeline) -> Count | None:
+    before = pipeline.anonymization
+    if before is None:
+        return None
+    return len(before.restored.table), f"{before.transition.method}, {before.transition.order}"
+
+
+def _filtered(pipeline: Pipeline) -> Count | None:
+    found, options = pipeline.filtered, pipeline.config.synthesize.filter
+    if found is None or options is None:
+        return None
+    note = (
+        f"{options.score} below {options.limit:g}: left out {found}; rows that keep away from training records (a "
+        "void) reveal them, too, and no differential privacy is claimed"
+    )
+    return len(pipeline.generated.table), note
+
+
+def _generated(pipeline: Pipeline) -> Count:
+    table, generator = pipeline.drawn.table, pipeline.config.synthesize.generator
+    persons = "" if table.persons is None else f", {n_persons(table):,} synthetic persons"
+    if pipeline.all_rows is not None:
+        return pipeline.all_rows.rows, f"{generator}, in parts; {len(table):,} of them, drawn at random, were judged"
+    return len(table), f"{generator}{persons}{_accepted(pipeline)}"
+
+
+def _accepted(pipeline: Pipeline) -> str:
+    """Share of the draws that met the condition; empty without one."""
+    chosen, redrawn = pipeline.selection, pipeline.redrawn
+    if chosen is None or redrawn is None:
+        return ""
+    return f", drawn under a condition that {chosen.rate(redrawn)} of the draws met"
+
+
+_COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {
+    PROTECT.name: _protected,
+    ANONYMIZE.name: _anonymized,
+    SAMPLE.name: _sampled,
+    TRANSITION.name: _restored,
+    SYNTHESIZE.name: _generated,
+    FILTER.name: _filtered,
+}

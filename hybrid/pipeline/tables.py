@@ -14,8 +14,7 @@ from hybrid.pipeline.filtering import Filtered, FilteredTable, filtered
 from hybrid.pipeline.generation import Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
 from hybrid.pipeline.people_tables import PeopleTables
-from hybrid.pipeline.private_account import account_of, paid
-from hybrid.pipeline.private_generation import PrivateTable, drawn_privately
+from hybrid.pipeline.private_generation import PrivateTable, account_of, drawn_privately, paid
 from hybrid.pipeline.risk import KnownLeak, leak_of, with_known_leak
 from hybrid.pipeline.stages import BASELINE, FILTER, SYNTHESIZE
 from hybrid.privacy.accounting import Budget

@@ -1,11 +1,13 @@
-"""Choice of settings: try many on the training people alone, and keep the most useful one expected to pass."""
+"""Choice of settings: try many by successive halving, and keep the most useful one expected to pass."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from hybrid.base.errors import ConfigError, DataError, InfeasibleError
 from hybrid.base.manifest import Recorder
@@ -13,10 +15,8 @@ from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.resources import cpu_seconds
 from hybrid.base.rng import rng_for
-from hybrid.comparison.expand import Configuration
-from hybrid.comparison.results import ROWS, Rows
-from hybrid.comparison.run_trials import collect, filled_alone, kept_store
-from hybrid.comparison.schedule import planned_trials
+from hybrid.comparison.results import ROWS, Rows, collect, filled_alone, kept_store
+from hybrid.comparison.schedule import Configuration, planned_trials
 from hybrid.comparison.trial import Workplace
 from hybrid.jobs.start import AnyConfig, Frames, configuration
 from hybrid.linked.config import LinkedConfig
@@ -34,11 +34,119 @@ from hybrid.synthesize.estimate import estimate
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
 from hybrid.table.split import split
-from hybrid.tuning.apply import applied
-from hybrid.tuning.halving import Choice, Rung, choose, ladder, survivors
 from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
-from hybrid.tuning.page import picture, reason, write_results
+from hybrid.tuning.page import applied, picture, reason, write_results
 from hybrid.tuning.settings import CONFIGURED, Setting, largest_k, settings
+
+AS_USEFUL = 0.01
+"""Settings whose usefulness differs by no more are as useful as each other: the least disclosing is taken."""
+AS_SAFE = 0.02
+"""Settings whose upper ends differ by no more disclose as much as each other: the most useful is taken."""
+
+
+class Rung(NamedTuple):
+    """One round of halving."""
+
+    settings: int
+    """Settings, at most."""
+    trainings: int
+    """Trainings of the attacker of each."""
+    draws: int
+    """Tables of each whose usefulness is measured, each of other training people."""
+
+
+LADDER = (Rung(20, 20, 1), Rung(8, 32, 2), Rung(5, 64, 4))
+"""Rounds of a tune, with about as much work in each (Jamieson and Talwalkar 2016, arXiv 1502.07943)."""
+SLOW = Rung(3, 20, 1)
+"""The only round with a generator that takes more than ten times as long as ``cart``."""
+
+
+def ladder(pace: float) -> tuple[Rung, ...]:
+    """Rounds for a generator: with a slower one, fewer settings are tried.
+
+    Parameters
+    ----------
+    pace : float
+        Time that ``cart`` takes as a share of the generator's, above 0.
+    """
+    if pace < 0.1:
+        return (SLOW,)
+    share = min(pace, 1.0)
+    return tuple(rung._replace(settings=max(int(rung.settings * share), SLOW.settings)) for rung in LADDER)
+
+
+def survivors(found: Sequence[Measured], keep: int) -> list[str]:
+    """Settings of the next round, in the order of ``found``.
+
+    First those that are expected to pass, the most useful before all; then those that are the least beyond what is
+    allowed. Those that lose more than the policy allows come last, and of settings with the same numbers, which run
+    the same, the first alone goes on.
+
+    Parameters
+    ----------
+    found : sequence of Measured
+        Of one round.
+    keep : int
+        How many, 1 or more.
+    """
+    different = list({replace(each, name="", error=0.0): each for each in reversed(found)}.values())[::-1]
+    ranked = sorted(
+        different,
+        key=lambda each: (not each.is_useful, not each.passes, -each.usefulness if each.passes else each.beyond),
+    )
+    staying = {each.name for each in ranked[:keep]}
+    return [each.name for each in found if each.name in staying]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen setting.
+
+    Parameters
+    ----------
+    chosen : Measured
+    passing : tuple of str
+        Settings of the last round that are expected to pass.
+    alike : tuple of str
+        Others of the last round that cannot be told from the chosen one, neither by disclosure nor by usefulness.
+    """
+
+    chosen: Measured
+    passing: tuple[str, ...]
+    alike: tuple[str, ...]
+
+
+def choose(found: Sequence[Measured]) -> Choice:
+    """The most useful setting that is expected to pass; if there is none, the least disclosing.
+
+    Of settings that are as useful as the most useful one (:data:`AS_USEFUL`) the one with the lowest upper end. Of
+    those that disclose as much as the least disclosing one (:data:`AS_SAFE`) the most useful. A setting that loses more
+    than the policy allows is chosen only where all do.
+
+    Parameters
+    ----------
+    found : sequence of Measured
+        Of the last round, one or more.
+    """
+    passing = [each for each in found if each.passes]
+    if passing:
+        best = max(each.usefulness for each in passing)
+        passing_well = [each for each in passing if each.usefulness >= best - AS_USEFUL]
+        chosen = min(passing_well, key=lambda each: each.beyond)
+    else:
+        kept = [each for each in found if each.is_useful] or list(found)
+        least = min(each.beyond for each in kept)
+        chosen = max((each for each in kept if each.beyond <= least + AS_SAFE), key=lambda each: each.usefulness)
+    alike = tuple(each.name for each in found if each is not chosen and _alike(each, chosen))
+    return Choice(chosen, tuple(each.name for each in passing), alike)
+
+
+def _alike(one: Measured, other: Measured) -> bool:
+    """True if all intervals of both overlap: those of the attack, and twice the standard error of usefulness."""
+    apart = abs(one.usefulness - other.usefulness) > 2 * float(np.hypot(one.error, other.error))
+    pairs = zip(one.attack, other.attack, strict=True)
+    return not apart and all(a.low <= b.high and b.low <= a.high for a, b in pairs)
+
 
 KIND = "tune"
 _DRAW = 3

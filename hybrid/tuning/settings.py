@@ -8,8 +8,8 @@ from typing import Any
 
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import fingerprint
-from hybrid.comparison.expand import combinations
 from hybrid.comparison.plan import ComparePlan, Levels, Subset
+from hybrid.comparison.schedule import combinations
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.publication.rules.anonymity import AnonymityRule

@@ -16,8 +16,8 @@ from hybrid.anonymize.warehouse import expressions, write_labels
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
 from hybrid.cli import main
-from hybrid.jobs import anonymize_warehouse
-from hybrid.jobs.anonymize_warehouse import write_in_warehouse
+from hybrid.jobs import anonymize_file
+from hybrid.jobs.anonymize_file import write_in_warehouse
 from hybrid.table import duckdb as duckdb_session
 from hybrid.table.warehouse import Warehouse, open_warehouse, plain
 from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, put, write_people
@@ -51,7 +51,7 @@ def test_search_and_engine_share_the_memory(job: Job, monkeypatch: pytest.Monkey
 
     put(tmp_path / "people.duckdb", job.table)
     monkeypatch.setenv("TEST_WAREHOUSE", f"duckdb:///{tmp_path}/people.duckdb")
-    monkeypatch.setattr(anonymize_warehouse, "anonymize_rows", stop)
+    monkeypatch.setattr(anonymize_file, "anonymize_rows", stop)
     sql = {"url_env": "TEST_WAREHOUSE", "table": "people", "push_down": True, "labels": "labelled"}
     config = job.config(**{"data.path": "", "data.sql": sql, "anonymize.memory_limit": 2})
     with pytest.raises(HybridError, match="enough"):

@@ -12,7 +12,7 @@ import yaml
 
 from hybrid.cli import main
 from hybrid.comparison import load_plan
-from hybrid.comparison.expand import expand
+from hybrid.comparison.schedule import expand
 from hybrid.comparison.write import facets, recommended_yaml
 from hybrid.pipeline.config import load_config
 from tests.comparison.comparison_jobs import write_job, write_plan

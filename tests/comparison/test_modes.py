@@ -14,12 +14,11 @@ from typer.testing import CliRunner
 
 from hybrid.cli import app
 from hybrid.comparison.budget import spent_together
-from hybrid.comparison.expand import expand
 from hybrid.comparison.plan import load_plan
-from hybrid.comparison.schedule import schedule
+from hybrid.comparison.schedule import expand, schedule
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.guarantees import NOTHING
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.promise import NOTHING
 from hybrid.privacy.accounting import delta_of, rho_for
 
 ROOT = Path(__file__).parents[2]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.comparison import forecast, load_plan, trials
-from hybrid.comparison.expand import _drawn, _holds, expand
 from hybrid.comparison.plan import Subset
+from hybrid.comparison.schedule import _drawn, _holds, expand
 from tests.comparison.comparison_jobs import write_job, write_plan
 
 

@@ -12,8 +12,8 @@ import yaml
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.manifest import MANIFEST
 from hybrid.comparison import compare, load_plan
-from hybrid.comparison.expand import expand
-from hybrid.comparison.research import NOTE, PROMISE
+from hybrid.comparison.schedule import expand
+from hybrid.comparison.trial import NOTE, PROMISE
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from tests.comparison.comparison_jobs import write_job, write_plan

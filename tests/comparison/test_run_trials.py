@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from hybrid.base.errors import ConfigError
-from hybrid.comparison import compare, forecast, load_plan, local, metric_names, run_trials
+from hybrid.comparison import compare, forecast, load_plan, local, metric_names, results
 from hybrid.comparison import trial as trial_module
 from hybrid.comparison.results import Rows
 from hybrid.store import Store
@@ -234,7 +234,7 @@ def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendati
     expected = compare(plan, tmp_path, tmp_path / "before").filter(regex=r"^(?!(cpu|seconds)\.)")
     before = (tmp_path / "before" / "comparison.json").read_text()
     base = tmp_path / "config.yaml"
-    original = run_trials.schedule
+    original = results.schedule
 
     def edited(*arguments: Any) -> Any:
         planned = original(*arguments)
@@ -244,7 +244,7 @@ def test_a_base_that_is_edited_meanwhile_changes_neither_trials_nor_recommendati
         base.write_text(yaml.safe_dump(content))
         return planned
 
-    monkeypatch.setattr(run_trials, "schedule", edited)
+    monkeypatch.setattr(results, "schedule", edited)
     found = compare(plan, tmp_path, tmp_path / "after", jobs=2).filter(regex=r"^(?!(cpu|seconds)\.)")
     assert "single" in base.read_text()
     pd.testing.assert_frame_equal(found, expected)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from hybrid.comparison import ComparePlan, load_plan
-from hybrid.comparison.expand import expand
+from hybrid.comparison.schedule import expand
 from hybrid.synthesize.options import SynthesizeOptions
 
 ROOT = Path(__file__).parents[2]

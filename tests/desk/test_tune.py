@@ -10,8 +10,8 @@ import pytest
 from hybrid.desk.runner import TUNE
 from hybrid.pipeline.config import load_config
 from hybrid.tuning import Tuned
-from hybrid.tuning.halving import choose
 from hybrid.tuning.page import sentences, write_results
+from hybrid.tuning.search import choose
 from hybrid.tuning.settings import Setting
 from tests.desk.open_desk import OpenDesk, Visitor
 from tests.tuning.made_up_settings import measured

@@ -11,8 +11,7 @@ import pytest
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.evaluation import EvaluateOptions
-from hybrid.jobs.audit import audit_config, audit_files, audit_tables, rules_for_tables
-from hybrid.jobs.audited_files import read_audited
+from hybrid.jobs.audit import audit_config, audit_files, audit_tables, read_audited, rules_for_tables
 from hybrid.publication.policy import load_policy
 from hybrid.table import Kind
 from hybrid.table.data_options import DataOptions

@@ -10,7 +10,7 @@ import pytest
 
 import hybrid
 from hybrid.base.errors import GateRefused
-from hybrid.demo.write_linked import write_linked_demo
+from hybrid.demo.linked_population import write_linked_demo
 from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.publication.certificate import Acceptance
 

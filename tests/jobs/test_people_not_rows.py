@@ -26,8 +26,8 @@ from hybrid.jobs.run import write_run
 from hybrid.linked.draft import read_draft
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.level_findings import role_effect
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.role_effect import role_effect
 from hybrid.pipeline.starter import guess_config
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.finished_run import read_run

@@ -14,12 +14,11 @@ import pytest
 import yaml
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.jobs.audit import audit_tables
-from hybrid.jobs.audited_files import read_audited
+from hybrid.jobs.audit import audit_tables, read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.records import stage_records
+from hybrid.pipeline.stages import stage_records
 from hybrid.publication.guarantee import (
     NOT_LINKED,
     PERSONS_DRAWN,

@@ -22,9 +22,9 @@ from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.column_findings import small_sample
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.small_sample import small_sample
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.ledger import Ledger

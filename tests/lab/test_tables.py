@@ -13,8 +13,7 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.evaluation.trust import load_trust
-from hybrid.jobs.audit import audit_config
-from hybrid.jobs.audited_files import read_audited
+from hybrid.jobs.audit import audit_config, read_audited
 from hybrid.lab.measurements import NULL
 from hybrid.lab.tables import TablesPlan, run_on_tables
 from hybrid.lab.tables import plan as plans

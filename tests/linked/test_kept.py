@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid.linked.options import LinkOptions
+from hybrid.linked.config import LinkOptions
 from tests.helpers.kept import as_text, assert_kept
 
 

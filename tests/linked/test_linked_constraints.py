@@ -17,7 +17,7 @@ from hybrid.cli import app
 from hybrid.constraints import Rules
 from hybrid.linked.draw import MOST_LEFT_OUT, _held
 from hybrid.pipeline.starter.linked import guess_links
-from hybrid.pipeline.starter.places import read_folder
+from hybrid.pipeline.starter.reading import read_folder
 from hybrid.table import Kind, Table
 from tests.constraints.small_tables import declared, table_of
 

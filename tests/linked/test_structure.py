@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.linked.config import LinkedConfig, load_any
+from hybrid.linked.config import LinkedConfig, below, load_any
 from hybrid.linked.sources import read_sources
-from hybrid.linked.structure import below
 from tests.linked.hospital import content, frames, write
 
 

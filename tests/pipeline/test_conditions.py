@@ -12,7 +12,7 @@ from hybrid.constraints import Redrawn
 from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.pipeline.conditions import selection
 from hybrid.pipeline.config import RunConfig, parse_config
-from hybrid.pipeline.generator_budget import explain_generator
+from hybrid.pipeline.privacy_statements import explain_generator
 from hybrid.table import Kind, Table
 from tests.constraints.small_tables import table_of
 

@@ -18,8 +18,8 @@ from hybrid.cli import main
 from hybrid.constraints.gaps import gaps
 from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.column_findings import constraint_findings
 from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.constraint_findings import constraint_findings
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
 from tests.constraints.small_tables import stays

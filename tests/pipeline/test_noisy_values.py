@@ -19,8 +19,8 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.hierarchy.build import from_rows
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.guarantees import promises
-from hybrid.pipeline.noisy_values import PREFIX
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.privacy_statements import PREFIX
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.transition.strategies import noisy

@@ -14,6 +14,7 @@ from hybrid.pipeline.config import load_config
 from hybrid.pipeline.roles import refuse_without_person, without_person
 from hybrid.pipeline.starter.columns import guess_columns
 from hybrid.pipeline.starter.guess_config import guess_frame
+from hybrid.pipeline.starter.guessed_roles import person_key
 from hybrid.pipeline.starter.person_numbers import (
     agreement,
     contradiction,
@@ -22,7 +23,6 @@ from hybrid.pipeline.starter.person_numbers import (
     person_numbers,
 )
 from hybrid.pipeline.starter.reading import guess_frame_reading
-from hybrid.pipeline.starter.roles import person_key
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.read_file import read_table
 from hybrid.table.typed_table import read_frame

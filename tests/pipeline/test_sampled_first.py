@@ -12,7 +12,7 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.records import stage_records
+from hybrid.pipeline.stages import stage_records
 from hybrid.publication.description.provenance import _steps
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.protection_words import _sampled

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from hybrid.pipeline.starter.guess_config import guess_frame
+from hybrid.pipeline.starter.person_numbers import second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading
-from hybrid.pipeline.starter.second_people import second_people
 from hybrid.publication.roles import DecidedRoles
 from hybrid.table.typed_table import read_frame
 

@@ -18,7 +18,7 @@ from hybrid.base import hashing
 from hybrid.base.hashing import LIBRARIES
 from hybrid.base.manifest import PACKAGE, StageName
 from hybrid.evaluation.measure import Subject
-from hybrid.pipeline import records
+from hybrid.pipeline import stages
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import parse_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -180,7 +180,7 @@ def test_the_one_list_agrees_with_what_is_derived_from_it() -> None:
     assert {stage.judged for stage in STAGES if stage.judged} == set(get_args(Subject))
     assert all(hasattr(Pipeline, stage.result) for stage in STAGES)
     assert set(get_args(StageName)) <= set(METHOD)
-    assert set(records._COUNTS) == {"protect", "filter", *get_args(StageName)}
+    assert set(stages._COUNTS) == {"protect", "filter", *get_args(StageName)}
     assert needed_by("evaluate-synthetic") == ("synthesize", "filter") and needed_by("evaluate-original") == ()
     assert needed_by("synthesize") == ("transition", "sample", "protect") and needed_by("anonymize") == ("protect",)
     config = parse_config({**CONTENT, "transition": {"method": "tree", "order": "post"}})

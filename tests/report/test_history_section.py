@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.jobs.earlier_releases import changes_since, tracks
+from hybrid.jobs.report_inputs import changes_since, tracks
 from hybrid.publication.ledger import LedgerEntry
 from hybrid.publication.policy import Policy
 from hybrid.publication.verdict import Verdict

@@ -9,8 +9,7 @@ import pytest
 from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy.load import listed_values
-from hybrid.pipeline.explanation import together
-from hybrid.pipeline.generator_budget import explain_generator
+from hybrid.pipeline.privacy_statements import explain_generator, together
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
 from hybrid.table import Kind

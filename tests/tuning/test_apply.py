@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 
 from hybrid.base.yaml_document import YamlDocument
-from hybrid.tuning.apply import MARK, applied
+from hybrid.tuning.page import MARK, applied
 
 TEXT = """\
 # written by hand

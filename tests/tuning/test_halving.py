@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.tuning.halving import LADDER, SLOW, choose, ladder, survivors
 from hybrid.tuning.measured import Auc, Falls, Measured
+from hybrid.tuning.search import LADDER, SLOW, choose, ladder, survivors
 from tests.tuning.made_up_settings import measured
 
 

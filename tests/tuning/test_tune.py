@@ -24,10 +24,10 @@ from hybrid.evaluation import REGISTRY
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.split import control_mask
-from hybrid.tuning import halving, search
-from hybrid.tuning.halving import Rung
+from hybrid.tuning import search
 from hybrid.tuning.measured import EXPOSED
 from hybrid.tuning.page import sentences
+from hybrid.tuning.search import Rung
 from tests.cli.cli_jobs import Run, exit_code
 from tests.comparison.comparison_jobs import write_job
 from tests.jobs import private_clinic
@@ -41,7 +41,7 @@ ATTACK = REGISTRY[EXPOSED].compute.__module__
 def patch() -> Iterator[pytest.MonkeyPatch]:
     """Few settings and trainings; that so few say little of an attack does not matter here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(halving, "LADDER", SHORT)
+        patch.setattr(search, "LADDER", SHORT)
         patch.setattr(sys.modules[ATTACK], "LEAST_TRAININGS", 6)
         yield patch
 
@@ -49,7 +49,7 @@ def patch() -> Iterator[pytest.MonkeyPatch]:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two settings, one round."""
-    monkeypatch.setattr(halving, "LADDER", TINY)
+    monkeypatch.setattr(search, "LADDER", TINY)
 
 
 @pytest.fixture(scope="module")

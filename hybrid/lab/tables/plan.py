@@ -15,7 +15,7 @@ from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName
 from hybrid.evaluation.run_metrics import metrics_of
-from hybrid.jobs.audited_files import Audited
+from hybrid.jobs.audit import Audited
 from hybrid.lab.risk import PLANTED, RiskModel
 from hybrid.table import Table
 from hybrid.table.persons import person_groups

@@ -11,8 +11,7 @@ from typing import Any
 
 from hybrid.analysis.results import EXCESS
 from hybrid.base.progress import Progress, silent
-from hybrid.comparison.results import ROWS, Rows, metric_names
-from hybrid.comparison.run_trials import filled_alone
+from hybrid.comparison.results import ROWS, Rows, filled_alone, metric_names
 from hybrid.comparison.schedule import Planned
 from hybrid.evaluation.price import sizes_of, total_price
 from hybrid.lab.design import GivenTable

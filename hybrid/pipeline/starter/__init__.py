@@ -4,10 +4,9 @@ Every guess is marked for review.
 """
 
 from hybrid.pipeline.starter.guess_config import guess_config, guess_frame
-from hybrid.pipeline.starter.linked import GuessedLinks, guess_links
-from hybrid.pipeline.starter.places import read_database, read_folder
+from hybrid.pipeline.starter.linked import GuessedLinks, guess_links, write_links
+from hybrid.pipeline.starter.reading import read_database, read_folder
 from hybrid.pipeline.starter.write import GuessedConfig
-from hybrid.pipeline.starter.write_linked import write_links
 
 __all__ = [
     "GuessedConfig",

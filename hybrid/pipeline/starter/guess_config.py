@@ -8,16 +8,12 @@ from pathlib import Path
 from hybrid.constraints.discover import MOST_COLUMNS, discover
 from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.columns import guess_columns, named_as_read
-from hybrid.pipeline.starter.config_text import constraints_note
-from hybrid.pipeline.starter.evidence import repeats
-from hybrid.pipeline.starter.nested_places import with_places
-from hybrid.pipeline.starter.person_numbers import people_again
-from hybrid.pipeline.starter.questions import AskedTable, questions
+from hybrid.pipeline.starter.config_text import AskedTable, constraints_note, questions
+from hybrid.pipeline.starter.guessed_roles import GuessedRole, person_key, repeats
+from hybrid.pipeline.starter.person_numbers import people_again, second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
-from hybrid.pipeline.starter.roles import GuessedRole, person_key
-from hybrid.pipeline.starter.rules import guess_rules
-from hybrid.pipeline.starter.second_people import second_people
-from hybrid.pipeline.starter.write import GuessedConfig
+from hybrid.pipeline.starter.suggested_constraints import with_places
+from hybrid.pipeline.starter.write import GuessedConfig, guess_rules
 from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.dependencies import never_repeats, unique_share

@@ -1,7 +1,4 @@
-"""Guess the roles of columns from their names and values.
-
-A role is what a column is to an attacker.
-"""
+"""Guess the roles of columns: what a column is to an attacker, by its name and its values."""
 
 from __future__ import annotations
 
@@ -14,14 +11,108 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.constraints.kinds.computed import Equal
-from hybrid.pipeline.starter.column_names import has_phrase, identity_of, vocabulary
-from hybrid.pipeline.starter.evidence import Evidence, ends_in_number, evidence_of, repeats
-from hybrid.pipeline.starter.person_numbers import is_part_of_name, may_name_persons, person_numbers
-from hybrid.pipeline.starter.value_patterns import DATE_LIKE, holds_births
+from hybrid.pipeline.starter.column_names import Identity, ends_in_number, has_phrase, identity_of, vocabulary
+from hybrid.pipeline.starter.person_numbers import (
+    FEWEST_NUMBERED,
+    FEWEST_PERSONS,
+    is_part_of_name,
+    may_name_persons,
+    person_numbers,
+)
+from hybrid.pipeline.starter.value_patterns import DATE_LIKE, NAMES, holds_births, pattern_of
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.dependencies import functional_dependencies, never_repeats, no_secrets, rank_correlated, unique_share
 from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
+
+_MEANING: dict[Identity, str] = {
+    "number": "a number of a person, a visit or a contract",
+    "name": "a name of a person",
+    "contact": "a contact such as e-mail or phone",
+    "address": "an address",
+}
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Reason to take a column for an identifier.
+
+    Parameters
+    ----------
+    reason : str
+        For messages; holds no cell value.
+    identity : str or None
+        What the column's name denotes; None where it denotes nothing of a person.
+    strong : bool
+        Whether name or form of the values say so, not just that values do not repeat.
+    partial : bool
+        Whether only parts of some values identify, as in remarks.
+    """
+
+    reason: str
+    identity: Identity | None = None
+    strong: bool = True
+    partial: bool = False
+
+
+def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
+    """Find the strongest evidence that a column identifies persons.
+
+    Parameters
+    ----------
+    column : Column
+        Texts and integers may identify; decimals, dates and booleans measure.
+    values : pandas.Series, shape (n,)
+        The column.
+
+    Returns
+    -------
+    Evidence or None
+        By name (however often values repeat), then by form, then by uniqueness; None if there is none.
+    """
+    if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
+        return None
+    identity = identity_of(column.name)
+    pattern = pattern_of(column, values)
+    if identity == "number" and pattern is not None and pattern.what == NAMES:
+        # A column "patient" may hold numbers or names.
+        identity = "name"
+    if identity == "number" and _is_counter(column, values):
+        identity = None
+    if identity is not None:
+        return Evidence(f"its name says: {_MEANING[identity]}", identity)
+    if pattern is not None and not pattern.inside:
+        return Evidence(f"its values are {pattern.what}")
+    known, distinct = int(values.notna().sum()), int(values.nunique())
+    words = vocabulary().split(column.name)
+    if words and distinct > FEWEST_NUMBERED and vocabulary().people.issuperset(words):
+        return Evidence("its name says: people, and it has many values", "number")
+    if never_repeats(column, values):
+        return Evidence("no value occurs twice", strong=False)
+    if ends_in_number(column.name) and distinct > known / 2 and known > 1:
+        return Evidence("its name says: a number, and most values occur once", strong=False)
+    return None if pattern is None else Evidence(f"some of its values hold {pattern.what}", partial=True)
+
+
+def _is_counter(column: Column, values: pd.Series) -> bool:
+    """True for numbers that count visits: 1, 2, 3.
+
+    Not for numbers of people: few patients of many rows may be numbered so.
+    """
+    if column.kind is not Kind.INTEGER or vocabulary().people & set(vocabulary().split(column.name)):
+        return False
+    known = values.dropna()
+    distinct = int(known.nunique())
+    if not 1 < distinct <= FEWEST_PERSONS or len(known) < FEWEST_PERSONS * distinct:
+        return False
+    first, last = int(known.min()), int(known.max())
+    return first in (0, 1) and last - first + 1 == distinct
+
+
+def repeats(values: pd.Series) -> bool:
+    """True if some value belongs to two rows or more."""
+    return bool(values.dropna().duplicated().any())
+
 
 MOST_CLASSES = 10
 """Values of a column beyond which a model predicts a quantity, not a class."""
