@@ -383,7 +383,7 @@ class _Trials:
 
 
 def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
-    """Whether the anonymization changes a record at the largest k that is tried."""
+    """True if the anonymization changes a record at the largest k that is tried."""
     options = config.anonymize
     if options is None or not options.generalizes or options.engine != "exact":
         return True

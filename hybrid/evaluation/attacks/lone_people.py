@@ -1,4 +1,4 @@
-"""Copies of people who are alone: whom nobody equals, or beside whom nobody lies.
+"""Copies of people who are alone: without an equal, or without a neighbour.
 
 In a table of few columns most rows are somebody's by chance, and a row that ten people share discloses none of them.
 Copies of all people then drown in chance; those of people who are alone do not, and they are the ones that disclose.
@@ -92,7 +92,7 @@ def _attacked(context: Context, near: bool) -> Outcome:
 
 
 def lone_copies(context: Context) -> Outcome:
-    """Risk that the table repeats a person whom nobody equals.
+    """Risk that the table repeats a person without an equal.
 
     Of the training people who differ from everybody else, in the data or not, the share whom a row equals in every
     column; beside the share of such people never seen: R = (r_T - r_C)/(1 - r_C), 0 without a leak, 1 for a copy.
@@ -101,7 +101,7 @@ def lone_copies(context: Context) -> Outcome:
 
 
 def lone_near_copies(context: Context) -> Outcome:
-    """Risk that the table holds a near copy of a person beside whom nobody lies.
+    """Risk that the table holds a near copy of a person without a neighbour.
 
     As :func:`lone_copies`, of people from whom all others differ by more than one category and a twentieth of the
     range of every number (together, by Gower's distance), and of rows that differ by no more.

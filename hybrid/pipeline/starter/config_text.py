@@ -159,6 +159,16 @@ def split_lines(unit: str, people: int) -> Iterator[str]:
     yield f"  stable: true              # a {unit.removesuffix('s')} keeps its side from release to release"
 
 
+def sample_lines(people: int) -> Iterator[str]:
+    """The section ``sample`` of a table of few people; none for large ones.
+
+    Of few people a generator shows who was in, unless chance decided it: docs/evidence/gate.md has the figures.
+    """
+    if people < CROSSED_BELOW:
+        yield ""
+        yield "sample: {method: beta, beta: 0.5}   # chance decides who is in; with 1, all people, more is shown of each"
+
+
 def publish_lines() -> Iterator[str]:
     """The section ``publish``, for a person to fill in."""
     yield "# For the readers of a release (README.md, croissant.json, datapackage.json, dcat.jsonld):"

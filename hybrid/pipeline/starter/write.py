@@ -34,6 +34,7 @@ from hybrid.pipeline.starter.config_text import (
     reading_lines,
     refuse_existing,
     roles_lines,
+    sample_lines,
     secrets_of,
     split_lines,
     targets_of,
@@ -227,6 +228,7 @@ class GuessedConfig:
         if quasi:
             yield ""
             yield from self._anonymize_lines()
+        yield from sample_lines(people)
         yield ""
         yield "synthesize: {generator: cart, rows: same}"
         yield ""
