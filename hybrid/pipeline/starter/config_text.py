@@ -166,7 +166,7 @@ def sample_lines(people: int) -> Iterator[str]:
     """
     if people < CROSSED_BELOW:
         yield ""
-        yield "sample: {method: beta, beta: 0.5}   # chance decides who is in; with 1, all people, more is shown of each"
+        yield "sample: {method: beta, beta: 0.5}   # chance decides who is in; with 1, more of each is shown"
 
 
 def publish_lines() -> Iterator[str]:
