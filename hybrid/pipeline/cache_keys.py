@@ -141,17 +141,14 @@ def _key(stage: Stage, *depends_on: Any) -> str:
 
 
 def _foreign_versions() -> list[dict[str, str]]:
-    """Versions of other packages that bring metrics; empty where there are none."""
     found = library_versions(*foreign_packages())
     return [found] if found else []
 
 
 def _removed(removal: RemovalOptions, parts: str, seed: int) -> str:
-    """Fingerprint of the training records that a removal leaves."""
     return fingerprint("removal", removal.model_dump(exclude={"measured"}), parts, seed)
 
 
 def _generator(options: SynthesizeOptions) -> tuple[Any, ...]:
-    """The generator's options, and the libraries behind what it learns."""
     options = options.model_copy(update={"filter": None})
     return (options,) if options.is_off else (options, model_version(options.engine))

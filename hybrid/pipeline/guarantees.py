@@ -1,7 +1,4 @@
-"""Privacy statements of a configuration, one per mechanism.
-
-Sampling with k-anonymity, noisy values, a private generator.
-"""
+"""Privacy statements of a configuration, one per mechanism: sampling with k-anonymity, noise, a private generator."""
 
 from __future__ import annotations
 
@@ -50,7 +47,6 @@ def _promises(config: RunConfig, explanations: Sequence[Explanation]) -> Iterato
 
 
 def _budget(config: RunConfig, explanation: Explanation) -> str:
-    """Epsilon and delta of a statement that holds."""
     if explanation.guarantees:
         first = explanation.guarantees[0]
         return f"epsilon = {at_most(first.epsilon, 3)} and delta <= {at_most(first.delta, 2)}"
@@ -149,9 +145,9 @@ def explain_sampling(
 
 
 def stated_budget(config: RunConfig) -> tuple[float, float] | None:
-    """Epsilon and delta that one training spends by the generator's own options.
+    """Epsilon and delta of one training by the generator's own options; None for one without a budget.
 
-    None for a generator without a budget. A budget that is given as rho is converted at its delta.
+    A budget that is given as rho is converted at its delta.
     """
     if config.synthesize.is_off:
         return None

@@ -154,7 +154,6 @@ def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> H
 
 
 def _free(column: DraftColumn, wanted: Path, text: str) -> HierarchyFile:
-    """The file under the first name that is free."""
     path, number = wanted, 2
     while (column.draft.folder / path).exists():
         path, number = wanted.with_stem(f"{wanted.stem}_{number}"), number + 1

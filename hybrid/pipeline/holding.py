@@ -22,10 +22,7 @@ from hybrid.transition.protocol import FittedTransition, Restored
 
 
 def least_persons(config: RunConfig) -> int:
-    """Persons who must hold a combination that may come out.
-
-    As many as must hold a single value.
-    """
+    """Persons who must hold a combination that may come out: as many as must hold a single value."""
     return (config.protection or ProtectOptions()).least_holders(config.k)
 
 

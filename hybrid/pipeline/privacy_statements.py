@@ -72,10 +72,7 @@ def unmet(conditions: Sequence[Condition]) -> list[str]:
 
 
 def together(explanations: Sequence[Explanation]) -> Explanation:
-    """Combined statement of several mechanisms of one run.
-
-    One of them may hold although another does not.
-    """
+    """Combined statement of several mechanisms of one run; one may hold although another does not."""
     return Explanation(
         any(one.is_private for one in explanations),
         tuple(condition for one in explanations for condition in one.conditions),
@@ -90,7 +87,7 @@ def not_so(columns: Sequence[str]) -> str:
 
 
 def levels_fixed(options: AnonymizeOptions, schema: Schema) -> bool:
-    """Check that the level of every quasi-identifier is given."""
+    """True if the level of every quasi-identifier is given."""
     return options.recoding == "global" and set(schema.quasi_identifiers) <= set(options.levels)
 
 

@@ -95,15 +95,11 @@ class Walk:
 
     @property
     def k(self) -> int:
-        """Of the anonymization."""
         return self.anonymize.k
 
     @property
     def independent(self) -> bool:
-        """True if every record is sampled by itself.
-
-        With one probability below 1.
-        """
+        """True if every record is sampled by itself, with one probability below 1."""
         sample = self.sample.effective
         alone = sample.method == "stratified" and sample.allocation == "independent" and sample.minimum == 0
         return (sample.method == "beta" or alone) and sample.beta < 1
@@ -207,7 +203,6 @@ def _what_is_left(walk: Walk, missing: Sequence[str]) -> str:
 
 
 def _searched(walk: Walk) -> str:
-    """Disclosure by the search itself."""
     if walk.levels_fixed:
         return ""
     return (
@@ -220,7 +215,6 @@ def _searched(walk: Walk) -> str:
 
 
 def _deniable(walk: Walk) -> str:
-    """Plausible deniability of rows that are each made from one record."""
     sample = walk.sample.effective
     if walk.generated or walk.reads_originals or walk.filtered:
         return ""
@@ -243,7 +237,6 @@ def _deniable(walk: Walk) -> str:
 
 
 def _afterwards(walk: Walk, missing: Sequence[str]) -> str:
-    """Consequences of sampling after k was counted."""
     sample = walk.sample.effective
     if sample.method == "none" or walk.sampled_first:
         return ""
@@ -263,7 +256,6 @@ def _afterwards(walk: Walk, missing: Sequence[str]) -> str:
 
 
 def _one_record_turns_levels(walk: Walk) -> str:
-    """Effect of searched levels on any epsilon and delta."""
     if walk.levels_fixed:
         return ""
     return (
