@@ -38,9 +38,7 @@ from hybrid.table.write import layout_of, write_table
 
 
 def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry]) -> Iterator[tuple[str, str]]:
-    """File and HTML of every table's page; last the joint one.
-
-    The file of the joint one is not named.
+    """File and HTML of every table's page; last the joint one, whose file is not named.
 
     No seed, no path, no record: the report is published.
     """
@@ -81,7 +79,6 @@ def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntr
 
 
 def _facts(run: LinkedRun, config: dict[str, Any], table: TableFacts) -> dict[str, Any]:
-    """Facts beside the verdict of a page."""
     return {
         "owner": run.policy.owner,
         "config": config,
@@ -124,10 +121,7 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
 
 
 def _write_tables(run: LinkedRun, folder: Path) -> None:
-    """Write the released tables in their sources' conventions.
-
-    Public ones as they are.
-    """
+    """Write the released tables in their sources' conventions; public ones as they are."""
     for name, table in run.released.items():
         config, pipeline = run.config.views[name], run.tables[name]
         where = folder / file_of(name, config)
@@ -145,10 +139,6 @@ def _write_tables(run: LinkedRun, folder: Path) -> None:
 
 
 def _write_anonymization(run: LinkedRun, folder: Path) -> None:
-    """Write the results of protection and of anonymization.
-
-    The latter is that of the person table.
-    """
     protected = {name: table.protected for name, table in run.tables.items()}
     found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
     if found:
@@ -162,7 +152,6 @@ def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequ
 
 
 def _results(run: LinkedRun) -> dict[str, Any]:
-    """Metrics, disclosure by the transition, power and verdict as JSON."""
     give_away = None if run.person.give_away is None else run.person.give_away.to_json()
     power = None if run.power is None else run.power.to_json()
     judged = {"power": power, "verdict": run.verdict.to_json(), "draw": None if run.draw is None else run.draw.number}
@@ -170,7 +159,6 @@ def _results(run: LinkedRun) -> dict[str, Any]:
 
 
 def _manifest(run: LinkedRun, folder: Path, created: datetime) -> dict[str, Any]:
-    """Content of the manifest of a linked run."""
     manifest = build_manifest(
         name=run.config.name,
         config=run.config.model_dump(),

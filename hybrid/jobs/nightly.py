@@ -128,9 +128,7 @@ class Night:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Lock the data set for one night.
-
-        Record and report an error before it is raised again.
+        """Lock the data set for one night; an error is recorded and reported before it is raised again.
 
         A night before that was interrupted (killed, machine down, stopped by hand) is recorded and reported first.
         """
@@ -193,10 +191,9 @@ class Night:
         return self._by_rule(latest, findings)
 
     def close(self, decision: Decision) -> Notice:
-        """Carry out the decision.
+        """Carry out the decision: publish a release or keep the latest, deliver it, clean the store.
 
-        Publish a new release or keep the latest, deliver it, clean the store. Where the gate holds the run back, the
-        notice says that it waits or is refused, and later nights find it.
+        Where the gate holds the run back, the notice says that it waits or is refused, and later nights find it.
 
         Raises
         ------
@@ -224,10 +221,7 @@ class Night:
 
     @contextmanager
     def _out(self, release: str) -> Iterator[None]:
-        """Errors of the block as those after a publication.
-
-        They do not take back that a release is out, and say so.
-        """
+        """Mark errors of the block as those after a publication: they do not take back that a release is out."""
         self.published = release
         try:
             yield
@@ -265,7 +259,6 @@ class Night:
         logger.info("%s", look)
 
     def _candidate(self, held: HeldRun | None) -> Candidate:
-        """Compute the run of this night, or read the one that waits."""
         if held is None:
             candidate = write_candidate(self.pipeline, self.places)
         else:
@@ -283,7 +276,7 @@ class Night:
     def _hold_back(self, candidate: Candidate, refusal: GateRefused, before: HeldRun | None) -> Notice:
         """Keep a run that the gate held back for later nights.
 
-        Publishing has entered the outcome.
+        Publishing has entered the outcome into the ledger.
         """
         self.refusal = refusal
         event = self.ledger.events(self.name, last=1)[-1]
@@ -435,7 +428,6 @@ def delivered_sources(config: AnyConfig) -> dict[str, DataOptions]:
 
 
 def _of_held_run(held: HeldRun) -> Decision:
-    """Decision about a run that was held back."""
     run, since = held.folder.name, held.since[:10]
     if held.outcome == "waiting":
         return Decision("resume", f"{run} of {since} waits for an approval; nothing is drawn again", held=held)

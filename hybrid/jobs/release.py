@@ -117,9 +117,9 @@ class Published:
 
 
 def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
-    """Write a candidate: the run's folder and the data for later nights.
+    """Write a candidate: the run's folder, what the gate needs, and the data for later nights.
 
-    Computes what is missing, and keeps what the gate needs.
+    Computes what is missing.
 
     Parameters
     ----------
@@ -147,9 +147,7 @@ def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
 
 
 def read_candidate(folder: Path, places: Places) -> Candidate:
-    """Read a finished run to be published as it is.
-
-    Every file is checked, and nothing is drawn again.
+    """Read a finished run to be published as it is: every file is checked, and nothing is drawn again.
 
     Raises
     ------
@@ -163,9 +161,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: AnyRun) -> None:
-    """Refuse undecided roles and persons, and private tables with a given seed.
-
-    All are checked before the work: a person must have decided all roles.
+    """Refuse undecided roles and persons, and private tables with a given seed, before the work.
 
     Raises
     ------
@@ -261,9 +257,7 @@ def release(
 
 
 def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
-    """Refuse a table, a seed or overrides beside a run's folder.
-
-    A finished run is published as it is.
+    """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is.
 
     Raises
     ------
