@@ -114,13 +114,11 @@ def _integers(values: Array) -> pd.Series:
 
 
 def _spread(values: Array) -> float:
-    """Width of the middle half of the known values."""
     known = values[~np.isnan(values)]
     return float(np.subtract(*np.percentile(known, [75, 25]))) if len(known) else 0.0
 
 
 def _with(table: Table, name: str, kind: Kind, values: pd.Series) -> Table:
-    """The table with other values of another kind in a column."""
     columns = (replace(each, kind=kind, format=ColumnFormat()) if each.name == name else each for each in table.schema)
     return replace(table, frame=table.frame.assign(**{name: values}), schema=Schema(tuple(columns)))
 
@@ -259,7 +257,6 @@ class ChildDraw:
 
 
 def _owners(table: Table) -> Rows:
-    """Position of each row's parent."""
     assert table.persons is not None
     return table.persons
 
