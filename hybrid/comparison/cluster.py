@@ -1,7 +1,4 @@
-"""Trials on an existing Dask cluster.
-
-Results of stages are in a store that every worker reaches.
-"""
+"""Trials on an existing Dask cluster, with results of stages in a store that every worker reaches."""
 
 from __future__ import annotations
 
@@ -66,10 +63,7 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
 
 
 def compute_stage(place: Workplace, trial: Trial, stage: str, *_: Any) -> None:
-    """Put one stage's result into the store.
-
-    The trials that need it report its failure.
-    """
+    """Put one stage's result into the store; the trials that need it report its failure."""
     if trial.config is None:
         return
     try:

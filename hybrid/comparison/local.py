@@ -1,7 +1,4 @@
-"""Run trials on this machine.
-
-One after the other, or several processes that do not fight for cores and memory.
-"""
+"""Trials on this machine, one after the other or in processes that do not fight for cores and memory."""
 
 from __future__ import annotations
 
@@ -115,9 +112,9 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Begin a worker process, which holds records.
+    """Begin a worker process, which holds records and ends when the comparison is killed.
 
-    It ends when the comparison is killed: it would wait for work for ever.
+    It would wait for work for ever.
     """
     forbid_dumps()
     parent = parent_process()
@@ -132,10 +129,7 @@ def _begin() -> None:
 
 @contextmanager
 def _limited_threads(jobs: int) -> Iterator[None]:
-    """Processes started in the block share the cores evenly.
-
-    What the user has set stays.
-    """
+    """Let processes that start in the block share the cores evenly; what the user has set stays."""
     cores = max(1, (os.cpu_count() or 1) // jobs)
     ours = [name for name in THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(ours, str(cores)))

@@ -1,7 +1,4 @@
-"""One trial.
-
-One configuration with one seed, from the data to a row of the comparison.
-"""
+"""One trial: one configuration with one seed, from the data to a row of the comparison."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ NOTE = (
 def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Settings without a research order, and that order.
 
-    Empty where the settings state no order that anonymizes last, or the plan is not for research.
+    The order is empty where the settings state none that anonymizes last, or the plan is not for research.
     """
     stated = settings.get(STAGES_KEY)
     if not plan.research or not isinstance(stated, Sequence) or "synthesize" not in stated:
@@ -57,10 +54,7 @@ def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tu
 
 
 def research_problem(config: RunConfig, order: Sequence[str]) -> str:
-    """Reason why a configuration cannot run in a research order.
-
-    Empty if it can.
-    """
+    """Reason why a configuration cannot run in a research order; empty if it can."""
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
         return f"stages: the research order of these sections is [{', '.join(known)}]"
@@ -160,10 +154,7 @@ class Ended:
 
 
 def run_trial(place: Workplace, trial: Trial) -> Ended:
-    """Run one configuration with one seed.
-
-    A failure is a row with its reason.
-    """
+    """Run one configuration with one seed; a failure is a row with its reason."""
     if trial.config is None:
         return Ended(failed(trial, trial.problem))
     store = place.store.open()
