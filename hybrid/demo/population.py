@@ -86,9 +86,7 @@ class Choice:
         self._stacked = (cumulative + np.arange(len(weights))[:, None]).ravel()
 
     def draw(self, rng: np.random.Generator, row: Array) -> Array:
-        """One value per record from the distribution ``row`` (shape (n,)).
-
-        Returns shape (n,), int64.
+        """One value per record from the distribution ``row`` (shape (n,)); shape (n,), int64.
 
         All distributions form one increasing sequence, so that one binary search serves all records.
         """
@@ -99,10 +97,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class People:
-    """Drawn traits of people, all of shape (n,).
-
-    Codes are positions in the vocabulary.
-    """
+    """Drawn traits of people, all of shape (n,); codes are positions in the vocabulary."""
 
     age: Array
     sex: Array
@@ -120,10 +115,7 @@ class People:
 
 @dataclass(frozen=True)
 class Admissions:
-    """Drawn columns, all of shape (n,).
-
-    Codes are positions in the vocabulary, masks mark missing values.
-    """
+    """Drawn columns, all of shape (n,); codes are positions in the vocabulary, masks mark missing values."""
 
     patient: Array
     """Number of the patient, from 0."""
@@ -303,14 +295,12 @@ class Population:
 
 
 def _patients(n: int, rng: np.random.Generator) -> Array:
-    """Patient of each admission, in random order; shape (n,)."""
     admissions = 1 + rng.negative_binomial(0.6, 0.4, n)
     numbers = np.repeat(np.arange(n), admissions)[:n]
     return rng.permutation(numbers)
 
 
 def _is_last(patient: Array, ends: Array) -> Array:
-    """Mask of the last admission of each patient; shape (n,), bool."""
     order = np.lexsort((ends, patient))
     last = np.append(patient[order][1:] != patient[order][:-1], True)
     result = np.zeros(len(patient), dtype=bool)
@@ -355,10 +345,7 @@ def _nationality_weights(vocabulary: Vocabulary) -> Array:
 
 
 def _occupation_weights(vocabulary: Vocabulary) -> Array:
-    """Weights of occupations by age and sex.
-
-    The share not employed rises at both ends.
-    """
+    """Weights of occupations by age and sex; the share not employed rises at both ends."""
     frame = vocabulary.occupations
     age = np.arange(MAX_AGE + 1)[:, None]
     low, high = frame["from_age"].to_numpy(), frame["to_age"].to_numpy()
@@ -423,10 +410,7 @@ def _bmi(age: Array, sex: Array, rng: np.random.Generator) -> Array:
 
 
 def _missing(age: Array, emergency: Array, rng: np.random.Generator) -> dict[str, Array]:
-    """Masks of missing values.
-
-    More frequent in emergencies, and smoking for small children.
-    """
+    """Masks of missing values, more frequent in emergencies, and smoking for small children."""
     n = len(age)
     return {
         "postcode": rng.random(n) < 0.006,
