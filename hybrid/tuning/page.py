@@ -208,7 +208,6 @@ def _text(found: Tuned) -> Markup:
 
 
 def _points(found: Tuned) -> list[FrontierPoint]:
-    """All settings, each by its last round."""
     latest = {one.name: one for each in found.rounds for one in each}
     last = {one.name for one in found.rounds[-1]}
     return [_point(one, one.name in last, one.name == found.choice.chosen.name) for one in latest.values()]

@@ -367,7 +367,6 @@ class _Trials:
         return tuple(one for one in found if one is not None)
 
     def _why(self) -> str:
-        """Reason of the first trial that failed; empty if none did."""
         rows = Rows(self.folder / ROWS).read().values()
         return next((str(row["reason"]) for row in rows if row["status"] == "failed"), "")
 
@@ -403,13 +402,6 @@ def _units(rung: Rung, count: int) -> int:
 
 
 def _refused(config: AnyConfig) -> RunConfig:
-    """The configuration of one table whose rows are here.
-
-    Raises
-    ------
-    ConfigError
-        It is another one.
-    """
     if isinstance(config, LinkedConfig):
         raise ConfigError(
             "settings of linked tables are not tuned",
