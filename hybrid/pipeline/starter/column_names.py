@@ -1,7 +1,4 @@
-"""Column names that denote a person's number, name, address or contact.
-
-The vocabulary is in seven languages.
-"""
+"""Column names that denote a person's number, name, address or contact, in seven languages."""
 
 from __future__ import annotations
 
@@ -107,10 +104,7 @@ class Vocabulary:
 
 
 def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> Phrase | None:
-    """Split a word without gaps into two or three known ones.
-
-    The last of them is a number or a name.
-    """
+    """Split a word without gaps into two or three known ones, of which the last is a number or a name."""
     for end in sorted(last, key=len, reverse=True):
         head = word.removesuffix(end)
         if head == word or len(end) < _SHORTEST:
@@ -176,10 +170,7 @@ def ages_among(names: Iterable[str]) -> frozenset[str]:
 
 
 def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
-    """Number or name beside a word for a person or an event.
-
-    For instance patient_id, id_cliente, customer_name.
-    """
+    """Number or name beside a word for a person or an event: patient_id, id_cliente, customer_name."""
     owners = known.people | known.events
     for first, second in pairwise(words):
         if first in owners and second in known.numbers:
@@ -199,10 +190,7 @@ def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
 
 
 def ends_in_number(name: str) -> bool:
-    """True if a column's name ends in a number word.
-
-    That is a word for a number or key, as in ``vendor_id``.
-    """
+    """True if a column's name ends in a word for a number or key, as in ``vendor_id``."""
     words = vocabulary().split(name)
     return len(words) > 1 and words[-1] in vocabulary().numbers
 
@@ -276,10 +264,7 @@ def name_likeness(column: str, table: str, key: str) -> float:
 
 
 def named_after(column: str, table: str) -> bool:
-    """True if a column is named after its table or just numbered.
-
-    ``patient_id`` or ``id`` of ``patients``.
-    """
+    """True if a column is named after its table or just numbered: ``patient_id`` or ``id`` of ``patients``."""
     subject = _subject(_words(column))
     return not subject or _names(subject, _words(table))
 
@@ -318,7 +303,6 @@ def _words(name: str) -> list[str]:
 
 
 def _subject(words: list[str]) -> list[str]:
-    """Words that are no words for numbers."""
     return [word for word in words if word not in vocabulary().numbers]
 
 
@@ -332,7 +316,6 @@ def _names(words: list[str], table: list[str]) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A word without its plural's ending, umlauts as plain letters."""
     if word.endswith("ies") and len(word) > _ABBREVIATED + 1:
         return word[:-3] + "y"
     word = word.replace("ae", "a").replace("oe", "o").replace("ue", "u")

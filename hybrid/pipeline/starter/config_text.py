@@ -71,7 +71,7 @@ def _comes_first(teller: str, told: str, names: Sequence[str], table: Table) -> 
 def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path | None) -> list[str]:
     """Columns that might be predicted though their name does not say so.
 
-    The one that is called as the file, and the last one, of few values or numbers that few others know.
+    That is the one that is called as the file, and the last one, of few values or numbers that few others know.
     """
     known = vocabulary()
     file = set() if data is None else set(known.split(data.stem))
@@ -195,7 +195,6 @@ def constraint_lines(suggestions: Sequence[Suggestion]) -> Iterator[str]:
 
 
 def _remark(suggestion: Suggestion) -> str:
-    """Comment on what declaring a constraint means for the rows."""
     if suggestion.broken:
         return f"   # broken in {few(suggestion.broken)} rows, which are not learned from as they are"
     if isinstance(suggestion.constraint, Combinations):

@@ -188,7 +188,6 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
 
 
 def _without_told_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Roles without targets that another column determines."""
     targets = [name for name, guessed in roles.items() if guessed.target]
     among = [name for name, guessed in roles.items() if guessed.role.is_learned]
     told: dict[str, str] = {}
@@ -263,10 +262,7 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
 
 
 def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | None:
-    """Role of a date of birth, of death, or of an event.
-
-    None for other columns, and dates of what is secret.
-    """
+    """Role of a date of birth, of death, or of an event; None for other columns, and dates of what is secret."""
     known = vocabulary()
     words = known.without_fillers(known.split(column.name))
     if not column.kind.is_temporal or has_phrase(words, known.secrets):
@@ -309,7 +305,6 @@ def _copies(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRol
 
 
 def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Identifiers found by the traits of persons."""
     asked = [name for name, guessed in roles.items() if guessed.role is not Role.IDENTIFIER and not guessed.target]
     return {
         name: GuessedRole(
@@ -358,7 +353,6 @@ def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
 
 
 def _are_unreadable_numbers(column: Column, values: pd.Series) -> bool:
-    """True for texts that are amounts but for separators and signs."""
     bare = _matching(column, values, r"\A[0-9]+([.,][0-9]+)?\z")
     return bare < _MOSTLY <= _matching(column, values, _NUMBER_LIKE)
 
@@ -392,15 +386,11 @@ def _matching(column: Column, values: pd.Series, form: str) -> float:
 
 
 def _texts(column: Column, values: pd.Series) -> pa.Array:
-    """The distinct values as texts."""
     return pa.array(as_text(values.dropna().drop_duplicates(), column).str.strip(), pa.large_string())
 
 
 def _with_uniqueness(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Add to the other columns' reasons the increase in unique rows.
-
-    The increase is that for an attacker who knew the column too.
-    """
+    """Add to the other columns' reasons the increase in unique rows for an attacker who knew the column too."""
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     person = person_key(table, roles)
     table = with_persons(table, [] if person is None else [person])

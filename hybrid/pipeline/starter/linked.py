@@ -219,7 +219,6 @@ def _guess_table(name: str, place: Place, tree: Tree, references: Sequence[Refer
 
 
 def _with_categories(table: Table, names: Iterable[str]) -> Table:
-    """The table with columns as categories, whatever their values look like."""
     frame, wanted = table.frame.copy(), set(names)
     for name in wanted:
         frame[name] = frame[name].map(str, na_action="ignore").astype("category")
@@ -228,10 +227,7 @@ def _with_categories(table: Table, names: Iterable[str]) -> Table:
 
 
 def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedColumn:
-    """A column that refers to a public table.
-
-    Its name alone says what it is, since its values are public.
-    """
+    """A column that refers to a public table: its name alone says what it is, since its values are public."""
     column = replace(guessed.column, kind=Kind.CATEGORICAL)
     usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; known outside? then quasi_identifier")
     role = role_by_name(column, int(values.nunique())) or usual
@@ -264,7 +260,6 @@ def _detour(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedCol
 
 
 def _nameable(guessed: GuessedTable) -> Table:
-    """The columns that constraints may name; none of too many."""
     table = guessed.found.table
     names = named_as_read(table, guessed.columns)
     return table.only(names if len(names) <= MOST_COLUMNS else [])
@@ -273,7 +268,6 @@ def _nameable(guessed: GuessedTable) -> Table:
 def _with_persons(
     guessed: GuessedTable, people: Table, person: str, tables: Mapping[str, Table], tree: Tree
 ) -> GuessedTable:
-    """The table with constraints between its columns and those of its persons."""
     rows = person_rows(guessed.name, tables, tree.parents)
     found = across(_nameable(guessed), person, people, rows)
     pairs = [set(one.constraint.columns) for one in guessed.constraints if one.constraint.key == "combinations"]
@@ -290,7 +284,6 @@ def _with_persons(
 
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
-    """Constraints between the columns that are learned as they are read."""
     return tuple(with_places(table, columns, discover(table.only(named_as_read(table, columns)))))
 
 

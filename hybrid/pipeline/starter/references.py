@@ -188,10 +188,10 @@ def find_references(tables: Mapping[str, Table], declared: Declared = Declared()
 
 
 def find_key(name: str, table: Table, references: Sequence[Reference], declared: Declared = Declared()) -> str | None:
-    """Key of a table.
+    """Key of a table; None where there is none.
 
     The column that others refer to, or that the database declares, or that is named like a number and has another value
-    in every row; None where there is none.
+    in every row.
     """
     referred = next((one.key for one in references if one.parent == name), declared.keys.get(name))
     if referred is not None:
@@ -291,7 +291,6 @@ def _chosen(
     values: Mapping[str, Mapping[str, Values]],
     declared: Declared,
 ) -> str | None:
-    """The one column of a table that references may point to."""
     here = [one for one in candidates if one.parent == name]
     referring = Counter(one.key for one in here)
     alike = {one.key: one.likeness for one in sorted(here, key=lambda one: one.likeness)}
@@ -412,7 +411,6 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
 
 
 def _public(tables: Mapping[str, Table], references: Sequence[Reference]) -> set[str]:
-    """Small tables without persons that others refer to."""
     found: set[str] = set()
     for name, table in tables.items():
         referring = {one.table for one in references if one.parent == name}
@@ -428,10 +426,7 @@ def _public(tables: Mapping[str, Table], references: Sequence[Reference]) -> set
 
 
 def _holds_persons(table: Table) -> bool:
-    """True if a column has dates, or traits or names of persons.
-
-    Lookup tables rarely have dates.
-    """
+    """True if a column has traits or names of persons, or dates, which lookup tables rarely have."""
     known = vocabulary()
     return any(
         column.kind.is_temporal
@@ -442,7 +437,6 @@ def _holds_persons(table: Table) -> bool:
 
 
 def _below(person: str, links: Sequence[Reference]) -> set[str]:
-    """Tables that refer to a table, directly or over others."""
     found, new = {person}, {person}
     while new := {one.table for one in links if one.parent in new} - found:
         found |= new
@@ -450,7 +444,6 @@ def _below(person: str, links: Sequence[Reference]) -> set[str]:
 
 
 def _parents(person: str, links: Sequence[Reference]) -> dict[str, Reference]:
-    """Each table below the person table and its reference, parents first."""
     below = _below(person, links)
     inside = [one for one in links if one.table in below and one.parent in below | {person}]
     depth = {person: 0}
@@ -469,7 +462,6 @@ def _parents(person: str, links: Sequence[Reference]) -> dict[str, Reference]:
 
 
 def _reached(private: set[str], to_public: Sequence[Reference]) -> set[str]:
-    """Public tables that private ones refer to, directly or over others."""
     found: set[str] = set()
     while new := {one.parent for one in to_public if one.table in private | found} - found:
         found |= new
