@@ -39,7 +39,7 @@ class StageForecast:
 
 
 @dataclass(frozen=True)
-class Reach:
+class DetectableDifference:
     """Rough differences between two configurations that a comparison can find, in shares of people (TSTR)."""
 
     seeds: int
@@ -72,7 +72,7 @@ class Forecast:
     budget: SpentTogether | None = None
     """Of all private tables; None where there is none."""
     refused: tuple[Refused, ...] = ()
-    reach: Reach | None = None
+    reach: DetectableDifference | None = None
     """None without a control set."""
 
     @property
@@ -182,7 +182,7 @@ def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
     return tuple(Refused(reason, tuple(names)) for reason, names in found.items())
 
 
-def _reach(planned: Sequence[Planned], configurations: int) -> Reach | None:
+def _reach(planned: Sequence[Planned], configurations: int) -> DetectableDifference | None:
     """Reach by the first valid configuration; the split of the others is mostly the same."""
     trial = next((each.trial for each in planned if each.trial.config is not None), None)
     if trial is None or trial.config is None:
@@ -194,10 +194,10 @@ def _reach(planned: Sequence[Planned], configurations: int) -> Reach | None:
     people = len(control) if control.persons is None else len(set(control.persons.tolist()))
     seeds, pairs = len({each.trial.seed for each in planned}), max(1, configurations * (configurations - 1) // 2)
     if seeds < 2:
-        return Reach(seeds, people, 1.0, 1.0)
+        return DetectableDifference(seeds, people, 1.0, 1.0)
     overlap = len(control) / len(pipeline.table)
     one, every = (min(1.0, expected_half(seeds, people, overlap, family)) for family in (1, pairs))
-    return Reach(seeds, people, one, every)
+    return DetectableDifference(seeds, people, one, every)
 
 
 def _expected(stage: str, planned: Planned, measured: Mapping[tuple[str, str], float]) -> float | None:

@@ -13,7 +13,7 @@ from threading import Thread
 
 from hybrid.base.resources import available_bytes, forbid_dumps
 from hybrid.comparison.schedule import Planned
-from hybrid.comparison.trial import Ended, Workplace, failed, run_trial
+from hybrid.comparison.trial import EndedTrial, Workplace, failed, run_trial
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables that set the number of threads of numerical libraries (torch too)."""
@@ -24,7 +24,7 @@ MARGIN = 1.2
 POLL_SECONDS = 2.0
 DIED = "the process was killed: most likely the memory did not suffice"
 
-Result = tuple[Planned, Ended]
+Result = tuple[Planned, EndedTrial]
 
 
 def run_here(place: Workplace, todo: Sequence[Planned]) -> Iterator[Result]:
@@ -51,7 +51,7 @@ def run_processes(place: Workplace, todo: Sequence[Planned], jobs: int) -> Itera
         except BrokenProcessPool:
             if alone:
                 planned = suspects.pop()
-                yield planned, Ended(failed(planned.trial, DIED))
+                yield planned, EndedTrial(failed(planned.trial, DIED))
 
 
 class _Run:
@@ -66,7 +66,7 @@ class _Run:
         suspects: deque[Planned],
     ) -> None:
         self.pool, self.place, self.queue, self.jobs, self.suspects = pool, place, queue, jobs, suspects
-        self.flying: dict[Future[Ended], Planned] = {}
+        self.flying: dict[Future[EndedTrial], Planned] = {}
         self.need = FIRST_GUESS
 
     def results(self) -> Iterator[Result]:

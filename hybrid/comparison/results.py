@@ -40,7 +40,7 @@ from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.schedule import Expansion, Planned, Schedule, schedule, shown
-from hybrid.comparison.trial import Ended, Workplace, failed, unpack
+from hybrid.comparison.trial import EndedTrial, Workplace, failed, unpack
 from hybrid.comparison.write import write_report
 from hybrid.store import MEMORY, StorePlace, memory_store
 
@@ -258,7 +258,7 @@ def collect(
 
 
 def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: str | None) -> Iterator[Result]:
-    yield from ((each, Ended(failed(each.trial, each.trial.problem))) for each in todo if each.trial.problem)
+    yield from ((each, EndedTrial(failed(each.trial, each.trial.problem))) for each in todo if each.trial.problem)
     # One seed after the other: what is there when time runs out is the whole design.
     order = list(dict.fromkeys(each.trial.seed for each in todo))
     sound = sorted((each for each in todo if not each.trial.problem), key=lambda each: order.index(each.trial.seed))

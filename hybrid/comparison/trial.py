@@ -143,7 +143,7 @@ class Workplace:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """A trial that ended, well or not."""
 
     row: dict[str, Any]
@@ -153,10 +153,10 @@ class Ended:
     """The run folder as a tar file."""
 
 
-def run_trial(place: Workplace, trial: Trial) -> Ended:
+def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     """Run one configuration with one seed; a failure is a row with its reason."""
     if trial.config is None:
-        return Ended(failed(trial, trial.problem))
+        return EndedTrial(failed(trial, trial.problem))
     store = place.store.open()
     if trial.research_order:
         return _research_trial(trial, trial.config, store)
@@ -168,27 +168,29 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
         losses = loss_columns(None if pipeline.anonymized is None else pipeline.anonymized.result)
         packed = _write(pipeline, place, trial)
     except HybridError as error:
-        return Ended(failed(trial, str(error)))
+        return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
-        return Ended(failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)"))
+        return EndedTrial(
+            failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)")
+        )
     entries = {stage: store.entry(stage, key) for stage, key in pipeline.keys.items()}
     seconds = {f"seconds.{stage}": entry.seconds for stage, entry in entries.items() if entry is not None}
     sizes = dict(zip(COUNTS, (len(pipeline.table), len(pipeline.control or ())), strict=True))
     said = {"status": "ok", "reason": "", "verdict": verdict, "promise": promise}
     row = trial.head | said | sizes | metrics | losses | seconds
-    return Ended(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
+    return EndedTrial(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
 
 
-def _research_trial(trial: Trial, config: RunConfig, store: Store) -> Ended:
+def _research_trial(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
     """Row of a trial in a research order: numbers, no folder."""
     try:
         metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
     except HybridError as error:
-        return Ended(failed(trial, str(error)))
+        return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - as above
-        return Ended(failed(trial, type(error).__name__))
+        return EndedTrial(failed(trial, type(error).__name__))
     said = {"status": "ok", "reason": "", "verdict": REFUSED, "promise": PROMISE}
-    return Ended(trial.head | said | metrics)
+    return EndedTrial(trial.head | said | metrics)
 
 
 def failed(trial: Trial, reason: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from hybrid.demo.population import (
     FIRST_DAY,
     SEXES,
     Admissions,
-    Choice,
+    DiscreteDistributions,
     People,
     Population,
     Vocabulary,
@@ -83,8 +83,8 @@ class LinkedPopulation:
         self._population = Population(vocabulary)
         self._per_region = len(vocabulary.postcodes) // len(vocabulary.regions)
         self._intensive = vocabulary.wards.index("Intensive care")
-        self._hospitals = Choice(_hospital_weights(vocabulary))
-        self._drugs = Choice(_drug_weights(vocabulary))
+        self._hospitals = DiscreteDistributions(_hospital_weights(vocabulary))
+        self._drugs = DiscreteDistributions(_drug_weights(vocabulary))
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[People, LinkedAdmissions, Prescriptions]:
         """Draw patients with exactly ``n`` admissions, and prescriptions.

@@ -70,7 +70,7 @@ _AGE_BANDS = 22
 """Band 0 is age 0, band b ages 5b-4..5b."""
 
 
-class Choice:
+class DiscreteDistributions:
     """Draws from one of several discrete distributions per record.
 
     Parameters
@@ -152,15 +152,15 @@ class Population:
         self._care = {name: vocabulary.wards.index(name) for name in ("Paediatrics", "Intensive care", "Observation")}
         self._of_chapter, self._chapters = pd.factorize(diagnoses["chapter"])
         self._per_region = len(vocabulary.postcodes) // len(vocabulary.regions)
-        self._ages = Choice(_age_weights()[None, :])
-        self._sexes = Choice(_sex_weights())
-        self._postcodes = Choice(_postcode_weights(vocabulary)[None, :])
-        self._nationalities = Choice(_nationality_weights(vocabulary))
-        self._occupations = Choice(_occupation_weights(vocabulary))
+        self._ages = DiscreteDistributions(_age_weights()[None, :])
+        self._sexes = DiscreteDistributions(_sex_weights())
+        self._postcodes = DiscreteDistributions(_postcode_weights(vocabulary)[None, :])
+        self._nationalities = DiscreteDistributions(_nationality_weights(vocabulary))
+        self._occupations = DiscreteDistributions(_occupation_weights(vocabulary))
         self._smoking = vocabulary.occupations["smoking"].to_numpy(float)
-        self._diagnoses = Choice(_diagnosis_weights(diagnoses))
-        self._days = Choice(_day_weights(diagnoses, self._of_chapter, len(self._chapters)))
-        self._discharges = Choice(_discharge_weights())
+        self._diagnoses = DiscreteDistributions(_diagnosis_weights(diagnoses))
+        self._days = DiscreteDistributions(_day_weights(diagnoses, self._of_chapter, len(self._chapters)))
+        self._discharges = DiscreteDistributions(_discharge_weights())
 
     def draw(self, n: int, rng: np.random.Generator, several: bool = False) -> Admissions:
         """Draw ``n`` admissions.

@@ -101,7 +101,7 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
     return sorted(found, key=lambda each: str(each.run.manifest.get("created")))
 
 
-def only_one(found: Sequence[Finished]) -> Finished | None:
+def only_finished_run(found: Sequence[Finished]) -> Finished | None:
     """The run of this very configuration; of several the one that is out; None if there is none.
 
     Raises

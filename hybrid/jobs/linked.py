@@ -17,7 +17,7 @@ from hybrid.base.hashing import file_sha256, library_versions
 from hybrid.base.manifest import MANIFEST, PACKAGE, build_manifest
 from hybrid.jobs.report_inputs import LIMITS, changes_since, keep_source_statistics, licences, run_report
 from hybrid.jobs.run import staged, write_labels
-from hybrid.linked.facts import file_of, joint_facts, page_of, stated, table_facts
+from hybrid.linked.facts import file_of, joint_facts, page_of, stated_tables, table_facts
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
@@ -42,7 +42,7 @@ def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntr
 
     No seed, no path, no record: the report is published.
     """
-    config, tables = run.config.model_dump() | {"seed": None}, stated(run)
+    config, tables = run.config.model_dump() | {"seed": None}, stated_tables(run)
     whole = joint_facts(run)
     result = None if run.person.anonymized is None else run.person.anonymized.result
     guarantee = guarantee_sentence(result, config, run.evaluation, private=run.person.is_private)
@@ -104,7 +104,7 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
     _ = run.evaluation
     with staged(folder) as temporary:
         _write_tables(run, temporary)
-        files = {table.file: file_sha256(temporary / table.file) for table in stated(run)}
+        files = {table.file: file_sha256(temporary / table.file) for table in stated_tables(run)}
         digest = joint_sha256(files)
         run.draw = count_draw(private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation)
         _write_anonymization(run, temporary)
@@ -169,7 +169,7 @@ def _manifest(run: LinkedRun, folder: Path, created: datetime) -> dict[str, Any]
         stages=run.stages,
         created=created,
     )
-    tables = stated(run)
+    tables = stated_tables(run)
     return manifest | {
         "draw": None if run.draw is None else run.draw.number,
         RAN_BY: account(),

@@ -25,7 +25,7 @@ from hybrid.jobs.audit import Audited, File, audited_paths, notes_on, read_alike
 from hybrid.jobs.report_inputs import LIMITS, audit_report
 from hybrid.jobs.run import staged
 from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
-from hybrid.linked.draw import beside, own_names
+from hybrid.linked.draw import own_names, with_columns_of
 from hybrid.linked.facts import page_of
 from hybrid.linked.run import BETWEEN, fitting, worst_power
 from hybrid.linked.sources import Sources, broken_references, link_sources
@@ -185,7 +185,7 @@ def _joined(config: LinkedConfig, found: Sources, train: Sources) -> dict[str, T
     return {
         name: table
         if name == person
-        else beside(table, people, _persons(table), own_names(named, train.tables[name], person))
+        else with_columns_of(table, people, _persons(table), own_names(named, train.tables[name], person))
         for name, table in found.tables.items()
     }
 

@@ -16,7 +16,7 @@ from typing import Any
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.finished_runs import finished_runs, only_one
+from hybrid.jobs.finished_runs import finished_runs, only_finished_run
 from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder
 from hybrid.jobs.start import AnyConfig, AnyRun, Frames, configuration, start, write
@@ -248,7 +248,7 @@ def release(
         loaded = configuration(config, data, overrides)
         places.check_writable()
         started = start(loaded, seed, places.store, progress, work=places.work)
-        finished = None if anew or seed is not None else only_one(finished_runs(started, places))
+        finished = None if anew or seed is not None else only_finished_run(finished_runs(started, places))
         if finished is None:
             candidate, pipeline = write_candidate(started, places), started
         else:

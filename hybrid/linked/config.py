@@ -102,7 +102,7 @@ def structure_problems(links: LinkOptions) -> Iterator[Problem]:
     yield from _cycles(links)
 
 
-def below(links: LinkOptions) -> list[str]:
+def tables_about_people(links: LinkOptions) -> list[str]:
     """Names of all tables about people, parents first."""
     found = [links.person]
     for name in found:
@@ -387,7 +387,7 @@ def linked_config(content: Mapping[str, Any], source: ConfigSource, path: Path) 
         raise ConfigError(_located(problems, source))
     views: dict[str, RunConfig] = {}
     public: dict[str, RunConfig] = {}
-    for name in [*below(links), *(name for name, table in links.tables.items() if table.public)]:
+    for name in [*tables_about_people(links), *(name for name, table in links.tables.items() if table.public)]:
         try:
             config = configured(YamlMapping(_view(links, name, shared), _shifted(source, name)), {}, path)
         except HybridError as error:

@@ -123,7 +123,7 @@ def _with(table: Table, name: str, kind: Kind, values: pd.Series) -> Table:
     return replace(table, frame=table.frame.assign(**{name: values}), schema=Schema(tuple(columns)))
 
 
-def beside(table: Table, other: Table, rows: Rows, names: Mapping[str, str]) -> Table:
+def with_columns_of(table: Table, other: Table, rows: Rows, names: Mapping[str, str]) -> Table:
     """The table with columns of another one.
 
     Parameters
@@ -248,7 +248,7 @@ class ChildDraw:
             owners = places[_owners(table)]
             for anchor in anchors:
                 table = anchor.decode(table, drawn.table, owners, encoded.schema[anchor.column])
-            whole = beside(table, drawn.people, drawn.persons[owners], self.static)
+            whole = with_columns_of(table, drawn.people, drawn.persons[owners], self.static)
             return replace(form.decode(whole.only(encoded.schema.names)), persons=owners)
 
         table, found = _held(draw, self.rules, len(drawn.table), frozenset(self.static.values()), drawing)

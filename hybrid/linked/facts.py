@@ -26,7 +26,7 @@ def page_of(name: str) -> str:
     return f"report-{name}.html"
 
 
-def stated(run: LinkedRun) -> list[StatedTable]:
+def stated_tables(run: LinkedRun) -> list[StatedTable]:
     """All released tables: the person table, those below it, public ones."""
     return [
         *(_stated(run, name, table, page_of(name)) for name, table in run.released.items()),

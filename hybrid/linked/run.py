@@ -98,11 +98,11 @@ class LinkedRun:
         config, name = self.config, self.config.links.person
         _refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
-        given = GivenInputs(fitting(config.person, table.schema), table, self._told(name))
+        given = GivenInputs(fitting(config.person, table.schema), table, self._progress_of_table(name))
         inputs = given if self._parts is None else given.of_fold(self._parts)
         if self._whole is not None:
             inputs = self._whole.person.inputs.with_training(table)
-        where = self._given_seed, self._store, self._told(name), inputs
+        where = self._given_seed, self._store, self._progress_of_table(name), inputs
         found = LinkedTable(given.config, *where, judge_power=self.judge_power)
         found.decided = self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.person.protection)
@@ -125,7 +125,7 @@ class LinkedRun:
             config = fitting(self.config.views[name], Schema((*source.schema, *beside)))
             called = {f"{first}.{old}": new for old, new in link.static.items()}
             config = config.model_copy(update={"constraints": tuple(one.renamed(called) for one in config.constraints)})
-            how = self._store, self._told(name)
+            how = self._store, self._progress_of_table(name)
             found[name] = View(config, link, source, *how, judge_power=self.judge_power)
             found[name].decided = self._whole is not None
         for name, table in found.items():
@@ -351,7 +351,7 @@ class LinkedRun:
             broken |= (places < 0) & frame[column].notna().to_numpy()
         return owners, int(broken.sum())
 
-    def _told(self, name: str) -> Progress:
+    def _progress_of_table(self, name: str) -> Progress:
         def told(step: str, done: int, total: int | None = None, **values: float) -> None:
             self.progress(f"{name}{BETWEEN}{step}", done, total, **values)
 

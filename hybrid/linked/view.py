@@ -26,7 +26,7 @@ from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.hierarchy import Hierarchy
-from hybrid.linked.draw import ChildDraw, DrawnParents, beside, find_anchors, renamed
+from hybrid.linked.draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
@@ -112,7 +112,7 @@ class LinkedTable(Pipeline):
     @property
     def _kept_model(self) -> KeptModel | None:
         """Model of this table, which no attack asks about people."""
-        if self.store.place is None or not self._is_asked_about:
+        if self.store.place is None or not self._is_model_attacked:
             return None
         return KeptModel(self.config.synthesize.generator, None, "it is one of several, of linked tables")
 
@@ -237,7 +237,7 @@ class View(LinkedTable):
         *,
         judge_power: bool,
     ) -> None:
-        joined = beside(table, link.people.table, persons_of(table), link.static)
+        joined = with_columns_of(table, link.people.table, persons_of(table), link.static)
         inputs = GivenInputs(config, joined, progress, link.people)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
         self.link = link
@@ -289,7 +289,7 @@ class View(LinkedTable):
         """
         places = positions(self.link.owners[self.rows], self.link.parent.kept[1])
         table, people = self.learned.take(places >= 0), self.link.people.kept
-        joined = beside(table, people[0], positions(persons_of(table), people[1]), self.link.static)
+        joined = with_columns_of(table, people[0], positions(persons_of(table), people[1]), self.link.static)
         return joined, self.rows[places >= 0]
 
     @cached_property
@@ -313,7 +313,7 @@ class View(LinkedTable):
         about = chosen, rng, k, row_holders(self.train)
         found = protect(own, *about, hierarchies={}, ties=ties, decided=self.decided)
         at = positions(persons_of(self.train), persons_of(people.learned))
-        table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
+        table = with_columns_of(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))
         ordered = harmonized(replace(table, persons=self.link.owners[self.rows]), ())
         table = replace(ordered, persons=self.train.persons)

@@ -21,7 +21,7 @@ from hybrid.base.rng import rng_for
 from hybrid.constraints import Computed, Gap, Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig, TransitionOptions
-from hybrid.pipeline.holding import restored_by
+from hybrid.pipeline.constraint_rules import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.protect import Protection
 from hybrid.protect.below_labels import Restorable, restorable

@@ -13,7 +13,7 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import held_rules
+from hybrid.pipeline.constraint_rules import rule_inputs
 from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.stages import (
     ANONYMIZE,
@@ -72,7 +72,7 @@ def stage_keys(
         sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
-    rules = held_rules(config)
+    rules = rule_inputs(config)
     whose: list[Any] = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
     if config.data.household_columns:
         whose.append({"household": config.data.household_columns})

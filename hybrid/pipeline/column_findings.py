@@ -15,7 +15,7 @@ from hybrid.constraints.kinds.checked import Limit, Range, comparable
 from hybrid.constraints.kinds.computed import Derived
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import least_persons
+from hybrid.pipeline.constraint_rules import least_persons
 from hybrid.pipeline.starter.guessed_roles import evidence_of
 from hybrid.publication.policy import Policy
 from hybrid.publication.table_facts import few

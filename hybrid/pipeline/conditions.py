@@ -11,7 +11,7 @@ from hybrid.base.arrays import Mask
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition, Redrawn
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import least_persons
+from hybrid.pipeline.constraint_rules import least_persons
 from hybrid.publication.table_facts import rounded
 from hybrid.table import Schema, Table
 from hybrid.table.holders import row_holders

@@ -19,7 +19,7 @@ from hybrid.hierarchy import LabelTable
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import fitted_rules
+from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds

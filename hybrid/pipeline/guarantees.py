@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from hybrid import transition
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.privacy_statements import Explanation, explain_generator, explain_masking, explain_noisy
-from hybrid.pipeline.sampled_labels import Walk, explain
+from hybrid.pipeline.sampled_labels import StatementBasis, explain
 from hybrid.privacy.accounting import at_most, epsilon_of
 from hybrid.sample import SampleOptions
 from hybrid.synthesize.registry import engine
@@ -124,7 +124,7 @@ def explain_sampling(
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
     allowed = any(constraint.learns == "values" for constraint in config.constraints)
     return explain(
-        Walk(
+        StatementBasis(
             config.anonymize,
             config.sample if drawn == 1 else SampleOptions(method="simple", beta=drawn),
             schema,

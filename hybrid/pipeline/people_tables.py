@@ -21,9 +21,9 @@ from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.filtering import control_halves
-from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs, WarehouseInputs
 from hybrid.pipeline.kept_split import kept_split
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies

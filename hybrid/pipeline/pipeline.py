@@ -35,12 +35,12 @@ from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promise, promises
 from hybrid.pipeline.identifying_texts import refuse_identifying
 from hybrid.pipeline.power import judged_table, measure_power_of
-from hybrid.pipeline.privacy_statements import Explanation, together
+from hybrid.pipeline.privacy_statements import Explanation, combined_explanation
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, named, subject_of
-from hybrid.pipeline.tables import Tables
+from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, stage_named, subject_of
+from hybrid.pipeline.tables import DrawnTables
 from hybrid.publication.asked import asked
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.gate import confidence_of_each, judge
@@ -57,7 +57,7 @@ from hybrid.transition.disclosure import GiveAway
 ONLY_COMPARED = "configurations that are only compared are not attacked so"
 
 
-class Pipeline(Tables):
+class Pipeline(DrawnTables):
     """All stages of one run, computed on demand.
 
     Parameters
@@ -124,7 +124,7 @@ class Pipeline(Tables):
         ``evaluate-synthetic`` names the evaluation of one judged table.
         """
         judged = subject_of(stage)
-        _ = getattr(self, named(stage).result) if judged is None else self.evaluated(judged)
+        _ = getattr(self, stage_named(stage).result) if judged is None else self.evaluated(judged)
 
     people: int | None = None
     """Number of people in the data, where this table is about some of them; None: those of this table."""
@@ -175,7 +175,7 @@ class Pipeline(Tables):
         """
         if not self.explanations:
             raise ConfigError("without anonymization there is no guarantee to explain", hint="add an anonymize section")
-        return together(self.explanations)
+        return combined_explanation(self.explanations)
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
@@ -323,9 +323,9 @@ class Pipeline(Tables):
         config = self.config.model_copy(update={"split": split.of_one_fold, "evaluate": evaluate})
         for number, parts in enumerate(self.inputs.folds(self.split_seed)):
             seed = int(rng_for(self.seed, "fold", number).integers(2**63))
-            yield config, seed, parts, self._told_of_fold(number)
+            yield config, seed, parts, self._progress_of_fold(number)
 
-    def _told_of_fold(self, number: int) -> Progress:
+    def _progress_of_fold(self, number: int) -> Progress:
         def told(step: str, done: int, total: int | None = None, **values: float) -> None:
             self.progress(f"fold {number + 1} of {self.config.split.folds}, {step}", done, total, **values)
 
@@ -392,12 +392,12 @@ class Pipeline(Tables):
     @property
     def _kept_model(self) -> KeptModel | None:
         """The model of the synthetic table, where the store keeps it."""
-        if self.config.privacy is not None or leak_of(self.config.risk) is not None or not self._is_asked_about:
+        if self.config.privacy is not None or leak_of(self.config.risk) is not None or not self._is_model_attacked:
             return None
         return self._generation.kept_model(self.anonymization)
 
     @property
-    def _is_asked_about(self) -> bool:
+    def _is_model_attacked(self) -> bool:
         """True if the model is attacked: where a verdict comes of it, or a metric that does so is named."""
         options = self.measured_alone
         attacks = [metric.name for metric in asked(self.judged_by, options) if "model" in metric.needs]

@@ -72,7 +72,7 @@ STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, FI
 """All stages, in their order. A new one is an entry here and the property of the pipeline that computes it."""
 
 
-def named(name: str) -> Stage:
+def stage_named(name: str) -> Stage:
     """The stage with this name; of an evaluation, with or without the judged table."""
     return next(stage for stage in STAGES if stage.name == name.partition("-")[0])
 
@@ -91,7 +91,7 @@ def needed_by(name: str) -> tuple[str, ...]:
     """Kept stages that a kept stage depends on, if configured."""
     judged = subject_of(name)
     if judged is None:
-        return tuple(need for need in named(name).needs if named(need).kept)
+        return tuple(need for need in stage_named(name).needs if stage_named(need).kept)
     return tuple(stage.name for stage in STAGES if stage.judged == judged and stage.kept)
 
 

@@ -26,7 +26,7 @@ from hybrid.table.write import write_table
 from hybrid.transition.protocol import Restored
 
 
-class Tables(PeopleTables):
+class DrawnTables(PeopleTables):
     """Tables of one run: of the people, and drawn ones."""
 
     def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:

@@ -24,7 +24,7 @@ _SHORTEST = 2
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class NameVocabulary:
     """The words of ``names.yaml``.
 
     Parameters
@@ -118,7 +118,7 @@ def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> P
 
 
 @cache
-def vocabulary() -> Vocabulary:
+def vocabulary() -> NameVocabulary:
     """Read the packaged vocabulary, once."""
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
     phrased = (
@@ -130,7 +130,7 @@ def vocabulary() -> Vocabulary:
     parsed["known_outside"] |= parsed["ages"]
     parsed["identifiers"] = {kind: _phrases(phrases) for kind, phrases in content["identifiers"].items()}
     parsed["alone"] = {kind: frozenset(words) for kind, words in content["alone"].items()}
-    return Vocabulary(**parsed)
+    return NameVocabulary(**parsed)
 
 
 def identity_of(name: str) -> Identity | None:
@@ -169,7 +169,7 @@ def ages_among(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if has_phrase(known.without_fillers(known.split(name)), known.ages))
 
 
-def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
+def _number_or_name(words: list[str], known: NameVocabulary) -> Identity | None:
     """Number or name beside a word for a person or an event: patient_id, id_cliente, customer_name."""
     owners = known.people | known.events
     for first, second in pairwise(words):

@@ -34,7 +34,7 @@ _MEANING: dict[Identity, str] = {
 
 
 @dataclass(frozen=True)
-class Evidence:
+class IdentifierEvidence:
     """Reason to take a column for an identifier.
 
     Parameters
@@ -55,7 +55,7 @@ class Evidence:
     partial: bool = False
 
 
-def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
+def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
     """Find the strongest evidence that a column identifies persons.
 
     Parameters
@@ -67,7 +67,7 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
 
     Returns
     -------
-    Evidence or None
+    IdentifierEvidence or None
         By name (however often values repeat), then by form, then by uniqueness; None if there is none.
     """
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
@@ -80,18 +80,18 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
     if identity == "number" and _is_counter(column, values):
         identity = None
     if identity is not None:
-        return Evidence(f"its name says: {_MEANING[identity]}", identity)
+        return IdentifierEvidence(f"its name says: {_MEANING[identity]}", identity)
     if pattern is not None and not pattern.inside:
-        return Evidence(f"its values are {pattern.what}")
+        return IdentifierEvidence(f"its values are {pattern.what}")
     known, distinct = int(values.notna().sum()), int(values.nunique())
     words = vocabulary().split(column.name)
     if words and distinct > FEWEST_NUMBERED and vocabulary().people.issuperset(words):
-        return Evidence("its name says: people, and it has many values", "number")
+        return IdentifierEvidence("its name says: people, and it has many values", "number")
     if never_repeats(column, values):
-        return Evidence("no value occurs twice", strong=False)
+        return IdentifierEvidence("no value occurs twice", strong=False)
     if ends_in_number(column.name) and distinct > known / 2 and known > 1:
-        return Evidence("its name says: a number, and most values occur once", strong=False)
-    return None if pattern is None else Evidence(f"some of its values hold {pattern.what}", partial=True)
+        return IdentifierEvidence("its name says: a number, and most values occur once", strong=False)
+    return None if pattern is None else IdentifierEvidence(f"some of its values hold {pattern.what}", partial=True)
 
 
 def _is_counter(column: Column, values: pd.Series) -> bool:
@@ -151,7 +151,7 @@ class GuessedRole:
     role: Role
     target: bool
     reason: str
-    evidence: Evidence | None = None
+    evidence: IdentifierEvidence | None = None
     """Why the column is taken for an identifier; None for other roles."""
 
     @property
@@ -184,10 +184,10 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
         roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
-    return _with_uniqueness(table, _without_told_targets(table, roles))
+    return _with_uniqueness(table, _without_determined_targets(table, roles))
 
 
-def _without_told_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
+def _without_determined_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
     targets = [name for name, guessed in roles.items() if guessed.target]
     among = [name for name, guessed in roles.items() if guessed.role.is_learned]
     told: dict[str, str] = {}
@@ -311,7 +311,7 @@ def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str
             Role.IDENTIFIER,
             False,
             f"{table.frame[name].nunique():,} different values, each with the sex, birth or name of one person",
-            Evidence("its values go with the traits of persons", "number"),
+            IdentifierEvidence("its values go with the traits of persons", "number"),
         )
         for name in person_numbers(table, asked)
     }

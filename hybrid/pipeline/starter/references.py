@@ -319,7 +319,7 @@ MOST_PUBLIC_ROWS = 1_000
 
 
 @dataclass(frozen=True)
-class Tree:
+class ReferenceTree:
     """Tables below the table of persons.
 
     Parameters
@@ -351,12 +351,12 @@ class Tree:
         """Columns that refer to a public table, and that table."""
         return {one.column: one.parent for one in self.others if one.table == table and one.parent in self.public}
 
-    def detours(self, table: str) -> tuple[Reference, ...]:
+    def further_references(self, table: str) -> tuple[Reference, ...]:
         """Further references of a table to tables of persons."""
         return tuple(one for one in self.others if one.table == table and one.parent not in self.public)
 
 
-def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> Tree:
+def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> ReferenceTree:
     """Arrange tables by their references.
 
     Parameters
@@ -367,7 +367,7 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
 
     Returns
     -------
-    Tree
+    ReferenceTree
         The person table is one that is named after persons, or else the one with most tables below it. Of several
         possible parents a table has the lowest one, and preferably one that all of its rows refer to. A table that no
         reference leads to the person table may belong to it over a table of pairs. Public are small
@@ -401,7 +401,7 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
     private = {person, *parents}
     reached = _reached(private, [one for one in references if one.parent in public])
     others = (one for one in references if one.table in private and parents.get(one.table) is not one)
-    return Tree(
+    return ReferenceTree(
         person,
         parents,
         tuple(name for name in tables if name in reached),

@@ -106,7 +106,7 @@ def person_rows(name: str, tables: Mapping[str, Table], parents: Mapping[str, Re
     return found.astype(np.int64)
 
 
-def across(table: Table, person: str, people: Table, rows: Rows) -> tuple[Suggestion, ...]:
+def constraints_across(table: Table, person: str, people: Table, rows: Rows) -> tuple[Suggestion, ...]:
     """Constraints between columns and those of their persons that hold in all rows, or nearly all.
 
     Orders of dates, columns that are computed from a date of the person, and values that a group of people does not

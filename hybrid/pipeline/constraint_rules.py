@@ -26,7 +26,7 @@ def least_persons(config: RunConfig) -> int:
     return (config.protection or ProtectOptions()).least_holders(config.k)
 
 
-def held_rules(config: RunConfig) -> tuple[Any, ...]:
+def rule_inputs(config: RunConfig) -> tuple[Any, ...]:
     """Everything that decides the rules beside the training records; nothing without constraints."""
     return (config.constraints, least_persons(config)) if config.constraints else ()
 
