@@ -43,21 +43,7 @@ def write_report(
     out: Path,
     spent: SpentTogether | None = None,
 ) -> None:
-    """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``.
-
-    Parameters
-    ----------
-    plan : ComparePlan
-        What was run.
-    expansion : Expansion
-        Its configurations, as they ran.
-    comparison : pandas.DataFrame
-        The results; see :mod:`hybrid.comparison.results`.
-    out : Path
-        The folder of the results.
-    spent : SpentTogether, optional
-        Budget of all private tables.
-    """
+    """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``."""
     configurations = {each.name: each for each in expansion.configurations}
     answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations), margin=plan.margin))
     if plan.research:

@@ -41,7 +41,6 @@ class Vocabulary:
 
     @property
     def wards(self) -> list[str]:
-        """All wards, sorted."""
         return sorted({*self.diagnoses["ward"], *WARDS_BY_CARE})
 
     @property

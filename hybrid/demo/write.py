@@ -27,7 +27,6 @@ MAX_NUMBER = 1_000_000_000
 
 
 def write_batches(batches: Iterator[pa.RecordBatch], path: Path, format: FileFormat) -> None:
-    """Write a table, one batch at a time."""
     (_write_csv if format == "csv" else _write_parquet)(batches, path)
 
 

@@ -342,7 +342,7 @@ class RunConfig(Options):
 
     @property
     def suppression_limits(self) -> list[float]:
-        """Limits of the trade-off curve, ascending, the configured one among them; empty without one."""
+        """Limits of the trade-off curve, ascending, with the configured one; empty without anonymization."""
         return [] if self.anonymize is None else sorted({*SUPPRESSION_LIMITS, self.anonymize.suppression_limit})
 
     @property

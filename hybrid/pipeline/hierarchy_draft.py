@@ -65,13 +65,6 @@ class HierarchyFile:
 def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
     """Hierarchy to start from, in a file that does not exist yet.
 
-    Parameters
-    ----------
-    column : DraftColumn
-        Where the hierarchy belongs.
-    table : Table
-        With the column's values.
-
     Raises
     ------
     ConfigError

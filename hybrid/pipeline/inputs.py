@@ -57,7 +57,6 @@ class Inputs:
 
     @cached_property
     def table(self) -> Table:
-        """The whole input table."""
         if self._read is not None:
             return self._read
         self.progress(READ.name, 0, 1)

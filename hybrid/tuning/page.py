@@ -181,7 +181,6 @@ def picture(found: Tuned) -> Figure:
 
 
 def write_results(found: Tuned, folder: Path) -> None:
-    """Write the page and the numbers into the folder of a tune."""
     picture(found).write(folder / PAGE)
     content = {
         "settings": {one.name: dict(one.values) for one in found.settings},

@@ -119,7 +119,6 @@ def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> P
 
 @cache
 def vocabulary() -> NameVocabulary:
-    """Read the packaged vocabulary, once."""
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
     phrased = (
         *("ages", "known_outside", "known_outside_alone", "secrets", "targets", "targets_alone", "sampling_weights"),

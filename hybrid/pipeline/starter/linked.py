@@ -78,7 +78,6 @@ class GuessedTable:
     constraints: tuple[Suggestion, ...]
 
     def named(self, role: Role) -> list[str]:
-        """Columns of a role."""
         return [guessed.column.name for guessed in self.columns if guessed.role.role is role]
 
 

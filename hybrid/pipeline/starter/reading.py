@@ -101,13 +101,7 @@ def guess_frame_reading(frame: Frame) -> DataOptions:
 
 
 def guess_sql_reading(table: Table) -> ReadOptions:
-    """Options that read a table of a database.
-
-    Parameters
-    ----------
-    table : Table
-        As the database types it.
-    """
+    """Options that read a table of a database, given as the database types it."""
     return ReadOptions(columns=_kinds(table))
 
 
@@ -187,7 +181,7 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
 
 
 def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
-    """Share of rows as long as the header, and that length; 0 for a single column, which is no evidence."""
+    """Share of rows as long as the header, and that length; a single column is no evidence, its share is 0."""
     rows = _rows(lines, separator)
     width = len(rows[0])
     if width < 2:

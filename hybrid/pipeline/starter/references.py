@@ -207,12 +207,6 @@ def find_pairs(tables: Mapping[str, Table], references: Sequence[Reference]) -> 
     """References over tables of pairs, in both directions: either side could own the other.
 
     At most half of the owned rows have several pairs.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-    references : sequence of Reference
-        As :func:`find_references` gives them.
     """
     found = []
     for to_owned in references:
@@ -358,12 +352,6 @@ class ReferenceTree:
 
 def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> ReferenceTree:
     """Arrange tables by their references.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-    references : sequence of Reference
-        As :func:`~hybrid.pipeline.starter.references.find_references` gives them.
 
     Returns
     -------
