@@ -28,7 +28,7 @@ from flows.stages import (
     stage_task,
 )
 from hybrid.base.errors import HybridError, UnreachableError
-from hybrid.jobs.nightly import EXIT_CODES, Decision, Listener, Night
+from hybrid.jobs.nightly import EXIT_CODES, Listener, Night, NightDecision
 from hybrid.jobs.places import Places
 from hybrid.jobs.start import configuration
 from hybrid.operations.notify import Notice
@@ -36,7 +36,7 @@ from hybrid.operations.notify import Notice
 logger = logging.getLogger("hybrid.flows")
 
 
-def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decision]) -> bool:  # noqa: ARG001
+def _may_come_back(task: Task[..., NightDecision], run: TaskRun, state: State[NightDecision]) -> bool:  # noqa: ARG001
     """True if the source was unreachable, so that a retry may succeed."""
     try:
         state.result()
@@ -48,7 +48,7 @@ def _may_come_back(task: Task[..., Decision], run: TaskRun, state: State[Decisio
 
 
 @stage_task("read, compare, decide", retries=3, retry_delay_seconds=[60, 300, 900], retry_condition_fn=_may_come_back)
-def look(night: Night, accept_drift: bool) -> Decision:
+def look(night: Night, accept_drift: bool) -> NightDecision:
     """Read the source, compare it with that of the latest release, decide."""
     decision = night.decide(accept_drift)
     lines = [f"# {decision.action}", "", decision.reason, "", "| | compared with the latest release |", "|---|---|"]
@@ -59,7 +59,7 @@ def look(night: Night, accept_drift: bool) -> Decision:
 
 
 @stage_task("gate, release, deliver")
-def close(night: Night, decision: Decision) -> Notice:
+def close(night: Night, decision: NightDecision) -> Notice:
     """Carry out the decision."""
     try:
         notice = night.close(decision)
@@ -68,7 +68,7 @@ def close(night: Night, decision: Decision) -> Notice:
         return notice
     finally:
         # The stages of a run that is resumed are not computed here, and must not be for the sake of a picture.
-        if decision.walks and night.run_folder is not None and night.run_folder.is_dir():
+        if decision.needs_stages and night.run_folder is not None and night.run_folder.is_dir():
             with server_may_be_gone("figures"):
                 show_run(night.pipeline, night.run_folder)
 
@@ -98,7 +98,7 @@ def nightly(
     progress.steps, progress.seconds = night.pipeline.steps, night.seconds_before()
     with night.watched():
         decision = look(night, accept_drift)
-        for stage in night.pipeline.steps if decision.walks else ():
+        for stage in night.pipeline.steps if decision.needs_stages else ():
             compute(night.pipeline, stage)
         notice = close(night, decision)
     progress.finish()

@@ -214,7 +214,7 @@ def release(
     Exit code 3: refused.
     """
     from hybrid.base.ownership import check_growing
-    from hybrid.jobs.finished_runs import finished_runs, only_one
+    from hybrid.jobs.finished_runs import finished_runs, only_finished_run
     from hybrid.jobs.places import Places
     from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
     from hybrid.jobs.start import configuration, start
@@ -233,7 +233,7 @@ def release(
         with console.progress() as progress:
             started = start(loaded, seed, places.store, progress, work=work)
             found = [] if anew or seed is not None else finished_runs(started, places)
-            finished = only_one(found)
+            finished = only_finished_run(found)
             if finished is None:
                 candidate = write_candidate(started, places)
             else:

@@ -66,11 +66,11 @@ def sample(
 
 
 def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
-    from hybrid.linked.facts import stated
+    from hybrid.linked.facts import stated_tables
     from hybrid.linked.run import LinkedRun
 
     if isinstance(run, LinkedRun):
-        for table in stated(run):
+        for table in stated_tables(run):
             kind = "public" if table.public else "synthetic"
             console.out.print(f"{kind} table  {folder / table.file}  ({table.rows:,} rows)")
     else:

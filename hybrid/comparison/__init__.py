@@ -1,7 +1,4 @@
-"""Compare strategies.
-
-A plan of configurations, one run per configuration and seed, stages shared between runs.
-"""
+"""Comparison of strategies: a plan of configurations, one run per configuration and seed, with shared stages."""
 
 from hybrid.comparison.forecast import Forecast, forecast
 from hybrid.comparison.plan import ComparePlan, load_plan

@@ -1,7 +1,4 @@
-"""Trials on an existing Dask cluster.
-
-Results of stages are in a store that every worker reaches.
-"""
+"""Trials on an existing Dask cluster, with results of stages in a store that every worker reaches."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from hybrid.base.errors import ConfigError, HybridError, MissingExtraError
 from hybrid.base.hashing import code_version
 from hybrid.comparison.local import Result
 from hybrid.comparison.schedule import Planned
-from hybrid.comparison.trial import Ended, Trial, Workplace, failed, run_trial
+from hybrid.comparison.trial import EndedTrial, Trial, Workplace, failed, run_trial
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import needed_by
 
@@ -66,10 +63,7 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
 
 
 def compute_stage(place: Workplace, trial: Trial, stage: str, *_: Any) -> None:
-    """Put one stage's result into the store.
-
-    The trials that need it report its failure.
-    """
+    """Put one stage's result into the store; the trials that need it report its failure."""
     if trial.config is None:
         return
     try:
@@ -78,7 +72,7 @@ def compute_stage(place: Workplace, trial: Trial, stage: str, *_: Any) -> None:
         return
 
 
-def run_after(place: Workplace, trial: Trial, *_: Any) -> Ended:
+def run_after(place: Workplace, trial: Trial, *_: Any) -> EndedTrial:
     """Run a trial once the shared stages (further arguments) are there."""
     return run_trial(place, trial)
 
@@ -110,13 +104,13 @@ def _shared(planned: Planned, stage: str, stages: dict[str, Any]) -> bool:
     return planned.stages.get(stage) in stages
 
 
-def _outcome(planned: Planned, future: Any) -> Ended:
+def _outcome(planned: Planned, future: Any) -> EndedTrial:
     try:
-        ended: Ended = future.result()
+        ended: EndedTrial = future.result()
     except HybridError as error:
-        return Ended(failed(planned.trial, str(error)))
+        return EndedTrial(failed(planned.trial, str(error)))
     except Exception as error:  # noqa: BLE001 - such as KilledWorker; the text may hold anything
-        return Ended(failed(planned.trial, f"{type(error).__name__}: its workers died"))
+        return EndedTrial(failed(planned.trial, f"{type(error).__name__}: its workers died"))
     return ended
 
 

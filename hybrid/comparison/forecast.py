@@ -1,7 +1,4 @@
-"""Forecast of a comparison.
-
-How often each stage is computed, and for how long; which differences it can find; what cannot run here.
-"""
+"""Forecast of a comparison: stages and seconds, differences that it can find, and what cannot run here."""
 
 from __future__ import annotations
 
@@ -42,11 +39,8 @@ class StageForecast:
 
 
 @dataclass(frozen=True)
-class Reach:
-    """Differences between two configurations that a comparison can find.
-
-    About, in a share of people such as TSTR.
-    """
+class DetectableDifference:
+    """Rough differences between two configurations that a comparison can find, in shares of people (TSTR)."""
 
     seeds: int
     people: int
@@ -78,7 +72,7 @@ class Forecast:
     budget: SpentTogether | None = None
     """Of all private tables; None where there is none."""
     refused: tuple[Refused, ...] = ()
-    reach: Reach | None = None
+    reach: DetectableDifference | None = None
     """None without a control set."""
 
     @property
@@ -93,10 +87,7 @@ class Forecast:
 
     @property
     def seconds(self) -> float | None:
-        """Expected seconds one after the other.
-
-        None if a stage was never measured.
-        """
+        """Expected seconds one after the other; None if a stage was never measured."""
         parts = [stage.seconds for stage in self.stages]
         return None if None in parts else sum(part for part in parts if part is not None)
 
@@ -176,10 +167,7 @@ def foreseen(
 
 
 def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
-    """Configurations that a run would refuse before its first stage.
-
-    For packages, names of metrics or columns.
-    """
+    """Configurations that a run would refuse before its first stage, for packages, names of metrics or columns."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     first = {each.trial.configuration: each.trial for each in reversed(planned)}
     for trial in reversed(first.values()):
@@ -194,11 +182,8 @@ def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
     return tuple(Refused(reason, tuple(names)) for reason, names in found.items())
 
 
-def _reach(planned: Sequence[Planned], configurations: int) -> Reach | None:
-    """Reach by the first valid configuration.
-
-    The split of the others is mostly the same.
-    """
+def _reach(planned: Sequence[Planned], configurations: int) -> DetectableDifference | None:
+    """Reach by the first valid configuration; the split of the others is mostly the same."""
     trial = next((each.trial for each in planned if each.trial.config is not None), None)
     if trial is None or trial.config is None:
         return None
@@ -209,10 +194,10 @@ def _reach(planned: Sequence[Planned], configurations: int) -> Reach | None:
     people = len(control) if control.persons is None else len(set(control.persons.tolist()))
     seeds, pairs = len({each.trial.seed for each in planned}), max(1, configurations * (configurations - 1) // 2)
     if seeds < 2:
-        return Reach(seeds, people, 1.0, 1.0)
+        return DetectableDifference(seeds, people, 1.0, 1.0)
     overlap = len(control) / len(pipeline.table)
     one, every = (min(1.0, expected_half(seeds, people, overlap, family)) for family in (1, pairs))
-    return Reach(seeds, people, one, every)
+    return DetectableDifference(seeds, people, one, every)
 
 
 def _expected(stage: str, planned: Planned, measured: Mapping[tuple[str, str], float]) -> float | None:

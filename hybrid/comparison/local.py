@@ -1,7 +1,4 @@
-"""Run trials on this machine.
-
-One after the other, or several processes that do not fight for cores and memory.
-"""
+"""Trials on this machine, one after the other or in processes that do not fight for cores and memory."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from threading import Thread
 
 from hybrid.base.resources import available_bytes, forbid_dumps
 from hybrid.comparison.schedule import Planned
-from hybrid.comparison.trial import Ended, Workplace, failed, run_trial
+from hybrid.comparison.trial import EndedTrial, Workplace, failed, run_trial
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 """Environment variables that set the number of threads of numerical libraries (torch too)."""
@@ -27,7 +24,7 @@ MARGIN = 1.2
 POLL_SECONDS = 2.0
 DIED = "the process was killed: most likely the memory did not suffice"
 
-Result = tuple[Planned, Ended]
+Result = tuple[Planned, EndedTrial]
 
 
 def run_here(place: Workplace, todo: Sequence[Planned]) -> Iterator[Result]:
@@ -54,7 +51,7 @@ def run_processes(place: Workplace, todo: Sequence[Planned], jobs: int) -> Itera
         except BrokenProcessPool:
             if alone:
                 planned = suspects.pop()
-                yield planned, Ended(failed(planned.trial, DIED))
+                yield planned, EndedTrial(failed(planned.trial, DIED))
 
 
 class _Run:
@@ -69,7 +66,7 @@ class _Run:
         suspects: deque[Planned],
     ) -> None:
         self.pool, self.place, self.queue, self.jobs, self.suspects = pool, place, queue, jobs, suspects
-        self.flying: dict[Future[Ended], Planned] = {}
+        self.flying: dict[Future[EndedTrial], Planned] = {}
         self.need = FIRST_GUESS
 
     def results(self) -> Iterator[Result]:
@@ -115,9 +112,9 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin() -> None:
-    """Begin a worker process, which holds records.
+    """Begin a worker process, which holds records and ends when the comparison is killed.
 
-    It ends when the comparison is killed: it would wait for work for ever.
+    It would wait for work for ever.
     """
     forbid_dumps()
     parent = parent_process()
@@ -132,10 +129,7 @@ def _begin() -> None:
 
 @contextmanager
 def _limited_threads(jobs: int) -> Iterator[None]:
-    """Processes started in the block share the cores evenly.
-
-    What the user has set stays.
-    """
+    """Let processes that start in the block share the cores evenly; what the user has set stays."""
     cores = max(1, (os.cpu_count() or 1) // jobs)
     ours = [name for name in THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(ours, str(cores)))

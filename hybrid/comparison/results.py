@@ -1,6 +1,4 @@
-"""Results of a comparison.
-
-Rows on disk as trials end, and the table of them all, one row per trial.
+"""Results of a comparison: rows on disk as trials end, and the table of them all, one row per trial.
 
 Columns of the table, in this order:
 
@@ -42,7 +40,7 @@ from hybrid.comparison.cluster import run_on_cluster
 from hybrid.comparison.local import Result, run_here, run_processes
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.schedule import Expansion, Planned, Schedule, schedule, shown
-from hybrid.comparison.trial import Ended, Workplace, failed, unpack
+from hybrid.comparison.trial import EndedTrial, Workplace, failed, unpack
 from hybrid.comparison.write import write_report
 from hybrid.store import MEMORY, StorePlace, memory_store
 
@@ -66,10 +64,7 @@ class Rows:
         self.path = path
 
     def read(self) -> dict[str, dict[str, Any]]:
-        """Rows by the key they were appended with.
-
-        Of several with one key, the last.
-        """
+        """Rows by the key they were appended with; of several with one key, the last."""
         if not self.path.exists():
             return {}
         found = {}
@@ -102,7 +97,6 @@ class Rows:
 
 
 def _cut_unfinished(handle: int) -> None:
-    """Cut the file after its last line end."""
     end = os.fstat(handle).st_size
     while end and os.pread(handle, 1, end - 1) != b"\n":
         step = min(end, 65536)
@@ -112,10 +106,7 @@ def _cut_unfinished(handle: int) -> None:
 
 
 def results_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Rows as a table.
-
-    What every row has, then the metrics, then the seconds.
-    """
+    """Rows as a table: what every row has, then the metrics, then the seconds."""
     columns = dict.fromkeys(name for row in rows for name in row)
     last = [name for name in columns if name.startswith((PRINTED, "information_loss.", "cpu.", "seconds."))]
     return pd.DataFrame(rows, columns=[name for name in columns if name not in last] + last)
@@ -267,7 +258,7 @@ def collect(
 
 
 def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: str | None) -> Iterator[Result]:
-    yield from ((each, Ended(failed(each.trial, each.trial.problem))) for each in todo if each.trial.problem)
+    yield from ((each, EndedTrial(failed(each.trial, each.trial.problem))) for each in todo if each.trial.problem)
     # One seed after the other: what is there when time runs out is the whole design.
     order = list(dict.fromkeys(each.trial.seed for each in todo))
     sound = sorted((each for each in todo if not each.trial.problem), key=lambda each: order.index(each.trial.seed))
@@ -283,9 +274,9 @@ def _results(place: Workplace, todo: Sequence[Planned], jobs: int, scheduler: st
 
 @contextmanager
 def kept_store(store: str | None, out: Path) -> Iterator[StorePlace]:
-    """The store of a plan.
+    """The store of a plan; without one, a private folder in ``out``.
 
-    Without one, a private folder in ``out``: removed when all is done, it stays when the block fails.
+    That is removed when all is done, and stays when the block fails.
     """
     if store == MEMORY:
         with memory_store() as place:

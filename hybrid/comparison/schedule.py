@@ -138,10 +138,7 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
 
 
 def shown(value: Any) -> Any:
-    """A value as shown in a table.
-
-    Mappings and lists as one line of YAML.
-    """
+    """A value as shown in a table; mappings and lists as one line of YAML."""
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     return flow(value)
@@ -173,12 +170,10 @@ def combinations(plan: ComparePlan) -> Iterator[Combination]:
 
 
 def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
-    """Distinct combinations in random order.
+    """Distinct combinations in random order: balanced designs one after the other, or independent draws.
 
-    Balanced designs one after the other, or independent draws.
-
-    A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a
-    factor occurs in n / (number of values) points, up to rounding.
+    A Latin hypercube of n points (McKay, Beckman and Conover 1979) over factors with few values: each value of a factor
+    occurs in n / (number of values) points, up to rounding.
     """
     rng = np.random.default_rng(subset.seed)
     seen: set[tuple[int, ...]] = set()
@@ -209,10 +204,7 @@ def _configured(
 def _dropped(
     constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
 ) -> str:
-    """The reason of the first constraint whose conditions all hold.
-
-    Empty if there is none.
-    """
+    """The reason of the first constraint whose conditions all hold; empty if there is none."""
     resolved = content if config is None else config.model_dump(mode="json")
 
     def value(key: str) -> Any:
@@ -291,9 +283,7 @@ class Schedule:
 
 
 def schedule(plan: ComparePlan, folder: Path) -> Schedule:
-    """Every configuration with every seed, in the plan's order.
-
-    With the keys of all stages.
+    """Every configuration with every seed, in the plan's order, with the keys of all stages.
 
     Raises
     ------

@@ -1,7 +1,4 @@
-"""One trial.
-
-One configuration with one seed, from the data to a row of the comparison.
-"""
+"""One trial: one configuration with one seed, from the data to a row of the comparison."""
 
 from __future__ import annotations
 
@@ -45,7 +42,7 @@ NOTE = (
 def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Settings without a research order, and that order.
 
-    Empty where the settings state no order that anonymizes last, or the plan is not for research.
+    The order is empty where the settings state none that anonymizes last, or the plan is not for research.
     """
     stated = settings.get(STAGES_KEY)
     if not plan.research or not isinstance(stated, Sequence) or "synthesize" not in stated:
@@ -57,10 +54,7 @@ def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tu
 
 
 def research_problem(config: RunConfig, order: Sequence[str]) -> str:
-    """Reason why a configuration cannot run in a research order.
-
-    Empty if it can.
-    """
+    """Reason why a configuration cannot run in a research order; empty if it can."""
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
         return f"stages: the research order of these sections is [{', '.join(known)}]"
@@ -149,7 +143,7 @@ class Workplace:
 
 
 @dataclass(frozen=True)
-class Ended:
+class EndedTrial:
     """A trial that ended, well or not."""
 
     row: dict[str, Any]
@@ -159,13 +153,10 @@ class Ended:
     """The run folder as a tar file."""
 
 
-def run_trial(place: Workplace, trial: Trial) -> Ended:
-    """Run one configuration with one seed.
-
-    A failure is a row with its reason.
-    """
+def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
+    """Run one configuration with one seed; a failure is a row with its reason."""
     if trial.config is None:
-        return Ended(failed(trial, trial.problem))
+        return EndedTrial(failed(trial, trial.problem))
     store = place.store.open()
     if trial.research_order:
         return _research_trial(trial, trial.config, store)
@@ -177,27 +168,29 @@ def run_trial(place: Workplace, trial: Trial) -> Ended:
         losses = loss_columns(None if pipeline.anonymized is None else pipeline.anonymized.result)
         packed = _write(pipeline, place, trial)
     except HybridError as error:
-        return Ended(failed(trial, str(error)))
+        return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
-        return Ended(failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)"))
+        return EndedTrial(
+            failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)")
+        )
     entries = {stage: store.entry(stage, key) for stage, key in pipeline.keys.items()}
     seconds = {f"seconds.{stage}": entry.seconds for stage, entry in entries.items() if entry is not None}
     sizes = dict(zip(COUNTS, (len(pipeline.table), len(pipeline.control or ())), strict=True))
     said = {"status": "ok", "reason": "", "verdict": verdict, "promise": promise}
     row = trial.head | said | sizes | metrics | losses | seconds
-    return Ended(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
+    return EndedTrial(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
 
 
-def _research_trial(trial: Trial, config: RunConfig, store: Store) -> Ended:
+def _research_trial(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
     """Row of a trial in a research order: numbers, no folder."""
     try:
         metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
     except HybridError as error:
-        return Ended(failed(trial, str(error)))
+        return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - as above
-        return Ended(failed(trial, type(error).__name__))
+        return EndedTrial(failed(trial, type(error).__name__))
     said = {"status": "ok", "reason": "", "verdict": REFUSED, "promise": PROMISE}
-    return Ended(trial.head | said | metrics)
+    return EndedTrial(trial.head | said | metrics)
 
 
 def failed(trial: Trial, reason: str) -> dict[str, Any]:

@@ -43,21 +43,7 @@ def write_report(
     out: Path,
     spent: SpentTogether | None = None,
 ) -> None:
-    """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``.
-
-    Parameters
-    ----------
-    plan : ComparePlan
-        What was run.
-    expansion : Expansion
-        Its configurations, as they ran.
-    comparison : pandas.DataFrame
-        The results; see :mod:`hybrid.comparison.results`.
-    out : Path
-        The folder of the results.
-    spent : SpentTogether, optional
-        Budget of all private tables.
-    """
+    """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``."""
     configurations = {each.name: each for each in expansion.configurations}
     answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations), margin=plan.margin))
     if plan.research:
@@ -79,10 +65,7 @@ def write_report(
 
 
 def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
-    """Options that a configuration sets, as YAML.
-
-    Paths are relative to ``out``.
-    """
+    """Options that a configuration sets, as YAML with paths relative to ``out``."""
     content = config.model_dump(mode="json", exclude_unset=True)
     content.pop("seed", None)
     for section, key in _paths(content):
@@ -94,7 +77,6 @@ def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
 
 
 def _paths(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Keys of a configuration that name files, of those set."""
     deliver = (content.get("nightly") or {}).get("deliver") or {}
     places = [
         (content["data"], "path"),
@@ -107,12 +89,10 @@ def _paths(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
 
 
 def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]:
-    """Per configuration.
+    """K, sampling, beta, transition, order, generator and ``rest`` of each configuration.
 
-    K, sampling, beta, transition, order, generator, and ``rest``, equal where all else is equal.
-
-    Where one transition or generator occurs with several options, its facet names them. Configurations that are not
-    valid are left out.
+    ``rest`` is equal where all else is equal. Where one transition or generator occurs with several options, its facet
+    names them. Configurations that are not valid are left out.
     """
     configs = {each.name: each.config for each in configurations if each.config is not None}
     orders = {each.name: "anonymized last" if each.research_order else "" for each in configurations}
@@ -154,7 +134,6 @@ def _named(sections: Mapping[str, tuple[str, str]]) -> dict[str, str]:
 
 
 def _rest(config: RunConfig) -> str:
-    """A fingerprint of what no other facet says."""
     anonymize = config.anonymize and config.anonymize.model_copy(update={"k": None})
     sample = config.sample.model_copy(update={"method": "none", "beta": 1.0})
     changes = {"anonymize": anonymize, "sample": sample, "transition": None, "synthesize": config.synthesize.rows}

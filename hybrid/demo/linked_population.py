@@ -25,7 +25,7 @@ from hybrid.demo.population import (
     FIRST_DAY,
     SEXES,
     Admissions,
-    Choice,
+    DiscreteDistributions,
     People,
     Population,
     Vocabulary,
@@ -83,8 +83,8 @@ class LinkedPopulation:
         self._population = Population(vocabulary)
         self._per_region = len(vocabulary.postcodes) // len(vocabulary.regions)
         self._intensive = vocabulary.wards.index("Intensive care")
-        self._hospitals = Choice(_hospital_weights(vocabulary))
-        self._drugs = Choice(_drug_weights(vocabulary))
+        self._hospitals = DiscreteDistributions(_hospital_weights(vocabulary))
+        self._drugs = DiscreteDistributions(_drug_weights(vocabulary))
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[People, LinkedAdmissions, Prescriptions]:
         """Draw patients with exactly ``n`` admissions, and prescriptions.
@@ -181,10 +181,7 @@ def _hospital_weights(vocabulary: Vocabulary) -> Array:
 
 
 def _drug_weights(vocabulary: Vocabulary) -> Array:
-    """Weights of drugs (columns) by diagnosis (rows).
-
-    Drugs are rare beyond the chapters they are given for.
-    """
+    """Weights of drugs (columns) by diagnosis (rows); drugs are rare beyond the chapters they are given for."""
     letters = vocabulary.diagnoses["chapter"].str[0].to_numpy()
     given = np.array([[letter in chapters.split() for chapters in vocabulary.drugs["chapters"]] for letter in letters])
     spread = rng_for(0, "drugs of a diagnosis").gamma(1.5, 1, given.shape)
@@ -201,9 +198,7 @@ _YEAR = 2023
 def write_linked_demo(
     folder: Path, admissions: int = 20_000, seed: int = 20240501, format: FileFormat = "csv"
 ) -> dict[str, int]:
-    """Write simulated linked tables into ``folder``.
-
-    Patients, admissions, prescriptions and hospitals, with hierarchies and a config.
+    """Write simulated patients, admissions, prescriptions and hospitals, with hierarchies and a config.
 
     Parameters
     ----------

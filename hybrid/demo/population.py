@@ -41,7 +41,6 @@ class Vocabulary:
 
     @property
     def wards(self) -> list[str]:
-        """All wards, sorted."""
         return sorted({*self.diagnoses["ward"], *WARDS_BY_CARE})
 
     @property
@@ -70,7 +69,7 @@ _AGE_BANDS = 22
 """Band 0 is age 0, band b ages 5b-4..5b."""
 
 
-class Choice:
+class DiscreteDistributions:
     """Draws from one of several discrete distributions per record.
 
     Parameters
@@ -86,9 +85,7 @@ class Choice:
         self._stacked = (cumulative + np.arange(len(weights))[:, None]).ravel()
 
     def draw(self, rng: np.random.Generator, row: Array) -> Array:
-        """One value per record from the distribution ``row`` (shape (n,)).
-
-        Returns shape (n,), int64.
+        """One value per record from the distribution ``row`` (shape (n,)); shape (n,), int64.
 
         All distributions form one increasing sequence, so that one binary search serves all records.
         """
@@ -99,10 +96,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class People:
-    """Drawn traits of people, all of shape (n,).
-
-    Codes are positions in the vocabulary.
-    """
+    """Drawn traits of people, all of shape (n,); codes are positions in the vocabulary."""
 
     age: Array
     sex: Array
@@ -120,10 +114,7 @@ class People:
 
 @dataclass(frozen=True)
 class Admissions:
-    """Drawn columns, all of shape (n,).
-
-    Codes are positions in the vocabulary, masks mark missing values.
-    """
+    """Drawn columns, all of shape (n,); codes are positions in the vocabulary, masks mark missing values."""
 
     patient: Array
     """Number of the patient, from 0."""
@@ -160,15 +151,15 @@ class Population:
         self._care = {name: vocabulary.wards.index(name) for name in ("Paediatrics", "Intensive care", "Observation")}
         self._of_chapter, self._chapters = pd.factorize(diagnoses["chapter"])
         self._per_region = len(vocabulary.postcodes) // len(vocabulary.regions)
-        self._ages = Choice(_age_weights()[None, :])
-        self._sexes = Choice(_sex_weights())
-        self._postcodes = Choice(_postcode_weights(vocabulary)[None, :])
-        self._nationalities = Choice(_nationality_weights(vocabulary))
-        self._occupations = Choice(_occupation_weights(vocabulary))
+        self._ages = DiscreteDistributions(_age_weights()[None, :])
+        self._sexes = DiscreteDistributions(_sex_weights())
+        self._postcodes = DiscreteDistributions(_postcode_weights(vocabulary)[None, :])
+        self._nationalities = DiscreteDistributions(_nationality_weights(vocabulary))
+        self._occupations = DiscreteDistributions(_occupation_weights(vocabulary))
         self._smoking = vocabulary.occupations["smoking"].to_numpy(float)
-        self._diagnoses = Choice(_diagnosis_weights(diagnoses))
-        self._days = Choice(_day_weights(diagnoses, self._of_chapter, len(self._chapters)))
-        self._discharges = Choice(_discharge_weights())
+        self._diagnoses = DiscreteDistributions(_diagnosis_weights(diagnoses))
+        self._days = DiscreteDistributions(_day_weights(diagnoses, self._of_chapter, len(self._chapters)))
+        self._discharges = DiscreteDistributions(_discharge_weights())
 
     def draw(self, n: int, rng: np.random.Generator, several: bool = False) -> Admissions:
         """Draw ``n`` admissions.
@@ -303,14 +294,12 @@ class Population:
 
 
 def _patients(n: int, rng: np.random.Generator) -> Array:
-    """Patient of each admission, in random order; shape (n,)."""
     admissions = 1 + rng.negative_binomial(0.6, 0.4, n)
     numbers = np.repeat(np.arange(n), admissions)[:n]
     return rng.permutation(numbers)
 
 
 def _is_last(patient: Array, ends: Array) -> Array:
-    """Mask of the last admission of each patient; shape (n,), bool."""
     order = np.lexsort((ends, patient))
     last = np.append(patient[order][1:] != patient[order][:-1], True)
     result = np.zeros(len(patient), dtype=bool)
@@ -355,10 +344,7 @@ def _nationality_weights(vocabulary: Vocabulary) -> Array:
 
 
 def _occupation_weights(vocabulary: Vocabulary) -> Array:
-    """Weights of occupations by age and sex.
-
-    The share not employed rises at both ends.
-    """
+    """Weights of occupations by age and sex; the share not employed rises at both ends."""
     frame = vocabulary.occupations
     age = np.arange(MAX_AGE + 1)[:, None]
     low, high = frame["from_age"].to_numpy(), frame["to_age"].to_numpy()
@@ -423,10 +409,7 @@ def _bmi(age: Array, sex: Array, rng: np.random.Generator) -> Array:
 
 
 def _missing(age: Array, emergency: Array, rng: np.random.Generator) -> dict[str, Array]:
-    """Masks of missing values.
-
-    More frequent in emergencies, and smoking for small children.
-    """
+    """Masks of missing values, more frequent in emergencies, and smoking for small children."""
     n = len(age)
     return {
         "postcode": rng.random(n) < 0.006,

@@ -27,7 +27,6 @@ MAX_NUMBER = 1_000_000_000
 
 
 def write_batches(batches: Iterator[pa.RecordBatch], path: Path, format: FileFormat) -> None:
-    """Write a table, one batch at a time."""
     (_write_csv if format == "csv" else _write_parquet)(batches, path)
 
 
@@ -51,10 +50,7 @@ def _write_parquet(batches: Iterator[pa.RecordBatch], path: Path) -> None:
 
 
 def fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
-    """Whole units (cents) as decimals, without a detour through floating point.
-
-    128-bit little-endian integers.
-    """
+    """Whole units (cents) as decimals, without a detour through floating point: 128-bit little-endian integers."""
     pairs = np.zeros((len(units), 2), dtype="<i8")
     pairs[:, 0] = units
     values = pa.Array.from_buffers(pa.decimal128(12, digits), len(units), [None, pa.py_buffer(pairs)])
@@ -62,10 +58,7 @@ def fixed_point(units: Array, digits: int, missing: Array) -> pa.Array:
 
 
 def numbered(prefix: str, positions: Array, rng: np.random.Generator) -> pa.Array:
-    """Unique numbers with a prefix, in no order.
-
-    Multiplication by a unit modulo 10^9 permutes 0..10^9-1.
-    """
+    """Unique numbers with a prefix, in no order: a unit times each position modulo 10^9 permutes 0..10^9-1."""
     offset = int(rng.integers(MAX_NUMBER))
     numbers = (positions.astype(np.int64) * 618_033_989 + offset) % MAX_NUMBER
     padded = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 9, padding="0")

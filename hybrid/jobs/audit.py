@@ -45,9 +45,7 @@ FEW_ROWS = 200
 
 @dataclass(frozen=True)
 class Audited:
-    """Tables of an audit, without identifiers.
-
-    In the columns and kinds of train.
+    """Tables of an audit, without identifiers, in the columns and kinds of train.
 
     ``notes`` say what a reader of the results must know about the files; no cell values. ``without_person``: original
     files that lack columns of ``data.person``.
@@ -155,9 +153,9 @@ def notes_on(tables: Mapping[File, Table], paths: Mapping[File, Path]) -> list[s
 
 
 def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[File, Codes], list[File]]:
-    """Person of each record.
+    """Person of each record, and the original files that lack it; then of no record.
 
-    Of the synthetic ones as far as their file has it. With the original files that lack it; then of none.
+    Of synthetic records as far as their file has it.
     """
     sides: tuple[File, ...] = ("train", "control")
     originals = [name for name in sides if name in tables]
@@ -199,12 +197,10 @@ def _lacking(paths: Mapping[File, Path], tables: Mapping[File, Table], wanted: l
 
 
 def _kinds(tables: Mapping[File, Table], name: str) -> set[Kind]:
-    """Kinds of a column in the files where it has values."""
     return {table.schema[name].kind for table in tables.values() if table.frame[name].notna().any()}
 
 
 def _common_kinds(tables: Mapping[File, Table], names: list[str]) -> dict[str, Kind]:
-    """Common kind of every column."""
     common = {}
     for name in names:
         kinds = _kinds(tables, name) or {tables["train"].schema[name].kind}
@@ -250,7 +246,6 @@ def _few_rows(tables: Mapping[File, Table]) -> Iterator[str]:
 
 
 def _overlap(train: Table, control: Table, paths: Mapping[File, Path]) -> Iterator[str]:
-    """Check that the control records are not those of train."""
     mine, its = row_keys(ranks_of([train, control], train.schema.names))
     twice = np.bincount(mine)[mine] > 1
     overlap = float(np.isin(its, mine).mean() - twice.mean())
@@ -279,10 +274,7 @@ def audit_config(
     secrets: Sequence[str] = (),
     quasi_identifiers: Sequence[str] = (),
 ) -> RunConfig:
-    """Configuration of an audit.
-
-    That of ``config`` (or one without roles), with the given roles added.
-    """
+    """Configuration of an audit: that of ``config`` (or one without roles), with the given roles added."""
     loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
     columns = dict(loaded.data.columns)
 
@@ -361,16 +353,15 @@ def audit_tables(
 
 
 def with_population(verdict: Verdict, evaluation: Evaluation) -> Verdict:
-    """Add a review where train and control can be distinguished.
+    """Add a review where train and control can be distinguished: attacks cannot be trusted then.
 
-    Attacks cannot be trusted then. Of linked tables, each is looked at.
+    Of linked tables, each is looked at.
     """
     checks = [_unlike(found) for found in evaluation.metrics if (found.name, found.stage) == _POPULATION]
     return Verdict.of(verdict.policy, (*(check for check in checks if check is not None), *verdict.checks))
 
 
 def _unlike(found: MetricResult) -> Check | None:
-    """Review of one table, or None if train and control are alike."""
     if not isinstance(found.outcome, Measure) or (found.outcome.low or 0.0) <= ONE_POPULATION:
         return None
     message = (
@@ -384,9 +375,9 @@ def _unlike(found: MetricResult) -> Check | None:
 
 
 def _with_persons(verdict: Verdict, lacking: Sequence[File]) -> Verdict:
-    """Add a check that is not judged where persons are unknown.
+    """Add a check that is not judged where files lack the persons that the configuration names.
 
-    The configuration names them, but the files do not. Attacks then count rows, and no rule about persons is judged.
+    Attacks then count rows, and no rule about persons is judged.
     """
     if not lacking:
         return verdict
@@ -398,7 +389,7 @@ def _with_persons(verdict: Verdict, lacking: Sequence[File]) -> Verdict:
 def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Policy:
     """Policy without the rules on the intermediate table and earlier releases.
 
-    A league counts for its rules where the policy names none.
+    ``league`` counts for rules with ``needs_trust`` where the policy names none.
 
     Raises
     ------

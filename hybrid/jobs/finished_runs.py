@@ -101,10 +101,8 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
     return sorted(found, key=lambda each: str(each.run.manifest.get("created")))
 
 
-def only_one(found: Sequence[Finished]) -> Finished | None:
-    """The run of this very configuration.
-
-    Of several the one that is out; None if there is none.
+def only_finished_run(found: Sequence[Finished]) -> Finished | None:
+    """The run of this very configuration; of several the one that is out; None if there is none.
 
     Raises
     ------
@@ -123,7 +121,6 @@ def only_one(found: Sequence[Finished]) -> Finished | None:
 
 
 def _released(places: Places, name: str) -> Iterator[str]:
-    """SHA-256 of every file of the true releases of a data set."""
     own = OwnReleases(places.releases, Ledger(places.work))
     for release in own.names(name):
         found = None if own.problems(release, whole=False) else read_release(places.releases / release)

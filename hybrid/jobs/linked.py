@@ -17,7 +17,7 @@ from hybrid.base.hashing import file_sha256, library_versions
 from hybrid.base.manifest import MANIFEST, PACKAGE, build_manifest
 from hybrid.jobs.report_inputs import LIMITS, changes_since, keep_source_statistics, licences, run_report
 from hybrid.jobs.run import staged, write_labels
-from hybrid.linked.facts import file_of, joint_facts, page_of, stated, table_facts
+from hybrid.linked.facts import file_of, joint_facts, page_of, stated_tables, table_facts
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
@@ -38,13 +38,11 @@ from hybrid.table.write import layout_of, write_table
 
 
 def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry]) -> Iterator[tuple[str, str]]:
-    """File and HTML of every table's page; last the joint one.
-
-    The file of the joint one is not named.
+    """File and HTML of every table's page; last the joint one, whose file is not named.
 
     No seed, no path, no record: the report is published.
     """
-    config, tables = run.config.model_dump() | {"seed": None}, stated(run)
+    config, tables = run.config.model_dump() | {"seed": None}, stated_tables(run)
     whole = joint_facts(run)
     result = None if run.person.anonymized is None else run.person.anonymized.result
     guarantee = guarantee_sentence(result, config, run.evaluation, private=run.person.is_private)
@@ -81,7 +79,6 @@ def linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntr
 
 
 def _facts(run: LinkedRun, config: dict[str, Any], table: TableFacts) -> dict[str, Any]:
-    """Facts beside the verdict of a page."""
     return {
         "owner": run.policy.owner,
         "config": config,
@@ -107,7 +104,7 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
     _ = run.evaluation
     with staged(folder) as temporary:
         _write_tables(run, temporary)
-        files = {table.file: file_sha256(temporary / table.file) for table in stated(run)}
+        files = {table.file: file_sha256(temporary / table.file) for table in stated_tables(run)}
         digest = joint_sha256(files)
         run.draw = count_draw(private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation)
         _write_anonymization(run, temporary)
@@ -124,10 +121,7 @@ def write_linked_draw(run: LinkedRun, folder: Path, private_dir: Path) -> None:
 
 
 def _write_tables(run: LinkedRun, folder: Path) -> None:
-    """Write the released tables in their sources' conventions.
-
-    Public ones as they are.
-    """
+    """Write the released tables in their sources' conventions; public ones as they are."""
     for name, table in run.released.items():
         config, pipeline = run.config.views[name], run.tables[name]
         where = folder / file_of(name, config)
@@ -145,10 +139,6 @@ def _write_tables(run: LinkedRun, folder: Path) -> None:
 
 
 def _write_anonymization(run: LinkedRun, folder: Path) -> None:
-    """Write the results of protection and of anonymization.
-
-    The latter is that of the person table.
-    """
     protected = {name: table.protected for name, table in run.tables.items()}
     found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
     if found:
@@ -162,7 +152,6 @@ def _write_report(run: LinkedRun, folder: Path, created: datetime, earlier: Sequ
 
 
 def _results(run: LinkedRun) -> dict[str, Any]:
-    """Metrics, disclosure by the transition, power and verdict as JSON."""
     give_away = None if run.person.give_away is None else run.person.give_away.to_json()
     power = None if run.power is None else run.power.to_json()
     judged = {"power": power, "verdict": run.verdict.to_json(), "draw": None if run.draw is None else run.draw.number}
@@ -170,7 +159,6 @@ def _results(run: LinkedRun) -> dict[str, Any]:
 
 
 def _manifest(run: LinkedRun, folder: Path, created: datetime) -> dict[str, Any]:
-    """Content of the manifest of a linked run."""
     manifest = build_manifest(
         name=run.config.name,
         config=run.config.model_dump(),
@@ -181,7 +169,7 @@ def _manifest(run: LinkedRun, folder: Path, created: datetime) -> dict[str, Any]
         stages=run.stages,
         created=created,
     )
-    tables = stated(run)
+    tables = stated_tables(run)
     return manifest | {
         "draw": None if run.draw is None else run.draw.number,
         RAN_BY: account(),

@@ -25,7 +25,7 @@ from hybrid.jobs.audit import Audited, File, audited_paths, notes_on, read_alike
 from hybrid.jobs.report_inputs import LIMITS, audit_report
 from hybrid.jobs.run import staged
 from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
-from hybrid.linked.draw import beside, own_names
+from hybrid.linked.draw import own_names, with_columns_of
 from hybrid.linked.facts import page_of
 from hybrid.linked.run import BETWEEN, fitting, worst_power
 from hybrid.linked.sources import Sources, broken_references, link_sources
@@ -151,7 +151,6 @@ def read_audited_links(train: Path, control: Path | None, synthetic: Path, confi
 
 
 def _paths(folders: Mapping[File, Path], config: LinkedConfig) -> dict[str, dict[File, Path]]:
-    """File of every table in every folder."""
     problems: list[Problem] = []
     found: dict[str, dict[File, Path]] = {name: {} for name in (*config.views, *config.public)}
     for name, files in found.items():
@@ -172,10 +171,7 @@ def _paths(folders: Mapping[File, Path], config: LinkedConfig) -> dict[str, dict
 
 
 def _candidates(folder: Path, name: str, config: LinkedConfig) -> list[Path]:
-    """Files of a table in a folder.
-
-    By its name, else by that of its configured file.
-    """
+    """Files of a table in a folder: by its name, else by that of its configured file."""
     own = [folder / f"{name}{suffix}" for suffix in SUFFIXES]
     known = [path for path in own if path.is_file()]
     configured = config.source(name).path
@@ -184,13 +180,12 @@ def _candidates(folder: Path, name: str, config: LinkedConfig) -> list[Path]:
 
 
 def _joined(config: LinkedConfig, found: Sources, train: Sources) -> dict[str, Table]:
-    """Tables with the columns of their persons beside."""
     person = config.links.person
     people, named = found.tables[person], train.tables[person]
     return {
         name: table
         if name == person
-        else beside(table, people, _persons(table), own_names(named, train.tables[name], person))
+        else with_columns_of(table, people, _persons(table), own_names(named, train.tables[name], person))
         for name, table in found.tables.items()
     }
 
@@ -235,7 +230,6 @@ def _audited(
 
 
 def _broken(config: LinkedConfig, name: str, found: Sources) -> int:
-    """Rows with a reference that leads nowhere."""
     return found.orphans.get(name, 0) + int(broken_references(config, name, found).sum())
 
 
@@ -328,8 +322,6 @@ def audit_links(
 
 
 def _named(name: str, progress: Progress) -> Progress:
-    """Progress that names the table."""
-
     def told(step: str, done: int, total: int | None = None, **values: float) -> None:
         progress(f"{name}{BETWEEN}{step}", done, total, **values)
 
@@ -346,7 +338,6 @@ def _write(
     league: TrustLeague | None,
     left_out: Mapping[str, str],
 ) -> None:
-    """Write evaluation.json, the joint page and a page for every table."""
     created, name = datetime.now(UTC), config.name
     measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
     judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
@@ -375,7 +366,6 @@ def _write(
 
 
 def _rows(audited: AuditedLinks, config: LinkedConfig, parts: Mapping[str, Verdict]) -> Iterator[LinkedRow]:
-    """Rows of the joint page's list of tables."""
     for name, one in audited.tables.items():
         options = config.links.tables[name]
         parent = [] if options.parent is None else [options.parent.table]

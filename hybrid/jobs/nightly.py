@@ -54,7 +54,7 @@ EXIT_CODES: Mapping[Outcome, int] = {"released": 0, "kept": 0, "refused": 3, "wa
 
 
 @dataclass(frozen=True)
-class Decision:
+class NightDecision:
     """Decision of a night, and its reason."""
 
     action: Action
@@ -66,7 +66,7 @@ class Decision:
     """Run that the gate held back, if the night goes on with it."""
 
     @property
-    def walks(self) -> bool:
+    def needs_stages(self) -> bool:
         """True if the stages must be computed."""
         return self.action == "refit"
 
@@ -128,9 +128,7 @@ class Night:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Lock the data set for one night.
-
-        Record and report an error before it is raised again.
+        """Lock the data set for one night; an error is recorded and reported before it is raised again.
 
         A night before that was interrupted (killed, machine down, stopped by hand) is recorded and reported first.
         """
@@ -142,12 +140,12 @@ class Night:
             try:
                 yield
             except Exception as error:
-                self._write_down(error)
+                self._record_failure(error)
                 mark.remove()
                 raise
             mark.remove()
 
-    def decide(self, accept_drift: bool = False) -> Decision:
+    def decide(self, accept_drift: bool = False) -> NightDecision:
         """Decide on the night by comparing the tables with those last released.
 
         Raises
@@ -158,7 +156,7 @@ class Night:
             The source cannot be read, or the configuration cannot be run.
         """
         self.places.check_writable()
-        self._look()
+        self._check_releases()
         config = self.pipeline.config
         sources = delivered_sources(config)
         check_targets(config.nightly.deliver, sources, config.folder, self.places.releases)
@@ -173,15 +171,15 @@ class Night:
         if held is not None:
             return _of_held_run(held)
         if latest is None:
-            return Decision("refit", "there is no release of this data set that could stay")
+            return NightDecision("refit", "there is no release of this data set that could stay")
         baseline = find_baseline(self.places.work, self.name, self._tags(latest).data)
         if is_latest:
             if baseline is None:
                 keep_source_statistics(self.pipeline, self.places.work)
             reason = "data, method and policy are those of the latest release"
-            return Decision("skip", reason, release=latest.path.name)
+            return NightDecision("skip", reason, release=latest.path.name)
         if baseline is None:
-            return Decision("refit", "nothing is known of the source of the latest release: drift is not checked")
+            return NightDecision("refit", "nothing is known of the source of the latest release: drift is not checked")
         now = source_statistics(self.pipeline, record_secret(key), baseline.statistics)
         findings = compare_tables(baseline.statistics, now, self.pipeline.config.nightly.drift)
         for finding in findings:
@@ -192,11 +190,10 @@ class Night:
             raise DriftError(Problem(finding.message, hint) for finding in stops)
         return self._by_rule(latest, findings)
 
-    def close(self, decision: Decision) -> Notice:
-        """Carry out the decision.
+    def close(self, decision: NightDecision) -> Notice:
+        """Carry out the decision: publish a release or keep the latest, deliver it, clean the store.
 
-        Publish a new release or keep the latest, deliver it, clean the store. Where the gate holds the run back, the
-        notice says that it waits or is refused, and later nights find it.
+        Where the gate holds the run back, the notice says that it waits or is refused, and later nights find it.
 
         Raises
         ------
@@ -206,28 +203,25 @@ class Night:
         logger.info("%s", decision)
         if decision.release is not None:
             self.ledger.note(self.name, "kept", f"{decision.release} ({decision})")
-            with self._out(decision.release):
+            with self._after_publication(decision.release):
                 return self._deliver(decision, "kept", self.places.releases / decision.release)
         if decision.action == "refuse" and decision.held is not None:
             self.ledger.note(self.name, "refused", decision.reason)
-            return self._tell(Notice(self.name, "refused", decision.reason, run=decision.held.folder.name))
+            return self._notify(Notice(self.name, "refused", decision.reason, run=decision.held.folder.name))
         candidate = self._candidate(decision.held)
         before = self._latest()
         try:
             release = candidate.publish()
         except GateRefused as refusal:
             return self._hold_back(candidate, refusal, decision.held)
-        with self._out(release.name):
+        with self._after_publication(release.name):
             forget_held_run(self.places.work, self.name)
             stays = before is not None and before.path.name == release.name
             return self._deliver(decision, "kept" if stays else "released", release)
 
     @contextmanager
-    def _out(self, release: str) -> Iterator[None]:
-        """Errors of the block as those after a publication.
-
-        They do not take back that a release is out, and say so.
-        """
+    def _after_publication(self, release: str) -> Iterator[None]:
+        """Mark errors of the block as those after a publication: they do not take back that a release is out."""
         self.published = release
         try:
             yield
@@ -246,7 +240,7 @@ class Night:
         baseline = find_baseline(self.places.work, self.name, tag) if tag else None
         return {} if baseline is None else baseline.seconds
 
-    def _look(self) -> None:
+    def _check_releases(self) -> None:
         """Compare every release with the ledger and the keys; repair ``latest``.
 
         First of all: what others changed must not stay out because the night stops later.
@@ -265,7 +259,6 @@ class Night:
         logger.info("%s", look)
 
     def _candidate(self, held: HeldRun | None) -> Candidate:
-        """Compute the run of this night, or read the one that waits."""
         if held is None:
             candidate = write_candidate(self.pipeline, self.places)
         else:
@@ -274,16 +267,16 @@ class Night:
         self.run_folder = candidate.folder
         return candidate
 
-    def _deliver(self, decision: Decision, outcome: Outcome, release: Path) -> Notice:
+    def _deliver(self, decision: NightDecision, outcome: Outcome, release: Path) -> Notice:
         options, config = self.pipeline.config.nightly, self.pipeline.config
         deliver_own(release, config, self.places)
         self.places.store.clean(timedelta(days=options.keep_days))
-        return self._tell(Notice(self.name, outcome, str(decision), release.name))
+        return self._notify(Notice(self.name, outcome, str(decision), release.name))
 
     def _hold_back(self, candidate: Candidate, refusal: GateRefused, before: HeldRun | None) -> Notice:
         """Keep a run that the gate held back for later nights.
 
-        Publishing has entered the outcome.
+        Publishing has entered the outcome into the ledger.
         """
         self.refusal = refusal
         event = self.ledger.events(self.name, last=1)[-1]
@@ -302,7 +295,7 @@ class Night:
             message=event.message,
         )
         held.keep(self.places.work)
-        return self._tell(Notice(self.name, outcome, event.message, run=candidate.folder.name))
+        return self._notify(Notice(self.name, outcome, event.message, run=candidate.folder.name))
 
     def _held_run(self, tag: str) -> HeldRun | None:
         """Held run of this source, method and policy.
@@ -330,21 +323,21 @@ class Night:
         config = self.pipeline.config
         return config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
 
-    def _by_rule(self, latest: Release, findings: tuple[DriftFinding, ...]) -> Decision:
+    def _by_rule(self, latest: Release, findings: tuple[DriftFinding, ...]) -> NightDecision:
         rule = self.pipeline.config.nightly.reuse
         psi, most = max((finding.psi or 0.0, finding.subject) for finding in findings)
         words = f"{findings[0].message}; most changed: {most!r}, stability index {psi:.3f}"
         if not self._same_policy(latest) or latest.certificate["config"] != public_config(self._config):
-            return Decision("refit", f"the method or the policy changed; {words}", findings)
+            return NightDecision("refit", f"the method or the policy changed; {words}", findings)
         if rule is None:
-            return Decision("refit", f"the data changed; {words}", findings)
+            return NightDecision("refit", f"the data changed; {words}", findings)
         if psi > rule.psi or any(finding.status != "pass" for finding in findings):
-            return Decision("refit", f"the data changed more than the rule for reuse allows; {words}", findings)
+            return NightDecision("refit", f"the data changed more than the rule for reuse allows; {words}", findings)
         if datetime.now(UTC) - datetime.fromisoformat(latest.created) > timedelta(days=rule.days):
-            return Decision("refit", f"the latest release is older than {rule.days:g} days; {words}", findings)
-        return Decision("reuse", f"the data changed little; {words}", findings, latest.path.name)
+            return NightDecision("refit", f"the latest release is older than {rule.days:g} days; {words}", findings)
+        return NightDecision("reuse", f"the data changed little; {words}", findings, latest.path.name)
 
-    def _write_down(self, error: Exception) -> None:
+    def _record_failure(self, error: Exception) -> None:
         if isinstance(error, HybridError):
             keep_private_details(error, self.places.work)
             stopped = error.exit_code == 2 or isinstance(error, GateRefused)
@@ -356,9 +349,9 @@ class Night:
 
     def _end(self, outcome: Outcome, message: str) -> None:
         self.ledger.note(self.name, outcome, message)
-        self._tell(Notice(self.name, outcome, message, self.published))
+        self._notify(Notice(self.name, outcome, message, self.published))
 
-    def _tell(self, notice: Notice) -> Notice:
+    def _notify(self, notice: Notice) -> Notice:
         notice = replace(notice, found=self.found)
         about = {"data_set": notice.data_set, "outcome": notice.outcome, "release": notice.release, "run": notice.run}
         logger.info("%s", notice, extra=about)
@@ -434,13 +427,12 @@ def delivered_sources(config: AnyConfig) -> dict[str, DataOptions]:
     return {SYNTHETIC: config.data} if isinstance(config, RunConfig) else config.sources
 
 
-def _of_held_run(held: HeldRun) -> Decision:
-    """Decision about a run that was held back."""
+def _of_held_run(held: HeldRun) -> NightDecision:
     run, since = held.folder.name, held.since[:10]
     if held.outcome == "waiting":
-        return Decision("resume", f"{run} of {since} waits for an approval; nothing is drawn again", held=held)
+        return NightDecision("resume", f"{run} of {since} waits for an approval; nothing is drawn again", held=held)
     reason = f"{run} of {since} was refused ({held.message}); the same data, method and policy are not drawn again"
-    return Decision("refuse", reason, held=held)
+    return NightDecision("refuse", reason, held=held)
 
 
 def _first(error: HybridError) -> str:

@@ -45,10 +45,7 @@ class KeptOrigin:
 
 
 def keep_origin(private_dir: Path, run_id: str, pipeline: Pipeline) -> None:
-    """Keep the note of a run (mode 0600).
-
-    Only if its store keeps the model.
-    """
+    """Keep the note of a run (mode 0600), if its store keeps the model."""
     store = pipeline.store
     if store.place is None or pipeline.is_unsynthesized:
         return

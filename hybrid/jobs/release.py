@@ -16,7 +16,7 @@ from typing import Any
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.finished_runs import finished_runs, only_one
+from hybrid.jobs.finished_runs import finished_runs, only_finished_run
 from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder
 from hybrid.jobs.start import AnyConfig, AnyRun, Frames, configuration, start, write
@@ -117,9 +117,9 @@ class Published:
 
 
 def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
-    """Write a candidate: the run's folder and the data for later nights.
+    """Write a candidate: the run's folder, what the gate needs, and the data for later nights.
 
-    Computes what is missing, and keeps what the gate needs.
+    Computes what is missing.
 
     Parameters
     ----------
@@ -147,9 +147,7 @@ def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
 
 
 def read_candidate(folder: Path, places: Places) -> Candidate:
-    """Read a finished run to be published as it is.
-
-    Every file is checked, and nothing is drawn again.
+    """Read a finished run to be published as it is: every file is checked, and nothing is drawn again.
 
     Raises
     ------
@@ -163,9 +161,7 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
 
 
 def refuse_unreleasable(pipeline: AnyRun) -> None:
-    """Refuse undecided roles and persons, and private tables with a given seed.
-
-    All are checked before the work: a person must have decided all roles.
+    """Refuse undecided roles and persons, and private tables with a given seed, before the work.
 
     Raises
     ------
@@ -252,7 +248,7 @@ def release(
         loaded = configuration(config, data, overrides)
         places.check_writable()
         started = start(loaded, seed, places.store, progress, work=places.work)
-        finished = None if anew or seed is not None else only_one(finished_runs(started, places))
+        finished = None if anew or seed is not None else only_finished_run(finished_runs(started, places))
         if finished is None:
             candidate, pipeline = write_candidate(started, places), started
         else:
@@ -261,9 +257,7 @@ def release(
 
 
 def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
-    """Refuse a table, a seed or overrides beside a run's folder.
-
-    A finished run is published as it is.
+    """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is.
 
     Raises
     ------

@@ -115,10 +115,7 @@ def source_statistics(
 
 
 def keep_source_statistics(run: Pipeline | LinkedRun, private_dir: Path) -> None:
-    """Keep the statistics of the sources and the seconds of every stage.
-
-    Later nights compare with them.
-    """
+    """Keep the statistics of the sources and the seconds of every stage, for later nights to compare with."""
     key = release_key(private_dir)
     tag = data_tag(key, {"data_fingerprint": run.data_fingerprint})
     seconds = {stage.name: stage.seconds for stage in run.stages}
@@ -241,7 +238,6 @@ def audit_report(
 
 
 def _limits(pipeline: Pipeline) -> Iterator[str]:
-    """Limits of the evaluation."""
     yield from LIMITS[pipeline.anonymized is None :]
     yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
     if left_out := not_asked(pipeline.judged_by, pipeline.measured_alone, pipeline.train):
@@ -274,10 +270,7 @@ def _trade_off(pipeline: Pipeline) -> Iterator[TradeOffPoint]:
 
 
 def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
-    """Shares of declared groups before and after sampling.
-
-    Without groups of few people.
-    """
+    """Shares of declared groups before and after sampling, without groups of few people."""
     if pipeline.sampled is None:
         return
     for share in pipeline.sampled.shares:
@@ -287,9 +280,9 @@ def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]
 
 
 def _sharing(pipeline: Pipeline) -> tuple[Array | None, Array | None]:
-    """People in the class of each record before and after anonymization.
+    """People in the class of each record before and after anonymization, of all rows, wherever they are.
 
-    Of all rows, wherever they are; none where a warehouse counted the rows of persons.
+    None where a warehouse counted the rows of persons.
     """
     anonymized, whole = pipeline.anonymized, pipeline.inputs.whole
     if anonymized is None or (whole is not None and whole.result.persons is not None):

@@ -55,18 +55,13 @@ LABELS = "anonymized.parquet"
 
 
 def new_folder(name: str, runs: Path = Path("runs")) -> Path:
-    """Name the folder of a run that starts now.
-
-    It is not made yet.
-    """
+    """Name of the folder of a run that starts now; it is not made yet."""
     return runs / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
 @contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """Yield a hidden private folder that replaces ``folder`` on success.
-
-    It replaces ``folder`` when the block ends without an error.
+    """Yield a hidden private folder that replaces ``folder`` when the block ends without an error.
 
     Raises
     ------
@@ -81,9 +76,7 @@ def staged(folder: Path) -> Iterator[Path]:
 
 
 def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
-    """Write a run's folder and count its draw.
-
-    Keeps in the private zone the data that the gate and later nights need.
+    """Write a run's folder and count its draw; what the gate and later nights need goes to the private zone.
 
     Parameters
     ----------
@@ -112,9 +105,7 @@ def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
 def write_run(
     pipeline: Pipeline, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None
 ) -> None:
-    """Compute every stage and write the run's folder.
-
-    Tables, evaluation, report, policy, manifest.
+    """Compute every stage and write the run's folder: tables, evaluation, report, policy, manifest.
 
     Parameters
     ----------
@@ -227,10 +218,7 @@ def promise_of(run: Pipeline | LinkedRun) -> tuple[str, ...]:
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:
-    """Write an error with its cell values into the private zone.
-
-    File mode 0600; the values help to fix it.
-    """
+    """Write an error with its cell values, which help to fix it, into the private zone; file mode 0600."""
     details = [f"{problem}\nvalues: {problem.values}" for problem in error.problems if problem.values]
     if not details:
         return
@@ -241,7 +229,6 @@ def keep_private_details(error: HybridError, private: Path) -> None:
 
 
 def _results(pipeline: Pipeline) -> dict[str, Any]:
-    """Metrics, disclosure by the transition, power and verdict as JSON."""
     give_away = None if pipeline.give_away is None else pipeline.give_away.to_json()
     power = None if pipeline.power is None else pipeline.power.to_json()
     judged = {"power": power, "verdict": pipeline.verdict.to_json(), "draw": _number(pipeline)}
@@ -253,7 +240,6 @@ def _number(pipeline: Pipeline) -> int | None:
 
 
 def _write_protection(pipeline: Pipeline, folder: Path) -> None:
-    """Write what the protection of values changed, in aggregates."""
     if pipeline.protected is not None:
         write_json(folder / PROTECTION, pipeline.protected.result.to_json())
 

@@ -92,7 +92,6 @@ def sample_run(
 
 
 def _conditional(run: FinishedRun, where: str, rows: int | None, folder: Path) -> RunConfig:
-    """The configuration of a run with a further condition."""
     content: dict[str, Any] = run.manifest["config"]
     before = content["synthesize"].get("where")
     both = where if before is None else f"({before}) and ({where})"

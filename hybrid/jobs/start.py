@@ -189,7 +189,6 @@ def _with_frames(config: AnyConfig, data: Frames | None) -> AnyConfig:
 
 
 def _refuse_misfit(linked: bool, data: Frames | None) -> None:
-    """Refuse one DataFrame for linked tables, and several for one table."""
     if data is None or linked == isinstance(data, Mapping):
         return
     if linked:

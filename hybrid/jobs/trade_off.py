@@ -71,10 +71,7 @@ class TradeOff:
     costs: RuleCosts
 
     def at(self, k: int, limit: float) -> TradeoffPoint:
-        """Nearest searched point that is at least as strict.
-
-        Beyond the largest k, the largest.
-        """
+        """Nearest searched point that is at least as strict; beyond the largest k, the largest."""
         ks = sorted({one.k for one in self.points})
         limits = sorted({one.suppression_limit for one in self.points})
         found_k = next((one for one in ks if one >= k), ks[-1])
@@ -89,7 +86,6 @@ class TradeOff:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> TradeOff:
-        """Read what :meth:`to_json` wrote."""
         points = tuple(TradeoffPoint.from_json(one) for one in content["points"])
         words = LevelWords({name: tuple(levels) for name, levels in content["words"].items()})
         return cls(**content | {"points": points, "words": words, "costs": RuleCosts.from_json(content["costs"])})
@@ -173,17 +169,14 @@ def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] |
 
 
 def basis(config: RunConfig | LinkedConfig) -> str:
-    """Fingerprint of all that a trade-off depends on.
-
-    Of what is searched (:func:`searched`), and of the code.
-    """
+    """Fingerprint of all that a trade-off depends on: what is searched (:func:`searched`), and the code."""
     return fingerprint(searched(config), code_version(), library_versions(*libraries()))
 
 
 def searched(config: RunConfig | LinkedConfig) -> str:
     """Fingerprint of what a search is about.
 
-    Of the configuration but k and the limit, and of size and time of the files of data and hierarchies.
+    That is the configuration but k and the limit, and size and time of the files of data and hierarchies.
     """
     person = config.person if isinstance(config, LinkedConfig) else config
     content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()

@@ -33,9 +33,7 @@ _SECONDS = 3600.0
 
 
 def warm(progress: Progress = silent) -> list[Path]:
-    """Compile the loops that searches and default metrics use.
-
-    By using them on simulated records.
+    """Compile the loops that searches and default metrics use, by using them on simulated records.
 
     Parameters
     ----------

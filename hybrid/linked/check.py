@@ -71,7 +71,6 @@ def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]
 
 
 def _policy(table: LinkedTable) -> Policy | None:
-    """Policy of the run; None where it cannot be read, as findings of the tables say."""
     try:
         return table.policy
     except HybridError:
@@ -79,7 +78,6 @@ def _policy(table: LinkedTable) -> Policy | None:
 
 
 def _repetition(run: LinkedRun) -> Iterator[Finding]:
-    """Time of an attacker who repeats the making of all tables, or why there is none."""
     config, policy = run.config.person, _policy(run.person)
     if not any("trainings" in metric.needs for metric in asked(policy, config.evaluate)):
         return
@@ -96,7 +94,6 @@ def _repetition(run: LinkedRun) -> Iterator[Finding]:
 
 
 def _targets(config: LinkedConfig) -> Iterator[Finding]:
-    """Places of delivery that would destroy a source, or take several tables."""
     try:
         check_targets(config.nightly.deliver, config.sources, config.folder)
     except HybridError as error:
@@ -104,7 +101,6 @@ def _targets(config: LinkedConfig) -> Iterator[Finding]:
 
 
 def _references(run: LinkedRun) -> Iterator[Finding]:
-    """Rows per parent row, orphans that are left out, and public tables."""
     for name, table in run.tables.items():
         if isinstance(table, View):
             parent = table.link.parent

@@ -102,7 +102,7 @@ def structure_problems(links: LinkOptions) -> Iterator[Problem]:
     yield from _cycles(links)
 
 
-def below(links: LinkOptions) -> list[str]:
+def tables_about_people(links: LinkOptions) -> list[str]:
     """Names of all tables about people, parents first."""
     found = [links.person]
     for name in found:
@@ -221,7 +221,6 @@ def _keys(name: str, table: TableOptions) -> Iterator[Problem]:
 
 
 def _cycles(links: LinkOptions) -> Iterator[Problem]:
-    """Tables in a circle, or too far below the person table."""
     parents = {name: table.parent.table for name, table in links.tables.items() if table.parent is not None}
     for name in parents:
         path = [name]
@@ -267,10 +266,7 @@ class LinkedConfig:
 
     @property
     def person(self) -> RunConfig:
-        """Configuration of the person table.
-
-        Its sections but ``data`` are those of the whole run.
-        """
+        """Configuration of the person table, whose sections but ``data`` are those of the whole run."""
         return self.views[self.links.person]
 
     @property
@@ -391,7 +387,7 @@ def linked_config(content: Mapping[str, Any], source: ConfigSource, path: Path) 
         raise ConfigError(_located(problems, source))
     views: dict[str, RunConfig] = {}
     public: dict[str, RunConfig] = {}
-    for name in [*below(links), *(name for name, table in links.tables.items() if table.public)]:
+    for name in [*tables_about_people(links), *(name for name, table in links.tables.items() if table.public)]:
         try:
             config = configured(YamlMapping(_view(links, name, shared), _shifted(source, name)), {}, path)
         except HybridError as error:
@@ -421,10 +417,7 @@ def in_table(name: str, problem: Problem) -> Problem:
 
 
 def reading(table: TableOptions) -> dict[str, Any]:
-    """Section ``data`` of one table (JSON types).
-
-    Keys are identifiers, and references are categories.
-    """
+    """Section ``data`` of one table (JSON types): keys are identifiers, and references are categories."""
     data = table.model_dump(mode="json", include=_DATA, exclude_unset=True)
     columns = dict(data.get("columns", {}))
     for column in key_columns(table):
@@ -435,7 +428,6 @@ def reading(table: TableOptions) -> dict[str, Any]:
 
 
 def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Content of the configuration of one table."""
     table = links.tables[name]
     data = reading(table)
     if table.public:
@@ -463,7 +455,6 @@ def _person_column(links: LinkOptions, name: str) -> str:
 
 
 def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """Sections that have another place beside ``tables``."""
     if "data" in content:
         yield refusal(LINKED, "data beside tables")
     if content.get("constraints"):
@@ -476,7 +467,6 @@ def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
-    """Options of single tables that linked tables do not have."""
     person, links = config.person, config.links
     yield from refused(person, LINKED)
     for name, view in config.views.items():
@@ -491,7 +481,6 @@ def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
 
 
 def _models(config: LinkedConfig) -> Iterator[Problem]:
-    """Privacy models about columns of other tables than the person table."""
     own = config.links.tables[config.links.person].columns
     others = {name for table in config.links.tables.values() for name in table.columns if name not in own}
     for model in config.person.anonymize.models if config.person.anonymize else ():

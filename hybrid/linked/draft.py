@@ -23,13 +23,7 @@ class LinkedDraft(DraftText):
 
     @property
     def config(self) -> LinkedConfig:
-        """The checked configuration.
-
-        Raises
-        ------
-        ConfigError
-            With all problems at once.
-        """
+        """The checked configuration; errors as :attr:`hybrid.pipeline.draft.Draft.config`."""
         config = configured_any(self.document.content, {}, self.path)
         assert isinstance(config, LinkedConfig)
         return config
@@ -40,27 +34,7 @@ class LinkedDraft(DraftText):
                 yield f"{table}.{name}", ("tables", table, "columns", name)
 
     def write(self, path: Path | str, force: bool = False) -> tuple[Path, ...]:
-        """Write the configuration.
-
-        Parameters
-        ----------
-        path : Path or str
-            Where it goes.
-        force : bool
-            Replace a file that exists.
-
-        Returns
-        -------
-        tuple of Path
-            What was written.
-
-        Raises
-        ------
-        ConfigError
-            The file exists and ``force`` is not set, or the draft is wrong; nothing was written.
-        OutputError
-            The folder is not writable or the disk is full.
-        """
+        """Write the configuration; parameters, result and errors as :meth:`hybrid.pipeline.draft.Draft.write`."""
         target = Path(path)
         _ = self.config
         refuse_existing((target,), force)

@@ -114,18 +114,16 @@ def _integers(values: Array) -> pd.Series:
 
 
 def _spread(values: Array) -> float:
-    """Width of the middle half of the known values."""
     known = values[~np.isnan(values)]
     return float(np.subtract(*np.percentile(known, [75, 25]))) if len(known) else 0.0
 
 
 def _with(table: Table, name: str, kind: Kind, values: pd.Series) -> Table:
-    """The table with other values of another kind in a column."""
     columns = (replace(each, kind=kind, format=ColumnFormat()) if each.name == name else each for each in table.schema)
     return replace(table, frame=table.frame.assign(**{name: values}), schema=Schema(tuple(columns)))
 
 
-def beside(table: Table, other: Table, rows: Rows, names: Mapping[str, str]) -> Table:
+def with_columns_of(table: Table, other: Table, rows: Rows, names: Mapping[str, str]) -> Table:
     """The table with columns of another one.
 
     Parameters
@@ -250,7 +248,7 @@ class ChildDraw:
             owners = places[_owners(table)]
             for anchor in anchors:
                 table = anchor.decode(table, drawn.table, owners, encoded.schema[anchor.column])
-            whole = beside(table, drawn.people, drawn.persons[owners], self.static)
+            whole = with_columns_of(table, drawn.people, drawn.persons[owners], self.static)
             return replace(form.decode(whole.only(encoded.schema.names)), persons=owners)
 
         table, found = _held(draw, self.rules, len(drawn.table), frozenset(self.static.values()), drawing)
@@ -259,7 +257,6 @@ class ChildDraw:
 
 
 def _owners(table: Table) -> Rows:
-    """Position of each row's parent."""
     assert table.persons is not None
     return table.persons
 

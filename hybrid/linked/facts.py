@@ -15,10 +15,7 @@ from hybrid.table.schema import PARQUET_SUFFIXES
 
 
 def file_of(name: str, config: RunConfig) -> str:
-    """File of a released table.
-
-    Its name, in the format of its source unless the configuration says another.
-    """
+    """File of a released table: its name, in the format of its source unless the configuration says another."""
     file, wanted = config.data_file, config.output.format
     same = "parquet" if file is None or file.suffix in PARQUET_SUFFIXES else "csv"
     return f"{name}.{same if wanted == 'same' else wanted}"
@@ -29,7 +26,7 @@ def page_of(name: str) -> str:
     return f"report-{name}.html"
 
 
-def stated(run: LinkedRun) -> list[StatedTable]:
+def stated_tables(run: LinkedRun) -> list[StatedTable]:
     """All released tables: the person table, those below it, public ones."""
     return [
         *(_stated(run, name, table, page_of(name)) for name, table in run.released.items()),
@@ -66,9 +63,7 @@ def table_facts(run: LinkedRun, name: str) -> TableFacts:
 
 
 def joint_facts(run: LinkedRun) -> TableFacts:
-    """Counts and roles of the columns of all tables about people.
-
-    Each column with the name of its table.
+    """Counts and roles of the columns of all tables about people, each with the name of its table.
 
     Records and control records are those of the person table: people.
     """

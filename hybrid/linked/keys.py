@@ -75,7 +75,6 @@ def _partners(pairs: Table, through: ThroughOptions, rows: Rows, owners: Rows, n
 
 
 def _with(table: Table, name: str, keys: pd.Series) -> Table:
-    """The table with the keys of its parents."""
     texts = not isinstance(keys.dtype, pd.Int64Dtype)
     dtype = "category" if texts else DTYPES[table.schema[name].kind]
     return replace(table, frame=table.frame.assign(**{name: keys.astype(dtype)}))

@@ -98,11 +98,11 @@ class LinkedRun:
         config, name = self.config, self.config.links.person
         _refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
-        given = GivenInputs(fitting(config.person, table.schema), table, self._told(name))
+        given = GivenInputs(fitting(config.person, table.schema), table, self._progress_of_table(name))
         inputs = given if self._parts is None else given.of_fold(self._parts)
         if self._whole is not None:
             inputs = self._whole.person.inputs.with_training(table)
-        where = self._given_seed, self._store, self._told(name), inputs
+        where = self._given_seed, self._store, self._progress_of_table(name), inputs
         found = LinkedTable(given.config, *where, judge_power=self.judge_power)
         found.decided = self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.person.protection)
@@ -125,7 +125,7 @@ class LinkedRun:
             config = fitting(self.config.views[name], Schema((*source.schema, *beside)))
             called = {f"{first}.{old}": new for old, new in link.static.items()}
             config = config.model_copy(update={"constraints": tuple(one.renamed(called) for one in config.constraints)})
-            how = self._store, self._told(name)
+            how = self._store, self._progress_of_table(name)
             found[name] = View(config, link, source, *how, judge_power=self.judge_power)
             found[name].decided = self._whole is not None
         for name, table in found.items():
@@ -175,7 +175,6 @@ class LinkedRun:
         return untried(self.config.person, *(table.train for table in self.tables.values()))
 
     def _attacked(self) -> Evaluation:
-        """Attacks that repeat the making of all tables, on the training people with all of their rows."""
         person = self.person
         chosen = asked(person.judged_by, person.config.evaluate)
         names = tuple(one.name for one in chosen if "trainings" in one.needs)
@@ -253,11 +252,9 @@ class LinkedRun:
 
     @cached_property
     def power(self) -> Power | None:
-        """Planted leaks that the verdict noticed.
+        """Planted leaks that the verdict noticed; None where none are planted.
 
         Of each kind in the table where it noticed fewest.
-
-        None where none are planted.
         """
         self._evaluate_together()
         found = {name: table.power for name, table in self.tables.items()}
@@ -265,10 +262,7 @@ class LinkedRun:
 
     @property
     def verdict(self) -> Verdict:
-        """The gate's verdict on all tables together.
-
-        The worst of the tables and of the references.
-        """
+        """The gate's verdict on all tables together: the worst of the tables and of the references."""
         anonymized = self.person.anonymized
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
@@ -305,10 +299,7 @@ class LinkedRun:
 
     @cached_property
     def released(self) -> Mapping[str, Table]:
-        """The tables to release, but for public ones.
-
-        The sources' columns in their order; keys are made up.
-        """
+        """The tables to release, but for public ones: the sources' columns in order, with made-up keys."""
         return with_keys(self.config.links, self.sources, self.tables)
 
     @property
@@ -360,9 +351,7 @@ class LinkedRun:
             broken |= (places < 0) & frame[column].notna().to_numpy()
         return owners, int(broken.sum())
 
-    def _told(self, name: str) -> Progress:
-        """Progress that names the table."""
-
+    def _progress_of_table(self, name: str) -> Progress:
         def told(step: str, done: int, total: int | None = None, **values: float) -> None:
             self.progress(f"{name}{BETWEEN}{step}", done, total, **values)
 
@@ -370,10 +359,7 @@ class LinkedRun:
 
 
 def linked_steps(config: LinkedConfig) -> tuple[str, ...]:
-    """Names of all stages of all tables.
-
-    Each stage of every table comes before the next stage.
-    """
+    """Names of all stages of all tables; each stage of every table comes before the next stage."""
     return tuple(
         f"{name}{BETWEEN}{stage.name}"
         for stage in STAGES
@@ -383,9 +369,7 @@ def linked_steps(config: LinkedConfig) -> tuple[str, ...]:
 
 
 def worst_power(found: Mapping[str, Power]) -> Power | None:
-    """Trials of the table that notices a leak least, by kind and way.
-
-    None without trials.
+    """Trials of the table that notices a leak least, by kind and way; None without trials.
 
     A table that lacks the columns of a leak counts only where all tables do.
     """
@@ -419,7 +403,6 @@ def fitting(config: RunConfig, schema: Schema) -> RunConfig:
 
 
 def _refuse_unknown(config: LinkedConfig, sources: Sources) -> None:
-    """Refuse names of columns that no table has."""
     known = {name for table in sources.tables.values() for name in table.schema.names}
     options = config.person
     wanted = {**_named(options.evaluate), "publish.columns": tuple(options.publish.columns)}

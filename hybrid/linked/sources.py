@@ -101,7 +101,6 @@ def _collected(problems: list[Problem], name: str) -> Iterator[None]:
 
 
 def _all_columns(config: LinkedConfig, read: Mapping[str, Table]) -> list[Problem]:
-    """Keys and references of all tables without a column that can link."""
     tables = config.links.tables
     return [
         problem
@@ -111,7 +110,6 @@ def _all_columns(config: LinkedConfig, read: Mapping[str, Table]) -> list[Proble
 
 
 def _pair_columns(name: str, options: TableOptions, read: Mapping[str, Table]) -> list[Problem]:
-    """Columns of pairs that do not exist, and a condition that does not fit them."""
     through = None if options.parent is None else options.parent.through
     if through is None or through.table not in read:
         return []
@@ -130,7 +128,6 @@ def _pair_columns(name: str, options: TableOptions, read: Mapping[str, Table]) -
 
 
 def _columns(name: str, options: TableOptions, table: Table) -> list[Problem]:
-    """Keys and references without a column that can link."""
     at, problems = f"tables.{name}", []
     parent = None if options.parent is None else options.parent.column
     keys = {"key": options.key, "parent.column": parent, "order": options.order}
@@ -147,7 +144,6 @@ def _columns(name: str, options: TableOptions, table: Table) -> list[Problem]:
 
 
 def _key(name: str, key: str | None, table: Table) -> list[Problem]:
-    """Rows without a key, and rows that share one."""
     if key is None:
         return []
     values, problems = table.frame[key], []
@@ -167,7 +163,6 @@ def _key(name: str, key: str | None, table: Table) -> list[Problem]:
 
 
 def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Problem], made: bool) -> Sources:
-    """Tables with the parent and the person of each row."""
     tables: dict[str, Table] = {}
     owners: dict[str, Rows] = {}
     orphans: dict[str, int] = {}
@@ -209,7 +204,6 @@ def _orphans(name: str, options: TableOptions, lost: int, rows: int) -> Problem:
 
 
 def _references(config: LinkedConfig, name: str, found: Sources) -> list[Problem]:
-    """Values of references that their public tables do not have."""
     problems = []
     for column, other in config.links.tables[name].references.items():
         lost = int(_broken(config, name, found, column).sum())
@@ -234,7 +228,6 @@ def broken_references(config: LinkedConfig, name: str, found: Sources) -> Mask:
 
 
 def _broken(config: LinkedConfig, name: str, found: Sources, column: str) -> Mask:
-    """True where a reference has no row in its public table."""
     table, other = found.tables[name], config.links.tables[name].references[column]
     key = config.links.tables[other].key
     if key is None or column not in table.schema:
@@ -278,9 +271,7 @@ def parent_keys(parent: ParentOptions, table: Table, tables: Mapping[str, Table]
 
 
 def places_of(key: pd.Series, values: pd.Series) -> Rows:
-    """Position in ``key`` of each value; shape (n,), int64.
-
-    -1 where it is missing or not there.
+    """Position in ``key`` of each value, -1 where it is missing or not there; shape (n,), int64.
 
     Of a key that repeats, positions are those among its different values.
     """

@@ -26,7 +26,7 @@ from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.hierarchy import Hierarchy
-from hybrid.linked.draw import ChildDraw, DrawnParents, beside, find_anchors, renamed
+from hybrid.linked.draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
@@ -62,7 +62,6 @@ class GivenInputs(Inputs):
 
     @cached_property
     def table(self) -> Table:
-        """The whole table."""
         return self._given
 
     @cached_property
@@ -71,14 +70,12 @@ class GivenInputs(Inputs):
         return super().hierarchies if self._people is None else {}
 
     def split(self, seed: int) -> Parts:
-        """Rows of the training and of the control persons."""
         if self._people is None:
             return super().split(seed)
         control = self._people.control
         return Parts(self._of(self._people.train), None if control is None else self._of(control), None)
 
     def _of(self, people: Table) -> Table:
-        """Rows of these persons."""
         return self._given.take(np.isin(persons_of(self._given), persons_of(people)))
 
 
@@ -101,7 +98,6 @@ class LinkedTable(Pipeline):
 
     @cached_property
     def keys(self) -> dict[str, str]:
-        """Keys of all kept stages."""
         return {name: fingerprint(key, self.behind) for name, key in super().keys.items()}
 
     @property
@@ -116,13 +112,12 @@ class LinkedTable(Pipeline):
     @property
     def _kept_model(self) -> KeptModel | None:
         """Model of this table, which no attack asks about people."""
-        if self.store.place is None or not self._is_asked_about:
+        if self.store.place is None or not self._is_model_attacked:
             return None
         return KeptModel(self.config.synthesize.generator, None, "it is one of several, of linked tables")
 
     @property
     def untried(self) -> str:
-        """Reason not to repeat the making of this table alone."""
         return "people are attacked with the rows of all tables, not of this one alone: see the person table"
 
     def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
@@ -190,9 +185,7 @@ class Link:
     released: Callable[[], tuple[Rows, int]]
 
     def dependable(self, parents: Table, children: Mapping[str, Rows] | None = None) -> Table:
-        """Columns that rows may depend on.
-
-        Those of the parent, under its name, and numbers of rows of the siblings.
+        """Columns that rows may depend on: the parent's, under its name, and numbers of rows of the siblings.
 
         Parameters
         ----------
@@ -244,7 +237,7 @@ class View(LinkedTable):
         *,
         judge_power: bool,
     ) -> None:
-        joined = beside(table, link.people.table, persons_of(table), link.static)
+        joined = with_columns_of(table, link.people.table, persons_of(table), link.static)
         inputs = GivenInputs(config, joined, progress, link.people)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
         self.link = link
@@ -253,33 +246,24 @@ class View(LinkedTable):
 
     @cached_property
     def seed(self) -> int:
-        """Source of randomness of this table alone.
-
-        It follows from that of the person table.
-        """
+        """Source of randomness of this table alone, which follows from that of the person table."""
         return int(rng_for(self.link.people.seed, "linked", self.link.name).integers(2**63))
 
     @cached_property
     def rows(self) -> Rows:
-        """Row of the source of each training record."""
         return np.flatnonzero(np.isin(persons_of(self.table), persons_of(self.train)))
 
     @cached_property
     def static(self) -> tuple[str, ...]:
-        """Columns of the person, beside the rows."""
         return tuple(self.link.static.values())
 
     @cached_property
     def protected(self) -> Protected | None:
-        """Training records without rare values.
-
-        Columns of persons are as the person table has them.
-        """
+        """Training records without rare values; columns of persons are as the person table has them."""
         return None if self.config.protection is None else self._stage(PROTECT.name, self._protect)
 
     @cached_property
     def control_rows(self) -> Rows:
-        """Row of the source of each control record; none without control."""
         persons = np.empty(0, dtype=np.int64) if self.control is None else persons_of(self.control)
         return np.flatnonzero(np.isin(persons_of(self.table), persons))
 
@@ -305,17 +289,15 @@ class View(LinkedTable):
         """
         places = positions(self.link.owners[self.rows], self.link.parent.kept[1])
         table, people = self.learned.take(places >= 0), self.link.people.kept
-        joined = beside(table, people[0], positions(persons_of(table), people[1]), self.link.static)
+        joined = with_columns_of(table, people[0], positions(persons_of(table), people[1]), self.link.static)
         return joined, self.rows[places >= 0]
 
     @cached_property
     def drawn_owners(self) -> Rows:
-        """Drawn parent row of each drawn row."""
         return self._drawn.owners
 
     @cached_property
     def drawn(self) -> Generated:
-        """Drawn rows with the columns of their drawn persons."""
         return self._drawn.generated
 
     @cached_property
@@ -331,7 +313,7 @@ class View(LinkedTable):
         about = chosen, rng, k, row_holders(self.train)
         found = protect(own, *about, hierarchies={}, ties=ties, decided=self.decided)
         at = positions(persons_of(self.train), persons_of(people.learned))
-        table = beside(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
+        table = with_columns_of(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))
         ordered = harmonized(replace(table, persons=self.link.owners[self.rows]), ())
         table = replace(ordered, persons=self.train.persons)
@@ -366,9 +348,6 @@ def persons_of(table: Table) -> Rows:
 
 
 def positions(values: Rows, among: Rows) -> Rows:
-    """Position of each value among different others; shape (n,), int64.
-
-    -1 where it is not there.
-    """
+    """Position of each value among different others, -1 where it is not there; shape (n,), int64."""
     found: Rows = pd.Index(among).get_indexer(pd.Index(values)).astype(np.int64)
     return found

@@ -60,10 +60,7 @@ class Guarantee:
 
     @property
     def delta(self) -> float:
-        """Probability that the bound epsilon may fail.
-
-        0.0 where it is below the smallest float.
-        """
+        """Probability that the bound epsilon may fail; 0.0 where it is below the smallest float."""
         return float(10.0**self.log10_delta)
 
 
@@ -107,12 +104,10 @@ def guarantee(k: int, beta: float, epsilon: float) -> Guarantee:
 
 
 def epsilon_for(k: int, beta: float, delta: float) -> Guarantee | None:
-    """Smallest epsilon whose delta is at most the given.
+    """Smallest epsilon whose delta is at most the given, to a part in 100,000, rounded up.
 
-    To a part in 100,000, rounded up. Arguments as :func:`guarantee`.
-
-    None if there is none: whatever epsilon, delta is never less than beta ** k, the probability that all k records
-    of a smallest class are sampled.
+    Arguments as :func:`guarantee`. None if there is none: whatever epsilon, delta is never less than beta ** k, the
+    probability that all k records of a smallest class are sampled.
 
     Raises
     ------
@@ -234,10 +229,9 @@ def _largest(
     divergence: Callable[[Numbers, Numbers, float, float], Numbers],
     size: int = 1,
 ) -> float:
-    """Logarithm of the largest divergence of one direction.
+    """Logarithm of the largest divergence of one direction, over all thresholds from k and all n from ``size``.
 
-    Over all thresholds from k and all n from ``size``. ``signed`` is epsilon, or -epsilon for the direction of one
-    record less.
+    ``signed`` is epsilon, or -epsilon for the direction of one record less.
     """
     rest = (1.0 - beta) * math.exp(-signed)
     gamma = 1.0 - rest
@@ -292,9 +286,9 @@ def _down(least: Numbers, n: Numbers, beta: float, minus_epsilon: float) -> Numb
 
 
 def _series(factor: Callable[[float], Numbers]) -> Numbers:
-    """Sum over i of the product of the factors 1 to i.
+    """Sum over i of the product of the factors 1 to i, as far as they are positive.
 
-    As far as they are positive: a tail of probabilities too small for floats, relative to the one before it.
+    That is a tail of probabilities too small for floats, relative to the one before it.
     """
     term = np.ones_like(factor(1.0))
     total, at = np.zeros_like(term), 1.0

@@ -1,7 +1,4 @@
-"""Anonymization of a pipeline.
-
-The stages from training records over labels to specific values again.
-"""
+"""Anonymization of a pipeline: the stages from training records over labels to specific values again."""
 
 from __future__ import annotations
 
@@ -24,7 +21,7 @@ from hybrid.base.rng import rng_for
 from hybrid.constraints import Computed, Gap, Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.pipeline.config import RunConfig, TransitionOptions
-from hybrid.pipeline.holding import restored_by
+from hybrid.pipeline.constraint_rules import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
 from hybrid.protect import Protection
 from hybrid.protect.below_labels import Restorable, restorable
@@ -43,10 +40,7 @@ NO_RULES = Rules()
 def infeasible_after_protection(
     error: InfeasibleError, options: AnonymizeOptions, protection: Protection | None
 ) -> InfeasibleError:
-    """Error that names the sensitive columns which protection changed.
-
-    The error as it is where there are none.
-    """
+    """The error with the sensitive columns that protection changed; as it is where there are none."""
     judged = {getattr(model, "attribute", None) for model in options.models}
     changed = [column for column in protection.columns if column.column in judged] if protection else []
     fewer = [column for column in changed if column.changed != 0]
@@ -147,10 +141,7 @@ class Anonymization:
 
     @cached_property
     def trade_off(self) -> list[TradeoffPoint]:
-        """Information loss against suppression at the configured k.
-
-        Empty where the lattice is not searched.
-        """
+        """Information loss against suppression at the configured k; empty where the lattice is not searched."""
         if not self.config.has_tradeoff:
             return []
         options, limits = self.options, self.config.suppression_limits
@@ -233,10 +224,7 @@ class Anonymization:
 
     @cached_property
     def restored(self) -> Restored:
-        """The sampled records with specific values again.
-
-        What enters the generator under ``order: pre``.
-        """
+        """The sampled records with specific values again; the generator learns them under ``order: pre``."""
         return self.compute(
             TRANSITION.name,
             lambda: self.restore(self.sampled.anonymized.labels, rng_for(self.seed, "transition")),
@@ -259,10 +247,7 @@ class Anonymization:
 
     @cached_property
     def _repeats(self) -> Repeats:
-        """Repeats of values within a person.
-
-        None where rows are drawn singly, or where the transition reads no original value.
-        """
+        """Repeats of values within a person; None for single rows, and where no original value is read."""
         strategy = transition.REGISTRY[self.transition.method]
         if self.static is None or not strategy.reads_originals(self.transition):
             return Repeats()
@@ -270,10 +255,9 @@ class Anonymization:
         return Repeats.of(learned, {*self.static, learned.originals.schema.order or ""})
 
     def give_away(self, synthetic: Table) -> GiveAway:
-        """Disclosure of originals by the transition.
+        """Disclosure of originals by the transition, in the sampled records or in the synthetic table.
 
-        Of the sampled records under ``order: pre``; of the synthetic table under ``order: post``, whose rows belong
-        to no person: there only what reappears is counted.
+        The latter under ``order: post``: its rows belong to no person, so that only what reappears is counted.
         """
         if self.transition.order == "post":
             return give_away(self.sampled.anonymized, synthetic, same_records=False)

@@ -13,7 +13,7 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import held_rules
+from hybrid.pipeline.constraint_rules import rule_inputs
 from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.stages import (
     ANONYMIZE,
@@ -72,7 +72,7 @@ def stage_keys(
         sampling, does not count.
     """
     anonymize, transition, sample = config.anonymize, config.transition, config.sample.effective
-    rules = held_rules(config)
+    rules = rule_inputs(config)
     whose: list[Any] = [config.data.person_columns, config.data.max_rows] if config.data.person_columns else []
     if config.data.household_columns:
         whose.append({"household": config.data.household_columns})
@@ -141,17 +141,14 @@ def _key(stage: Stage, *depends_on: Any) -> str:
 
 
 def _foreign_versions() -> list[dict[str, str]]:
-    """Versions of other packages that bring metrics; empty where there are none."""
     found = library_versions(*foreign_packages())
     return [found] if found else []
 
 
 def _removed(removal: RemovalOptions, parts: str, seed: int) -> str:
-    """Fingerprint of the training records that a removal leaves."""
     return fingerprint("removal", removal.model_dump(exclude={"measured"}), parts, seed)
 
 
 def _generator(options: SynthesizeOptions) -> tuple[Any, ...]:
-    """The generator's options, and the libraries behind what it learns."""
     options = options.model_copy(update={"filter": None})
     return (options,) if options.is_off else (options, model_version(options.engine))

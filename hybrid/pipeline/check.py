@@ -52,9 +52,7 @@ _LONGEST_EXAMPLE = 60
 
 
 def diagnose(config: RunConfig, table: Table | None = None, store: Store | None = None) -> list[Finding]:
-    """Check everything that can be checked without running.
-
-    Gives all problems, not only the first.
+    """All findings about a configuration and its data that need no run, not only the first problem.
 
     Parameters
     ----------
@@ -101,7 +99,6 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
 
 
 def _rights(config: RunConfig) -> Iterator[Finding]:
-    """A role of the source's database that may do everything there."""
     place = config.data.place
     if isinstance(place, SqlOptions) and is_superuser(place.url_env):
         yield Finding(
@@ -113,7 +110,6 @@ def _rights(config: RunConfig) -> Iterator[Finding]:
 
 
 def _policy(policy: Policy) -> Iterator[Finding]:
-    """Policies that lack a roster, or a rule about copies."""
     unproven = unproven_problem(policy.approvers, policy.approvals, policy.signed_approvals)
     if unproven is not None:
         yield Finding("note", unproven.message, unproven.hint)
@@ -129,10 +125,6 @@ def _policy(policy: Policy) -> Iterator[Finding]:
 
 
 def _retrainings(config: RunConfig, table: Table, policy: Policy | None) -> Iterator[Finding]:
-    """Number of trainings of the generator by attacks that retrain it.
-
-    They are most of the cost of such a run.
-    """
     options = config.evaluate.retrain
     if options is None:
         return
@@ -168,7 +160,6 @@ def untried_findings(config: RunConfig, policy: Policy | None, *tables: Table) -
 
 
 def _filter(config: RunConfig) -> Iterator[Finding]:
-    """Cost of a filter of drawn rows."""
     if config.synthesize.filter is not None:
         yield Finding(
             "note",
@@ -179,7 +170,6 @@ def _filter(config: RunConfig) -> Iterator[Finding]:
 
 
 def _encoder(config: RunConfig) -> Iterator[Finding]:
-    """Encoders that cannot be trained here."""
     options = config.evaluate.encoder
     if options is not None and options.engine == "contrastive" and find_spec("torch") is None:
         yield Finding("note", "evaluate.encoder: torch is missing, so no metric cl_* will have a number", TORCH_HINT)
@@ -206,10 +196,6 @@ def _size(table: Table) -> Finding:
 
 
 def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
-    """Open decisions about the columns.
-
-    A release is refused until a person has taken them.
-    """
     for name in whole.schema.undecided:
         yield Finding(
             "note",
@@ -229,7 +215,6 @@ def _roles(config: RunConfig, whole: Table) -> Iterator[Finding]:
 
 
 def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
-    """Persons behind the rows, as far as they are declared."""
     own = [name for name in table.schema.identifiers if name not in config.data.household_columns]
     repeating = [name for name in own if repeats(table.frame[name])]
     if config.data.person == EACH_ROW and repeating:
@@ -291,10 +276,7 @@ def _examples(table: Table, name: str) -> str:
 def _stages(
     config: RunConfig, table: Table, whole: Table, store: Store | None, policy: Policy | None, *, elsewhere: bool
 ) -> list[Finding]:
-    """Findings about the ability of each stage to run on this table.
-
-    Not of anonymization that was decided elsewhere.
-    """
+    """Findings about the ability of each stage to run; not of anonymization that was decided ``elsewhere``."""
     findings: list[Finding] = []
     _attempt(findings, lambda: check_options(config.evaluate, table.schema))
     _attempt(findings, lambda: refuse_undeclared(config, table.schema))
@@ -328,7 +310,6 @@ def _stages(
 
 
 def _labels(there: WarehouseInputs) -> Finding:
-    """Labels that the search found on all rows of a warehouse."""
     whole = there.whole
     result = whole.result
     return Finding(
@@ -340,7 +321,6 @@ def _labels(there: WarehouseInputs) -> Finding:
 
 
 def _condition(config: RunConfig, whole: Table, people: Table) -> list[Finding]:
-    """Faults of the condition on drawn rows."""
     findings: list[Finding] = []
     if config.synthesize.where is None:
         return findings
@@ -351,10 +331,6 @@ def _condition(config: RunConfig, whole: Table, people: Table) -> list[Finding]:
 
 
 def _protection(config: RunConfig, people: Table) -> list[Finding]:
-    """Text columns without a decision, and columns exempt from protection.
-
-    The exempt ones keep their rare values by decision.
-    """
     options = config.protection
     if options is None:
         return [

@@ -15,7 +15,7 @@ from hybrid.constraints.kinds.checked import Limit, Range, comparable
 from hybrid.constraints.kinds.computed import Derived
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import least_persons
+from hybrid.pipeline.constraint_rules import least_persons
 from hybrid.pipeline.starter.guessed_roles import evidence_of
 from hybrid.publication.policy import Policy
 from hybrid.publication.table_facts import few
@@ -127,7 +127,6 @@ def constraint_findings(config: RunConfig, table: Table) -> list[Finding]:
 
 
 def _extremes(config: RunConfig, table: Table, least: int) -> list[Finding]:
-    """Limits of ranges that are an extreme value of few people."""
     ranges = [
         (name, limits) for one in config.constraints if isinstance(one, Range) for name, limits in one.range.items()
     ]
@@ -154,7 +153,6 @@ def _is_of_few(limits: tuple[Limit, Limit], held: pd.Series, least: int) -> bool
 
 
 def _undeclared(config: RunConfig, table: Table) -> list[Finding]:
-    """Constraints that hold in all rows and are not declared."""
     declared = {_named(one) for one in config.constraints}
     found = [one for one in discover(table) if _named(one.constraint) not in declared]
     rows = {

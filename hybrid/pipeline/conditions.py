@@ -11,7 +11,7 @@ from hybrid.base.arrays import Mask
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition, Redrawn
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import least_persons
+from hybrid.pipeline.constraint_rules import least_persons
 from hybrid.publication.table_facts import rounded
 from hybrid.table import Schema, Table
 from hybrid.table.holders import row_holders
@@ -46,14 +46,11 @@ class Selection:
         return table.take(self.met_by(table))
 
     def met_by(self, table: Table) -> Mask:
-        """The same as a mask of the table's rows, shape (n,), bool."""
+        """Mask of the table's rows that :meth:`of` gives; shape (n,), bool."""
         return _met(self.condition, table, by_person=self.by_person)
 
     def wanted(self, rows: int | str) -> int:
-        """Rows, or persons, to draw.
-
-        As many as meet the condition, in tens, or so many that about ``rows`` rows come out.
-        """
+        """Rows, or persons, to draw: as many as meet the condition, in tens, or such that about ``rows`` come out."""
         units = n_persons(self.train) if self.by_person else len(self.train)
         if isinstance(rows, str):
             return max(rounded(units), rounded(10))
@@ -62,7 +59,7 @@ class Selection:
     def rate(self, redrawn: Redrawn) -> str:
         """Share of the draws that were accepted, in words.
 
-        In steps of :attr:`step` percent: it tells of no few training persons.
+        In steps of :attr:`step` percent, which disclose nothing about few training persons.
         """
         share = 100 * redrawn.accepted / max(redrawn.drawn, 1)
         told = self.step * round(share / self.step)

@@ -1,10 +1,8 @@
-"""Configuration of a run.
-
-The table, the stages, and the options of each.
+"""Configuration of a run: the table, the stages, and the options of each.
 
 A section's options are defined in the room that uses them (``hybrid/table/data_options.py``,
-``hybrid/anonymize/options.py``, ...); this module composes them, reads YAML and turns every mistake into a
-message. ``hybrid check CONFIG --show`` prints a configuration with all its defaults.
+``hybrid/anonymize/options.py``, ...); this module composes them, reads YAML and turns every mistake into a message.
+``hybrid check CONFIG --show`` prints a configuration with all its defaults.
 """
 
 from __future__ import annotations
@@ -91,9 +89,9 @@ MASKED_TRANSITION = "single"
 
 
 def default_transition(anonymize: Any) -> str:
-    """Method of a configuration that names none.
+    """Transition method of a configuration that names none, by its section ``anonymize`` as written.
 
-    By its section ``anonymize`` as written. Where a technique masks values, they are kept.
+    Where a technique masks values, they are kept.
     """
     stated = anonymize.get("technique") if isinstance(anonymize, Mapping) else getattr(anonymize, "technique", None)
     steps = stated if isinstance(stated, list | tuple) else [] if stated is None else [stated]
@@ -241,10 +239,6 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _default_transition(cls, content: Any) -> Any:
-        """Set the default transition of a configuration that anonymizes.
-
-        Only if it does not mention the transition.
-        """
         if not isinstance(content, Mapping) or content.get("anonymize") in (None, False):
             return content
         if content.get("transition") is not None:
@@ -254,7 +248,6 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _used_for(cls, content: Any) -> Any:
-        """Set what the table is for, if the search asks and only the evaluation says."""
         if not isinstance(content, Mapping):
             return content
         anonymize, evaluate = content.get("anonymize"), content.get("evaluate")
@@ -268,7 +261,6 @@ class RunConfig(Options):
     @model_validator(mode="before")
     @classmethod
     def _private_defaults(cls, content: Any) -> Any:
-        """Set what a differentially private configuration does not mention."""
         return with_private_defaults(content) if isinstance(content, Mapping) else content
 
     @field_validator("anonymize", "transition", mode="before")
@@ -336,7 +328,7 @@ class RunConfig(Options):
     def has_tradeoff(self) -> bool:
         """True if information loss is computed at several suppression limits.
 
-        It is where the whole lattice is searched, but not for a sample of a warehouse's rows.
+        That is so where the whole lattice is searched, but not for a sample of a warehouse's rows.
         """
         options = self.anonymize
         searched = options is not None and options.engine == "exact" and options.recoding == "global"
@@ -350,18 +342,12 @@ class RunConfig(Options):
 
     @property
     def suppression_limits(self) -> list[float]:
-        """Limits of the trade-off curve, ascending, the configured one among them.
-
-        None without anonymization.
-        """
+        """Limits of the trade-off curve, ascending, with the configured one; empty without anonymization."""
         return [] if self.anonymize is None else sorted({*SUPPRESSION_LIMITS, self.anonymize.suppression_limit})
 
     @property
     def has_baseline(self) -> bool:
-        """True if the generator is also trained on the original records.
-
-        The second model is for comparison.
-        """
+        """True if the generator is also trained on the original records, for comparison."""
         return self.anonymize is not None and not self.synthesize.is_off and self.evaluate.baseline
 
     def path(self, relative: str) -> Path:
@@ -375,10 +361,7 @@ class RunConfig(Options):
 
     @property
     def data_file(self) -> File | None:
-        """File of the input table.
-
-        None if its source is not a file.
-        """
+        """File of the input table; None if its source is not a file."""
         return None if self._frame is not None else self.data.source.file(self.data.place, self._folder)
 
     @property
@@ -420,9 +403,7 @@ class RunConfig(Options):
         return with_order(known, self.data.order)
 
     def load_population(self) -> Table | None:
-        """Population table of k-map; None where there is none.
-
-        With the quasi-identifiers as the data writes them.
+        """Population table of k-map, quasi-identifiers as the data writes them; None where there is none.
 
         Raises
         ------
@@ -471,10 +452,7 @@ class RunConfig(Options):
         return changed
 
     def with_hierarchies(self, described: Mapping[str, HierarchySource]) -> RunConfig:
-        """Copy of the configuration with hierarchies in memory.
-
-        By the relative paths of the files that they replace.
-        """
+        """Copy of the configuration with hierarchies in memory, by the relative paths of the files they replace."""
         copied = self.model_copy()
         copied._described = dict(described)
         return copied
@@ -510,12 +488,10 @@ def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunCo
 
 
 def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig:
-    """The content of a configuration file with other values for some keys.
+    """The content of a configuration file with other values for some keys; errors as :func:`load_config`.
 
-    As :func:`load_config`.
-
-    Another ``transition.method`` or ``synthesize.generator`` than the file's leaves behind the options that belong
-    to the file's.
+    Another ``transition.method`` or ``synthesize.generator`` than the file's leaves behind the options that belong to
+    the file's.
     """
     if "tables" in content:
         raise ConfigError(

@@ -23,14 +23,12 @@ NO_TRANSITION = Problem(
 
 
 def refuse_contradictions(config: RunConfig, source: ConfigSource = ConfigSource("config")) -> None:  # noqa: B008 - frozen
-    """Check that the sections of a configuration are consistent.
-
-    However it was made.
+    """Check that the sections of a configuration are consistent, however it was made.
 
     Raises
     ------
     ConfigError
-        They do not; all problems at once.
+        They are not; all problems at once.
     """
     problems = [
         Problem(f"{source.at_key_of(problem.message)}: {problem.message}", problem.hint)
@@ -41,7 +39,6 @@ def refuse_contradictions(config: RunConfig, source: ConfigSource = ConfigSource
 
 
 def _stage_order(config: RunConfig) -> Iterator[Problem]:
-    """Contradiction between the stated order of stages and other sections."""
     stated = config.stages
     if stated is None or stated == config.described_stages:
         return
@@ -66,7 +63,6 @@ def _stage_order(config: RunConfig) -> Iterator[Problem]:
 
 
 def _persons(config: RunConfig) -> Iterator[Problem]:
-    """Contradictions between the person of a row and other keys."""
     data, names = config.data, config.data.person_columns
     homes = data.household_columns
     for key, name in (*(("person", name) for name in names), *(("household", name) for name in homes)):
@@ -94,7 +90,6 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
 
 
 def _condition(config: RunConfig) -> Iterator[Problem]:
-    """Contradictions of the condition on drawn rows."""
     text = config.synthesize.where
     if text is None:
         return
@@ -103,7 +98,6 @@ def _condition(config: RunConfig) -> Iterator[Problem]:
 
 
 def _weights(config: RunConfig) -> Iterator[Problem]:
-    """Contradictions about the column with the sampling weights."""
     names = [name for name, column in config.data.columns.items() if column.role is Role.WEIGHT]
     if len(names) > 1:
         yield Problem(

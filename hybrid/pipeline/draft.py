@@ -89,7 +89,6 @@ class Draft(DraftText):
         return (*paths.values(), target)
 
     def _hierarchies(self, config: RunConfig, guessed: GuessedConfig) -> dict[str, HierarchySource]:
-        """Guessed hierarchies that the configuration names, by their paths."""
         for name, column in config.data.columns.items():
             path = column.hierarchy
             if path in self._described and path not in self._in_memory and name in guessed.table.schema:
@@ -98,10 +97,7 @@ class Draft(DraftText):
         return self._in_memory
 
     def described_for(self, name: str) -> str | None:
-        """Path of a new hierarchy for a column of the guessed table.
-
-        None where none can be made.
-        """
+        """Path of a new hierarchy for a column of the guessed table; None where none can be made."""
         if self._guessed is None or self._guessed.table.frame[name].nunique() < 2:
             return None
         column = self._guessed.table.schema[name]
@@ -118,9 +114,7 @@ class Draft(DraftText):
 
 
 def guess(data: Frame | Path | str) -> Draft:
-    """Guess a configuration from a table, for a person to decide.
-
-    It states roles, kinds and hierarchies of the columns.
+    """Guess a configuration from a table, for a person to decide: roles, kinds and hierarchies of the columns.
 
     Parameters
     ----------

@@ -147,10 +147,7 @@ class DraftText:
         return self._history[0].difference(self.document)
 
     def _path(self, key: str | tuple[str, ...]) -> tuple[str, ...]:
-        """Keys of a dotted key.
-
-        Names with dots that the text has are found.
-        """
+        """Keys of a dotted key; names with dots that the text has are found."""
         if isinstance(key, tuple):
             return key
         at: Any = self.document.content
@@ -278,10 +275,7 @@ class DraftColumn:
 
     @property
     def is_decided(self) -> bool:
-        """True if the role is decided.
-
-        The line above the column does not ask for a review.
-        """
+        """True if the role is decided: the line above the column does not ask for a review."""
         marked = any(line.strip().startswith(_REVIEW) for line in _comment(self.draft.document, self.path))
         return not marked and self.role != Role.UNDECIDED
 
@@ -305,7 +299,6 @@ class DraftColumn:
 
 
 def _comment(document: YamlDocument, column: tuple[str, ...]) -> Iterator[str]:
-    """The line above a column, if it is a comment."""
     at = document.line_of(column)
     lines = document.text.splitlines()
     if at and lines[at - 1].strip().startswith("#"):

@@ -37,7 +37,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     Parameters
     ----------
     config : RunConfig
-        What is measured; attacks that train the generator again are told of on their own.
+        What is measured; attacks that train the generator again are reported on their own.
     policy : Policy
         Says what is measured, too, and which leaks are planted, and how often.
     train, control : Table
@@ -149,10 +149,7 @@ def _repeated_once(config: RunConfig, train: Table, share: float) -> float:
 
 
 def planted_price(policy: Policy, sizes: Sizes, config: RunConfig) -> float:
-    """Seconds of one core for the trials with planted leaks.
-
-    At most: if all metrics that see a leak are computed in every trial.
-    """
+    """Most seconds of one core for the trials with planted leaks: all metrics that see a leak, in every trial."""
     trials = trials_for(policy.power.trials, sizes.table)
     judged = {rule.metric for rule in policy.rules if rule.detects}
     ways = (way for leak in policy.must_detect for way in LEAKS[leak].ways)

@@ -1,7 +1,4 @@
-"""Generation of synthetic records, in random order.
-
-From the records that a generator may learn.
-"""
+"""Generation of synthetic records, in random order, from the records that a generator may learn."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ from hybrid.hierarchy import LabelTable
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.holding import fitted_rules
+from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
@@ -101,10 +98,7 @@ class Generation:
         return replace(self, config=self.config.model_copy(update={"synthesize": options}), attempt=attempt)
 
     def from_originals(self) -> Generated:
-        """Learn a sample of the training records as they are.
-
-        For configurations that do not anonymize.
-        """
+        """Learn a sample of the training records as they are, for configurations that do not anonymize."""
         return self._from_values(Restored(self.sampled()))
 
     def sampled(self) -> Table:
@@ -112,10 +106,7 @@ class Generation:
         return sample.sample_table(self.train, self.config.sample, rng_for(self.seed, "sample"))
 
     def from_anonymized(self, anonymization: Anonymization) -> Generated:
-        """Learn restored values, or learn labels and restore drawn ones.
-
-        The former with ``order: pre``, the latter with ``order: post``.
-        """
+        """Learn restored values (``order: pre``), or learn labels and restore drawn ones (``order: post``)."""
         if anonymization.transition.order == "pre":
             return self._from_values(anonymization.restored)
         labels = anonymization.sampled.anonymized.labels
@@ -156,9 +147,7 @@ class Generation:
         learned_rules: Rules | None = None,
         finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
     ) -> Drawn:
-        """Train the generator and draw rows, or persons, that are allowed.
-
-        They keep the rules and meet the condition.
+        """Train the generator and draw rows, or persons, that keep the rules and meet the condition.
 
         As many as there are training records or persons (of those that meet the condition), or as the config says.
 
@@ -236,7 +225,6 @@ class Generation:
     def _learned(
         self, form: Form, learning: int, domains: Mapping[str, Array] | None
     ) -> FittedGenerator | FittedSequences:
-        """Trained generator of rows, or of persons."""
         options = self.config.synthesize
         about = options, learning, self.store, self.progress
         if self.static is None:
@@ -259,10 +247,7 @@ class Generation:
         return (self.attempt, attempt) if self.attempt else (attempt,) * bool(attempt)
 
     def _as_they_are(self, table: Table) -> Drawn:
-        """Restored records without those that break a rule.
-
-        For configurations without a generator.
-        """
+        """Restored records without those that break a rule, for configurations without a generator."""
         if not self.rules:
             return Drawn(table)
         form = Form.of(self.rules, table)
@@ -325,10 +310,7 @@ def _held(
     finish: Callable[[Table, int], Table] = lambda table, attempt: table,  # noqa: ARG005
     chosen: Selection | None = None,
 ) -> tuple[Table, Redrawn]:
-    """Rows, or persons, that keep the rules and meet the condition.
-
-    A trained generator draws them. The first draw's seed is ``drawing``.
-    """
+    """Rows, or persons, that keep the rules and meet the condition; the first draw's seed is ``drawing``."""
 
     def draw(wanted: int, attempt: int) -> Table:
         seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
@@ -339,10 +321,7 @@ def _held(
 
 
 def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:
-    """Seeds for learning and for drawing.
-
-    The latter is another one under a condition.
-    """
+    """Seeds for learning and for drawing; the latter is another one under a condition."""
     largest = np.iinfo(np.int32).max
     learning, drawing = rng_for(seed, stage).integers(largest, size=2)
     if where is not None:

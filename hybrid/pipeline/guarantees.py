@@ -1,7 +1,4 @@
-"""Privacy statements of a configuration, one per mechanism.
-
-Sampling with k-anonymity, noisy values, a private generator.
-"""
+"""Privacy statements of a configuration, one per mechanism: sampling with k-anonymity, noise, a private generator."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from hybrid import transition
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.privacy_statements import Explanation, explain_generator, explain_masking, explain_noisy
-from hybrid.pipeline.sampled_labels import Walk, explain
+from hybrid.pipeline.sampled_labels import StatementBasis, explain
 from hybrid.privacy.accounting import at_most, epsilon_of
 from hybrid.sample import SampleOptions
 from hybrid.synthesize.registry import engine
@@ -50,7 +47,6 @@ def _promises(config: RunConfig, explanations: Sequence[Explanation]) -> Iterato
 
 
 def _budget(config: RunConfig, explanation: Explanation) -> str:
-    """Epsilon and delta of a statement that holds."""
     if explanation.guarantees:
         first = explanation.guarantees[0]
         return f"epsilon = {at_most(first.epsilon, 3)} and delta <= {at_most(first.delta, 2)}"
@@ -128,7 +124,7 @@ def explain_sampling(
     reads = transition.REGISTRY[config.transition.method].reads_originals(config.transition)
     allowed = any(constraint.learns == "values" for constraint in config.constraints)
     return explain(
-        Walk(
+        StatementBasis(
             config.anonymize,
             config.sample if drawn == 1 else SampleOptions(method="simple", beta=drawn),
             schema,
@@ -149,9 +145,9 @@ def explain_sampling(
 
 
 def stated_budget(config: RunConfig) -> tuple[float, float] | None:
-    """Epsilon and delta that one training spends by the generator's own options.
+    """Epsilon and delta of one training by the generator's own options; None for one without a budget.
 
-    None for a generator without a budget. A budget that is given as rho is converted at its delta.
+    A budget that is given as rho is converted at its delta.
     """
     if config.synthesize.is_off:
         return None

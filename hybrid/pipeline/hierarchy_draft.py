@@ -65,13 +65,6 @@ class HierarchyFile:
 def starter_file(column: DraftColumn, table: Table) -> HierarchyFile:
     """Hierarchy to start from, in a file that does not exist yet.
 
-    Parameters
-    ----------
-    column : DraftColumn
-        Where the hierarchy belongs.
-    table : Table
-        With the column's values.
-
     Raises
     ------
     ConfigError
@@ -154,7 +147,6 @@ def checked_file(column: DraftColumn, table: Table, text: str, suffix: str) -> H
 
 
 def _free(column: DraftColumn, wanted: Path, text: str) -> HierarchyFile:
-    """The file under the first name that is free."""
     path, number = wanted, 2
     while (column.draft.folder / path).exists():
         path, number = wanted.with_stem(f"{wanted.stem}_{number}"), number + 1

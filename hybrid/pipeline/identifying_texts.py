@@ -130,7 +130,6 @@ def _is_telling(text: str) -> bool:
 
 
 def _naming(texts: pd.Series, telling: set[str], own: list[pd.Series]) -> Mask:
-    """Rows whose text holds such words; shape (n_rows,), bool."""
     codes, distinct = pd.factorize(texts)
     words = [words_of(str(text)) for text in distinct]
     named = np.array([not telling.isdisjoint(_runs(one)) for one in words], dtype=bool)
@@ -145,13 +144,11 @@ def _naming(texts: pd.Series, telling: set[str], own: list[pd.Series]) -> Mask:
 
 
 def _hits(sets: Sequence[frozenset[str]], codes: Codes, values: pd.Series) -> Mask:
-    """Rows whose text holds the word of the row; shape (n_rows,), bool."""
     found = [word in sets[code] for code, word in zip(codes.tolist(), values, strict=True)]
     return np.array(found, dtype=bool)
 
 
 def _runs(words: list[str]) -> Iterator[str]:
-    """Runs of up to :data:`MOST_WORDS` words."""
     for first in range(len(words)):
         for end in range(first + 1, min(first + MOST_WORDS, len(words)) + 1):
             yield " ".join(words[first:end])

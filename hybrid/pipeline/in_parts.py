@@ -134,10 +134,7 @@ class _Repeats:
 
 
 def _share(table: Table, share: float, persons: int) -> Table:
-    """First rows, or all rows of the first persons.
-
-    The order is random.
-    """
+    """First rows, or all rows of the first persons: the order is random."""
     if table.persons is None:
         return table.take(np.arange(round(share * len(table))))
     some = table.take(np.flatnonzero(table.persons < round(share * n_persons(table))))

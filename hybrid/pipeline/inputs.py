@@ -52,15 +52,11 @@ class Inputs:
 
     @property
     def whole(self) -> WholeTable | None:
-        """Verified labels of a table that stays in a warehouse.
-
-        Its sample is the table here; None where all rows are here.
-        """
+        """Verified labels of a table in a warehouse, whose sample is the table here; None where all rows are here."""
         return None
 
     @cached_property
     def table(self) -> Table:
-        """The whole input table."""
         if self._read is not None:
             return self._read
         self.progress(READ.name, 0, 1)
@@ -71,10 +67,7 @@ class Inputs:
 
     @cached_property
     def layout(self) -> Layout:
-        """Layout of the input file.
-
-        Taken while the table is read, since the file may be gone at the end.
-        """
+        """Layout of the input file, taken while the table is read: the file may be gone at the end."""
         file, data = self.config.data_file, self.config.data
         return Layout() if file is None else layout_of(file, data.separator, data.encoding)
 
@@ -126,7 +119,6 @@ class Inputs:
         return tuple(self._limited(parts, seed) for parts in found)
 
     def _limited(self, parts: Parts, seed: int) -> Parts:
-        """The parts without rows of a person beyond ``data.max_rows``."""
         most = self.config.data.max_rows
         if most is None:
             return parts
@@ -136,10 +128,7 @@ class Inputs:
         return Parts(train, *others)
 
     def with_training(self, table: Table) -> Inputs:
-        """Inputs with other training records and no control records.
-
-        With the same hierarchies and population.
-        """
+        """Inputs with other training records, no control records, and the same hierarchies and population."""
         return _GivenParts(self, table, Parts(table, None, None))
 
     def of_fold(self, parts: Parts) -> Inputs:
@@ -172,7 +161,6 @@ class _GivenParts(Inputs):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Content hash of the parts, with hierarchies and listed domains."""
         parts = self._given_parts
         return super().fingerprint if parts.control is None else fingerprint(super().fingerprint, *parts[:2])
 
@@ -197,12 +185,10 @@ class WarehouseInputs(Inputs):
 
     @property
     def whole(self) -> WholeTable:
-        """Verified labels of all rows."""
         return self._found[0]
 
     @cached_property
     def table(self) -> Table:
-        """The drawn rows."""
         whole, rows = self._found
         data, kinds = self.config.data, {column.name: column for column in whole.schema}
         columns = {
@@ -222,12 +208,10 @@ class WarehouseInputs(Inputs):
 
     @property
     def hierarchies(self) -> dict[str, Hierarchy]:
-        """The hierarchy of every quasi-identifier, over the values of all rows."""
         return dict(self.whole.hierarchies)
 
     @property
     def fingerprint(self) -> str:
-        """Content hash of all rows, hierarchies and listed domains."""
         if not self._content:
             _ = self._found
         return self._content

@@ -24,10 +24,7 @@ class LevelWords:
 
     @classmethod
     def named(cls, hierarchies: Mapping[str, Hierarchy], ages: Collection[str] = ()) -> LevelWords:
-        """Words for the levels of hierarchies.
-
-        ``ages`` are columns in years.
-        """
+        """Words for the levels of hierarchies; ``ages`` are columns in years."""
         return cls(
             {
                 name: tuple(level_words(tree, level, "year" if name in ages else "") for level in range(tree.n_levels))
@@ -91,7 +88,6 @@ def rule_sentences(costs: RuleCosts, words: LevelWords, loss: str = "loss") -> I
 
 
 def _amount(point: TradeoffPoint, loss: str) -> str:
-    """Loss of a point, with its unit."""
     if point.loss is None:
         return "-"
     return f"{100 * point.loss:.0f} % of the information" if loss == "loss" else f"{point.loss:.4g} ({loss})"

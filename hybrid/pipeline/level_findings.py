@@ -47,9 +47,7 @@ def trial_seed(configured: int | None, store: Store | None) -> int | None:
 
 
 def level_findings(config: RunConfig, table: Table, store: Store | None = None) -> Iterator[Finding]:
-    """Split, protect and search as a run does.
-
-    The findings say what becomes of each column.
+    """Findings about each column after splitting, protecting and searching as a run does.
 
     Parameters
     ----------
@@ -91,7 +89,6 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
 
 
 def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[Finding]:
-    """A line for each quasi-identifier, and for each expensive rule."""
     words = LevelWords.named(found.hierarchies, ages_among(found.hierarchies))
     hint = _KEEP
     for name, level in (costs.chosen.levels or {}).items():
@@ -114,7 +111,6 @@ def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[
 
 
 def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
-    """Columns of categories that lose values to protection, before anything learns or below their labels."""
     schema, least = people.schema, protection.min_count
     rare = [
         one for one in protection.columns if one.rare and schema[one.column].kind in (Kind.CATEGORICAL, Kind.BOOLEAN)
@@ -141,13 +137,11 @@ def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
 
 
 def _share(people: Table, name: str, least: int) -> str:
-    """Share of the rows whose value fewer people have."""
     share = 100 * small_share(people, [name], least)
     return f"{share:.0f} %" if share >= 1 else "less than 1 %"
 
 
 def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:
-    """Cost of privacy at the configured suppression limit and at others."""
     here = next(point for point in points if point.suppression_limit == options.suppression_limit)
     if here.loss is None:
         return Finding(

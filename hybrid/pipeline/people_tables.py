@@ -21,9 +21,9 @@ from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.filtering import control_halves
-from hybrid.pipeline.holding import fitted_rules
 from hybrid.pipeline.inputs import Inputs, WarehouseInputs
 from hybrid.pipeline.kept_split import kept_split
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
@@ -90,7 +90,6 @@ class PeopleTables:
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
 
     def _inputs(self) -> Inputs:
-        """Tables of the configuration, or the sample of one in a warehouse."""
         about = self.config, self.recorder, self.progress
         return WarehouseInputs(*about, lambda: self.split_seed) if self.config.is_pushed_down else Inputs(*about)
 
@@ -141,9 +140,7 @@ class PeopleTables:
 
     @cached_property
     def protected(self) -> Protected | None:
-        """Training records without rare values; None where protection is off.
-
-        Rare values are those that few people hold.
+        """Training records without values that few people hold; None where protection is off.
 
         Raises
         ------
@@ -163,18 +160,12 @@ class PeopleTables:
 
     @cached_property
     def static(self) -> tuple[str, ...] | None:
-        """Columns with one value per person.
-
-        None where the generator draws single rows.
-        """
+        """Columns with one value per person; None where the generator draws single rows."""
         return static_columns(self.config, self.train)
 
     @property
     def learned(self) -> Table:
-        """Training records that are anonymized and learned from.
-
-        The protected records, or the training records as they are where protection is off.
-        """
+        """Training records that are anonymized and learned from: protected, unless protection is off."""
         if removal_of(self.config.risk) is not None:
             return self._kept
         return self.train if self.protected is None else self.protected.table
@@ -193,9 +184,7 @@ class PeopleTables:
 
     @cached_property
     def selection(self) -> Selection | None:
-        """Condition on drawn rows; None without one.
-
-        With the training records that meet it.
+        """Condition on drawn rows, with the training records that meet it; None without one.
 
         Raises
         ------
@@ -233,7 +222,6 @@ class PeopleTables:
 
     @cached_property
     def _control_halves(self) -> tuple[Table | None, Table | None]:
-        """Control records of the filter, and of the evaluation."""
         control = self._parts.control
         if self.config.synthesize.filter is None or control is None:
             return self._filter_control, control
@@ -249,10 +237,7 @@ class PeopleTables:
 
     @cached_property
     def anonymization(self) -> Anonymization | None:
-        """The stages from training records to specific values again.
-
-        None where the config does not anonymize.
-        """
+        """The stages from training records to specific values again; None without anonymization."""
         if self.config.anonymize is None:
             return None
         return Anonymization(
@@ -287,10 +272,7 @@ class PeopleTables:
 
     @property
     def trade_off(self) -> list[TradeoffPoint]:
-        """Information loss against suppression at the configured k.
-
-        Empty where it is not computed.
-        """
+        """Information loss against suppression at the configured k; empty where it is not computed."""
         return [] if self.anonymization is None else self.anonymization.trade_off
 
     @property
@@ -325,9 +307,9 @@ class PeopleTables:
 
     @cached_property
     def split_seed(self) -> int:
-        """Seed of the split: the given one, or without one that which ``hybrid tune`` kept for this table.
+        """Seed of the split: the given one, or that which ``hybrid tune`` kept for this table.
 
-        Else under ``split.stable`` one that a kept store remembers for all runs of this name.
+        Without these, under ``split.stable``, one that a kept store remembers for all runs of this name.
         """
         if self.origin is not None:
             return self.origin.split_seed
@@ -342,7 +324,6 @@ class PeopleTables:
         return self.store.get_or_compute("seed", fingerprint("split", self.config.name), fresh_seed)
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:
-        """One stage's result, from the store if it is there."""
         self.progress(name, 0, None)
         with self.recorder.stage(name):
             return self.store.get_or_compute(name, self.keys[name], compute)

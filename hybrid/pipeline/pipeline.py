@@ -1,6 +1,4 @@
-"""Pipeline of a table through all stages.
-
-Each is computed once, in order, from (config, seed) alone.
+"""Pipeline of a table through all stages, each computed once, in order, from (config, seed) alone.
 
 ``Pipeline`` is lazy: asking for a stage computes it and what it needs, and keeps the result in the store. So the
 command line computes everything at once, while a flow computes one stage per task; both compute the same things.
@@ -37,12 +35,12 @@ from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promise, promises
 from hybrid.pipeline.identifying_texts import refuse_identifying
 from hybrid.pipeline.power import judged_table, measure_power_of
-from hybrid.pipeline.privacy_statements import Explanation, together
+from hybrid.pipeline.privacy_statements import Explanation, combined_explanation
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, named, subject_of
-from hybrid.pipeline.tables import Tables
+from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, stage_named, subject_of
+from hybrid.pipeline.tables import DrawnTables
 from hybrid.publication.asked import asked
 from hybrid.publication.composition import Membership, membership
 from hybrid.publication.gate import confidence_of_each, judge
@@ -59,7 +57,7 @@ from hybrid.transition.disclosure import GiveAway
 ONLY_COMPARED = "configurations that are only compared are not attacked so"
 
 
-class Pipeline(Tables):
+class Pipeline(DrawnTables):
     """All stages of one run, computed on demand.
 
     Parameters
@@ -121,12 +119,12 @@ class Pipeline(Tables):
         return self.recorder.stages
 
     def compute(self, stage: str) -> None:
-        """Compute a stage by its name, or load it.
+        """Compute a stage by its name, or load it if the store has it.
 
-        ``evaluate-synthetic`` names the stage of one judged table. It is loaded if the store has it.
+        ``evaluate-synthetic`` names the evaluation of one judged table.
         """
         judged = subject_of(stage)
-        _ = getattr(self, named(stage).result) if judged is None else self.evaluated(judged)
+        _ = getattr(self, stage_named(stage).result) if judged is None else self.evaluated(judged)
 
     people: int | None = None
     """Number of people in the data, where this table is about some of them; None: those of this table."""
@@ -158,11 +156,9 @@ class Pipeline(Tables):
         return self._stage(evaluation_of(subject), lambda: self._evaluated(subject))
 
     def evaluate_beside(self, table: Table) -> Evaluation:
-        """Evaluation of a table that was made in another way.
+        """Evaluation of a table that was made in another way, judged as the synthetic one.
 
-        It is judged as the synthetic one, beside the original and the generator alone.
-
-        No verdict comes of it, and nothing of it is kept.
+        The original and the generator alone are judged beside it. No verdict comes of it, and nothing of it is kept.
         """
         others: tuple[Subject, ...] = ("original", "baseline")
         found = [self.evaluated(subject) for subject in others if evaluation_of(subject) in self.keys]
@@ -179,7 +175,7 @@ class Pipeline(Tables):
         """
         if not self.explanations:
             raise ConfigError("without anonymization there is no guarantee to explain", hint="add an anonymize section")
-        return together(self.explanations)
+        return combined_explanation(self.explanations)
 
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
@@ -207,10 +203,7 @@ class Pipeline(Tables):
 
     @property
     def statement(self) -> str | None:
-        """The explanation in words, with the account of a budget.
-
-        None where there is nothing to explain.
-        """
+        """The explanation in words, with the account of a budget; None where there is nothing to explain."""
         if self.config.privacy is not None:
             return explain_private(self.config, secret_seed=not self.seeded, spent=self.budget).text
         return self.explanation.text if self.explanations else None
@@ -259,9 +252,7 @@ class Pipeline(Tables):
         return in_html(self, self.config.name)
 
     def membership(self, secret: bytes) -> Membership:
-        """Equivalence class of each training record, by keyed hashes.
-
-        The hashes cannot be repeated without the secret.
+        """Equivalence class of each training record, by keyed hashes that only the secret can repeat.
 
         Raises
         ------
@@ -291,10 +282,7 @@ class Pipeline(Tables):
 
     @cached_property
     def roles(self) -> DecidedRoles:
-        """Decision about the roles of the columns.
-
-        It names the person who decided, and the columns that the decision leaves as they are.
-        """
+        """Decision about the roles of the columns: by whom, and the columns that it leaves as they are."""
         return decided_roles(self.config, self.table)
 
     @cached_property
@@ -335,11 +323,9 @@ class Pipeline(Tables):
         config = self.config.model_copy(update={"split": split.of_one_fold, "evaluate": evaluate})
         for number, parts in enumerate(self.inputs.folds(self.split_seed)):
             seed = int(rng_for(self.seed, "fold", number).integers(2**63))
-            yield config, seed, parts, self._told_of_fold(number)
+            yield config, seed, parts, self._progress_of_fold(number)
 
-    def _told_of_fold(self, number: int) -> Progress:
-        """Progress that names the fold."""
-
+    def _progress_of_fold(self, number: int) -> Progress:
         def told(step: str, done: int, total: int | None = None, **values: float) -> None:
             self.progress(f"fold {number + 1} of {self.config.split.folds}, {step}", done, total, **values)
 
@@ -359,7 +345,6 @@ class Pipeline(Tables):
         return tuple(one.name for one in asked(self.judged_by, self.config.evaluate) if is_measured_in_folds(one))
 
     def _measure_together(self, subjects: Sequence[Subject]) -> None:
-        """Measure side by side all tables without a kept evaluation."""
         names = {subject: evaluation_of(subject) for subject in subjects if subject not in self._measured}
         absent = [subject for subject, name in names.items() if self.store.entry(name, self.keys[name]) is None]
         tables = {subject: self._judged(subject) for subject in absent}
@@ -407,19 +392,18 @@ class Pipeline(Tables):
     @property
     def _kept_model(self) -> KeptModel | None:
         """The model of the synthetic table, where the store keeps it."""
-        if self.config.privacy is not None or leak_of(self.config.risk) is not None or not self._is_asked_about:
+        if self.config.privacy is not None or leak_of(self.config.risk) is not None or not self._is_model_attacked:
             return None
         return self._generation.kept_model(self.anonymization)
 
     @property
-    def _is_asked_about(self) -> bool:
+    def _is_model_attacked(self) -> bool:
         """True if the model is attacked: where a verdict comes of it, or a metric that does so is named."""
         options = self.measured_alone
         attacks = [metric.name for metric in asked(self.judged_by, options) if "model" in metric.needs]
         return any(self.judge_power or name in options.named for name in attacks)
 
     def _with_folds(self, own: Evaluation) -> Evaluation:
-        """The evaluation of this run's tables with what folds alone can measure."""
         return pooled_evaluation(own, [fold.evaluation for fold in self.folds], self._metrics_of_folds)
 
     def _evaluated(self, subject: Subject) -> Evaluation:
@@ -442,17 +426,14 @@ class Pipeline(Tables):
                 return self.baseline
 
     def _selected(self, table: Table) -> Table:
-        """The records of a table that meet the condition."""
         return table if self.selection is None else self.selection.of(table)
 
     @cached_property
     def _measured(self) -> dict[Subject, Evaluation]:
-        """Evaluations that were computed together."""
         return {}
 
     @cached_property
     def _share(self) -> Share:
-        """Results that the evaluations of several tables share, each computed once."""
         code, once = (code_version(), library_versions(*libraries())), remembering({})
 
         def share(key: str, compute: Callable[[], Any]) -> Any:

@@ -70,7 +70,7 @@ def measure_power(
     seed : int
         The run's; of the metrics' random streams as of the draws of leaks.
     progress : Progress
-        Told after every trial, from several threads.
+        Called after every trial, from several threads.
     share : callable, optional
         As for :func:`hybrid.evaluation.evaluate`.
     confidence : mapping of criterion to float, optional
@@ -170,7 +170,6 @@ class _Gate:
             self.reason = "no rule about people never seen passes on the table as it is, so that none could fail"
 
     def notices(self, contexts: Sequence[Context], metrics: Sequence[str]) -> bool:
-        """True if a rule that passed fails on the contexts' tables."""
         return any(self._noticed_by(name, contexts) for name in metrics)
 
     def _noticed_by(self, name: str, contexts: Sequence[Context]) -> bool:

@@ -71,11 +71,8 @@ def unmet(conditions: Sequence[Condition]) -> list[str]:
     return [condition.text for condition in conditions if not condition.met]
 
 
-def together(explanations: Sequence[Explanation]) -> Explanation:
-    """Combined statement of several mechanisms of one run.
-
-    One of them may hold although another does not.
-    """
+def combined_explanation(explanations: Sequence[Explanation]) -> Explanation:
+    """Combined statement of several mechanisms of one run; one may hold although another does not."""
     return Explanation(
         any(one.is_private for one in explanations),
         tuple(condition for one in explanations for condition in one.conditions),
@@ -84,13 +81,13 @@ def together(explanations: Sequence[Explanation]) -> Explanation:
     )
 
 
-def not_so(columns: Sequence[str]) -> str:
+def remark_on(columns: Sequence[str]) -> str:
     """Remark that names the columns of an unmet condition."""
     return f" (not so: {', '.join(map(repr, columns))})" if columns else ""
 
 
 def levels_fixed(options: AnonymizeOptions, schema: Schema) -> bool:
-    """Check that the level of every quasi-identifier is given."""
+    """True if the level of every quasi-identifier is given."""
     return options.recoding == "global" and set(schema.quasi_identifiers) <= set(options.levels)
 
 
@@ -139,7 +136,7 @@ def explain_generator(
         f"the generator {name} adds noise for a stated epsilon": True,
         "its noise comes from a secure source that no seed repeats": secure_noise,
         "no stage before the generator looks at the records": not looked_at_before,
-        f"the values that a column can have are listed beforehand in a hierarchy file{not_so(from_records)}": (
+        f"the values that a column can have are listed beforehand in a hierarchy file{remark_on(from_records)}": (
             not from_records
         ),
     }
@@ -268,7 +265,7 @@ def explain_noisy(
             getattr(config.transition, "mechanism", None) == "geometric"
         ),
         "the noise is secret: its seed is drawn anew (none in the configuration, no --seed)": not seeded,
-        f"the values that a column can have are listed beforehand in a hierarchy file{not_so(derived)}": not derived,
+        f"the values that a column can have are listed beforehand in a hierarchy file{remark_on(derived)}": not derived,
         "no value is protected by counting the records that hold it": config.protection is None,
         ONE_ROW: not config.data.several_rows,
         "no other table is linked to the records, whose generator could learn their exact values": not linked,

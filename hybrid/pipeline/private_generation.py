@@ -100,7 +100,6 @@ def paid(account: Account | None, draw: str, store: Callable[[Callable[[], T]], 
 
 
 def _searches(config: RunConfig) -> bool:
-    """True if values of a category must be found in the records."""
     assert config.privacy is not None
     known = config.privacy.columns
     learned = {

@@ -1,7 +1,4 @@
-"""Protection of a pipeline's training records.
-
-The protected records replace the training records for everything that learns.
-"""
+"""Protection of a pipeline's training records: its results replace them for everything that learns."""
 
 from __future__ import annotations
 
@@ -66,7 +63,6 @@ def protected(
     found = protect(train, *about, ties=ties, decided=decided)
 
     def kept(table: Table, draws: str) -> Table:
-        """The table with one value per person in the static columns, and with the rules."""
         table = harmonized(table, static)
         return harmonized(rules.repair(table, train, rng_for(seed, "protect", draws)), static) if rules else table
 
@@ -82,10 +78,7 @@ def protected(
 
 
 def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
-    """Columns with one value in all rows of every training person.
-
-    None where the generator draws single rows.
-    """
+    """Columns with one value in all rows of every training person; None where single rows are drawn."""
     if train.persons is None or not config.draws_persons:
         return None
     return tuple(constant_within(train, train.schema.without_identifiers().names))
@@ -101,15 +94,11 @@ def training_hierarchies(config: RunConfig, train: Table, population: Table | No
 
 
 def same_rows(config: RunConfig, n: int) -> int:
-    """Number of rows under ``rows: same``.
-
-    With protection it is rounded to tens, so that it does not count the people.
-    """
+    """Number of rows under ``rows: same``; protection rounds it to tens, so that it does not count the people."""
     return n if config.protection is None or n < LEAST_ROUNDED else 10 * round(n / 10)
 
 
 def _together(train: Table, population: Table) -> Table:
-    """The quasi-identifiers of both."""
     names = [name for name in train.schema.quasi_identifiers if name in population.schema]
     columns = {}
     for column in train.schema:

@@ -1,7 +1,4 @@
-"""Section ``roles`` of a configuration, and its checks against the table.
-
-The section names the person who decided the roles of the columns.
-"""
+"""Section ``roles`` of a configuration, with the person who decided the columns' roles, and its checks."""
 
 from __future__ import annotations
 
@@ -37,9 +34,7 @@ class RolesOptions(Options):
 
 
 def refuse_undecided(config: RunConfig) -> None:
-    """Refuse a release while the role of a column is undecided.
-
-    A person must have decided the role of every column.
+    """Refuse a release while a person has not decided the role of every column.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from hybrid.pipeline.privacy_statements import (
     Explanation,
     conditions_of,
     levels_fixed,
-    not_so,
+    remark_on,
     unmet,
 )
 from hybrid.privacy.accounting import at_most
@@ -41,7 +41,7 @@ NOTHING_FITTED = "no constraint between columns is fitted to the records"
 
 
 @dataclass(frozen=True)
-class Walk:
+class StatementBasis:
     """Steps of a run on which the statement depends.
 
     Parameters
@@ -95,15 +95,11 @@ class Walk:
 
     @property
     def k(self) -> int:
-        """Of the anonymization."""
         return self.anonymize.k
 
     @property
     def independent(self) -> bool:
-        """True if every record is sampled by itself.
-
-        With one probability below 1.
-        """
+        """True if every record is sampled by itself, with one probability below 1."""
         sample = self.sample.effective
         alone = sample.method == "stratified" and sample.allocation == "independent" and sample.minimum == 0
         return (sample.method == "beta" or alone) and sample.beta < 1
@@ -136,36 +132,36 @@ class Walk:
         return set(self.schema.names) == set(self.schema.quasi_identifiers)
 
 
-def explain(walk: Walk) -> Explanation:
+def explain(basis: StatementBasis) -> Explanation:
     """Check the conditions, and state what remains without them."""
     always = {
-        "every record is sampled independently with a probability beta below 1": walk.independent,
-        SAMPLED_FIRST: walk.sampled_first,
-        SECRET: not walk.seeded,
-        "the levels of generalization are fixed beforehand, not chosen by looking at the records": walk.levels_fixed,
-        "all classes with fewer than k records are left out, by no other rule": walk.only_small_left_out,
-        "every released column is a generalized quasi-identifier": walk.labels_only,
-        "the transition reads no original value beyond the domain of its column": not walk.reads_originals,
-        f"the values that a column can have are listed beforehand in a hierarchy file{not_so(walk.from_records)}": (
-            not walk.from_records
+        "every record is sampled independently with a probability beta below 1": basis.independent,
+        SAMPLED_FIRST: basis.sampled_first,
+        SECRET: not basis.seeded,
+        "the levels of generalization are fixed beforehand, not chosen by looking at the records": basis.levels_fixed,
+        "all classes with fewer than k records are left out, by no other rule": basis.only_small_left_out,
+        "every released column is a generalized quasi-identifier": basis.labels_only,
+        "the transition reads no original value beyond the domain of its column": not basis.reads_originals,
+        f"the values that a column can have are listed beforehand in a hierarchy file{remark_on(basis.from_records)}": (
+            not basis.from_records
         ),
-        DECLARED: walk.anonymize.beforehand is not None,
-        "no value is protected by counting the records that hold it": not walk.protected,
-        STATED_ROWS: not walk.rows_of_records,
+        DECLARED: basis.anonymize.beforehand is not None,
+        "no value is protected by counting the records that hold it": not basis.protected,
+        STATED_ROWS: not basis.rows_of_records,
     }
     seldom = {
-        ONE_ROW: walk.several_rows,
-        WITH_PERSON: walk.nameless,
-        NO_HOUSEHOLDS: walk.households,
-        NOT_COUNTED: walk.counted,
-        NO_FILTER: walk.filtered,
-        NOTHING_FITTED: walk.fitted,
+        ONE_ROW: basis.several_rows,
+        WITH_PERSON: basis.nameless,
+        NO_HOUSEHOLDS: basis.households,
+        NOT_COUNTED: basis.counted,
+        NO_FILTER: basis.filtered,
+        NOTHING_FITTED: basis.fitted,
     }
     conditions = conditions_of(always | {text: False for text, broken in seldom.items() if broken})
     missing = unmet(conditions)
     if missing:
-        return Explanation(False, conditions, (), _what_is_left(walk, missing))
-    k, beta = walk.k, walk.sample.beta
+        return Explanation(False, conditions, (), _what_is_left(basis, missing))
+    k, beta = basis.k, basis.sample.beta
     points = [epsilon_for(k, beta, delta) for delta in DELTAS]
     found = tuple(point for point in points if point is not None)
     bounds = [f"epsilon = {at_most(one.epsilon, 4)} with delta <= {at_most(one.delta, 2)}" for one in found]
@@ -180,35 +176,34 @@ def explain(walk: Walk) -> Explanation:
         "the split, hierarchies, levels, k and beta, but neither the seed nor who was sampled; of one who knows who "
         f"was sampled, it promises nothing, and {k}-anonymity of the labels alone is left. The columns, their kinds "
         f"and formats count as public. That hierarchies, levels, k and beta do not come from the records is the "
-        f"statement of a person ({walk.anonymize.beforehand}), which no program can check. The figures of evaluation, "
+        f"statement of a person ({basis.anonymize.beforehand}), which no program can check. The figures of evaluation, "
         "report and certificate, and the decision to publish, are made from the records without noise and are not "
         "covered. Every further table from the same records adds its own epsilon and delta."
     )
     return Explanation(True, conditions, found, text)
 
 
-def _what_is_left(walk: Walk, missing: Sequence[str]) -> str:
+def _what_is_left(basis: StatementBasis, missing: Sequence[str]) -> str:
     uncertain = (
         " Sampling adds that without the seed it cannot be determined whether a given person is among the records "
-        f"in use: each is used with a probability of about {walk.most_likely:g}."
-        if walk.most_likely <= 0.5
+        f"in use: each is used with a probability of about {basis.most_likely:g}."
+        if basis.most_likely <= 0.5
         else ""
     )
-    unit = "persons" if walk.several_rows else "records"
-    table = "anonymized sample" if walk.sampled_first else "anonymized table"
+    unit = "persons" if basis.several_rows else "records"
+    table = "anonymized sample" if basis.sampled_first else "anonymized table"
     return (
         "No differential privacy is claimed for this configuration. The theorem that links sampling and k-anonymity "
         f"needs that {'; that '.join(missing)}. What is left is group privacy in words: in the {table} every "
-        f"combination of labels is shared by at least {walk.k} {unit}, so the labels alone do not single out a "
+        f"combination of labels is shared by at least {basis.k} {unit}, so the labels alone do not single out a "
         f"{unit[:-1]}; they do not hide what all members of a group have in common, and they do not bound what an "
-        f"intruder with other knowledge can infer.{_searched(walk)}{_deniable(walk)}{_afterwards(walk, missing)}"
+        f"intruder with other knowledge can infer.{_searched(basis)}{_deniable(basis)}{_afterwards(basis, missing)}"
         f"{uncertain} The attacks of the evaluation, not a formula, show what remains."
     )
 
 
-def _searched(walk: Walk) -> str:
-    """Disclosure by the search itself."""
-    if walk.levels_fixed:
+def _searched(basis: StatementBasis) -> str:
+    if basis.levels_fixed:
         return ""
     return (
         " The labels come from a search for little generalization: who sees them and knows the algorithm can rule out "
@@ -219,42 +214,40 @@ def _searched(walk: Walk) -> str:
     )
 
 
-def _deniable(walk: Walk) -> str:
-    """Plausible deniability of rows that are each made from one record."""
-    sample = walk.sample.effective
-    if walk.generated or walk.reads_originals or walk.filtered:
+def _deniable(basis: StatementBasis) -> str:
+    sample = basis.sample.effective
+    if basis.generated or basis.reads_originals or basis.filtered:
         return ""
-    if not walk.labels_only:
-        repeated = " (as they are after protection)" if walk.protected else ""
+    if not basis.labels_only:
+        repeated = " (as they are after protection)" if basis.protected else ""
         return (
             f" Each row is made from one record, whose columns that are no quasi-identifiers it repeats{repeated}: "
             "only records that agree in these, too, can have made it, and they can be fewer than k."
         )
     if sample.method == "stratified" and sample.minimum:
         return ""
-    unit = "persons" if walk.several_rows else "records"
-    known = "" if walk.sampled_first or sample.method == "none" else " before sampling"
+    unit = "persons" if basis.several_rows else "records"
+    known = "" if basis.sampled_first or sample.method == "none" else " before sampling"
     return (
-        f" Given levels and domains, each row has plausible deniability among {walk.k} {unit}{known} with factor 1 "
+        f" Given levels and domains, each row has plausible deniability among {basis.k} {unit}{known} with factor 1 "
         f"(Bindschaedler, Shokri and Gunter 2017): at least so many of one class can have made it, each with exactly "
         "the same probability. That is weaker than differential privacy, since levels and classes depend on all "
         "records."
     )
 
 
-def _afterwards(walk: Walk, missing: Sequence[str]) -> str:
-    """Consequences of sampling after k was counted."""
-    sample = walk.sample.effective
-    if sample.method == "none" or walk.sampled_first:
+def _afterwards(basis: StatementBasis, missing: Sequence[str]) -> str:
+    sample = basis.sample.effective
+    if sample.method == "none" or basis.sampled_first:
         return ""
     said = (
         " This is counted before sampling: among the sampled records a combination of labels can be that of fewer, "
         "down to a single one, so an attacker who knows which records were sampled can single out people by labels."
     )
-    if not (walk.independent and walk.levels_fixed and walk.only_small_left_out):
-        return f"{said}{_one_record_turns_levels(walk)}"
-    delta = delta_of_sampling_last(walk.k, sample.beta)
-    members = _in_large_classes(walk) if list(missing) == [SAMPLED_FIRST] else ""
+    if not (basis.independent and basis.levels_fixed and basis.only_small_left_out):
+        return f"{said}{_one_record_turns_levels(basis)}"
+    delta = delta_of_sampling_last(basis.k, sample.beta)
+    members = _in_large_classes(basis) if list(missing) == [SAMPLED_FIRST] else ""
     return (
         f"{said} Differential privacy says little in this order: a class of k records shows with probability "
         f"1 - (1 - beta) ** k = {delta:.3g}, and never without one of them, so that delta is at least that, whatever "
@@ -262,9 +255,8 @@ def _afterwards(walk: Walk, missing: Sequence[str]) -> str:
     )
 
 
-def _one_record_turns_levels(walk: Walk) -> str:
-    """Effect of searched levels on any epsilon and delta."""
-    if walk.levels_fixed:
+def _one_record_turns_levels(basis: StatementBasis) -> str:
+    if basis.levels_fixed:
         return ""
     return (
         " No differential privacy can be stated while the records choose the levels: one record more or less can turn "
@@ -272,13 +264,13 @@ def _one_record_turns_levels(walk: Walk) -> str:
     )
 
 
-def _in_large_classes(walk: Walk) -> str:
+def _in_large_classes(basis: StatementBasis) -> str:
     """Statement for members of classes well above k.
 
     It needs all conditions of the theorem but the order.
     """
-    beta, delta = walk.sample.beta, DELTAS[0]
-    sizes = [(epsilon, max(large_class(beta, epsilon, delta), walk.k + 1)) for epsilon in GROUP_EPSILONS]
+    beta, delta = basis.sample.beta, DELTAS[0]
+    sizes = [(epsilon, max(large_class(beta, epsilon, delta), basis.k + 1)) for epsilon in GROUP_EPSILONS]
     bounds = "; ".join(f"epsilon = {epsilon:g} for classes of at least {size} records" for epsilon, size in sizes)
     return (
         f" For members of large classes it says more: with delta <= {delta:g}, one record of such a class more or "

@@ -1,7 +1,4 @@
-"""Stages of a pipeline.
-
-The one list from which keys, flows, progress, manifests and reports are derived.
-"""
+"""Stages of a pipeline: the one list from which keys, flows, progress, manifests and reports are derived."""
 
 from __future__ import annotations
 
@@ -75,11 +72,8 @@ STAGES = (READ, PROTECT, ANONYMIZE, TRADEOFF, SAMPLE, TRANSITION, SYNTHESIZE, FI
 """All stages, in their order. A new one is an entry here and the property of the pipeline that computes it."""
 
 
-def named(name: str) -> Stage:
-    """The stage with this name.
-
-    Of an evaluation, with or without the judged table.
-    """
+def stage_named(name: str) -> Stage:
+    """The stage with this name; of an evaluation, with or without the judged table."""
     return next(stage for stage in STAGES if stage.name == name.partition("-")[0])
 
 
@@ -89,10 +83,7 @@ def evaluation_of(judged: Subject) -> str:
 
 
 def subject_of(name: str) -> Subject | None:
-    """The judged table in the name of a kept evaluation.
-
-    None for any other stage.
-    """
+    """The judged table in the name of a kept evaluation; None for any other stage."""
     return next((stage.judged for stage in STAGES if stage.judged and name == evaluation_of(stage.judged)), None)
 
 
@@ -100,7 +91,7 @@ def needed_by(name: str) -> tuple[str, ...]:
     """Kept stages that a kept stage depends on, if configured."""
     judged = subject_of(name)
     if judged is None:
-        return tuple(need for need in named(name).needs if named(need).kept)
+        return tuple(need for need in stage_named(name).needs if stage_named(need).kept)
     return tuple(stage.name for stage in STAGES if stage.judged == judged and stage.kept)
 
 
@@ -113,9 +104,9 @@ def in_order(*, sample_first: bool) -> tuple[Stage, ...]:
 
 
 def section_order(*, transition_last: bool, sample_first: bool = False) -> tuple[StageName, ...]:
-    """The sections of a configuration in the order of their stages.
+    """Sections of a configuration in the order of their stages.
 
-    The transition last, or before the generator; sampling before anonymization, or after it.
+    The transition comes last, or before the generator; sampling before anonymization, or after it.
     """
     order = tuple(stage.section for stage in in_order(sample_first=sample_first) if stage.section is not None)
     if not transition_last:
@@ -124,20 +115,14 @@ def section_order(*, transition_last: bool, sample_first: bool = False) -> tuple
 
 
 def libraries() -> tuple[str, ...]:
-    """Distributions whose versions can change a result, sorted.
-
-    Of all stages and all generators.
-    """
+    """Distributions whose versions can change a result, of all stages and all generators, sorted."""
     generators = (*REGISTRY.values(), *ENGINES.values())
     named = (*(stage.libraries for stage in STAGES), *map(distributions, generators))
     return tuple(sorted({*LIBRARIES, *(name for names in named for name in names)}))
 
 
 class StageRecords(NamedTuple):
-    """Number of records after one stage.
-
-    Of the source to the nearest ten.
-    """
+    """Number of records after one stage; of the source to the nearest ten."""
 
     name: str
     rows: int
@@ -150,10 +135,7 @@ Count = tuple[int, str]
 
 
 def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
-    """Row counts of the input, training and later records.
-
-    The later ones are those after each configured stage, in order.
-    """
+    """Row counts of the input, of the training records, and after each configured stage, in order."""
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
     yield from _read(pipeline, seconds.get(READ.name))
     control = "no" if pipeline.control is None else few(len(pipeline.control))
@@ -171,7 +153,6 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
 
 
 def _read(pipeline: Pipeline, seconds: float | None) -> Iterator[StageRecords]:
-    """Rows that were read, and those that stayed in a warehouse."""
     whole, note = pipeline.inputs.whole, ""
     if whole is not None:
         there = "stay there; labels were found and verified on all of them"
@@ -181,10 +162,7 @@ def _read(pipeline: Pipeline, seconds: float | None) -> Iterator[StageRecords]:
 
 
 def _people(pipeline: Pipeline) -> str:
-    """Number of persons and of records beyond ``data.max_rows``.
-
-    Empty where each record is another person.
-    """
+    """Number of persons and of records beyond ``data.max_rows``; empty where each record is another person."""
     if pipeline.train.persons is None:
         return ""
     used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))
@@ -251,7 +229,6 @@ def _generated(pipeline: Pipeline) -> Count:
 
 
 def _accepted(pipeline: Pipeline) -> str:
-    """Share of the draws that met the condition; empty without one."""
     chosen, redrawn = pipeline.selection, pipeline.redrawn
     if chosen is None or redrawn is None:
         return ""

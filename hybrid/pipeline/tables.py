@@ -26,13 +26,11 @@ from hybrid.table.write import write_table
 from hybrid.transition.protocol import Restored
 
 
-class Tables(PeopleTables):
+class DrawnTables(PeopleTables):
     """Tables of one run: of the people, and drawn ones."""
 
     def with_training(self, table: Table, seed: int, drawn: float | None = None) -> Self:
-        """The same configuration for other training records, without control records.
-
-        But for those of the filter.
+        """The same configuration for other training records; control records are those of the filter alone.
 
         Nothing is kept. ``drawn``: rows to draw, as a multiple of the records; None: as the configuration says.
         """
@@ -205,10 +203,9 @@ class Tables(PeopleTables):
 
     @cached_property
     def baseline(self) -> Table | None:
-        """The same generator without anonymization, for comparison.
+        """Table of the same generator without anonymization, for comparison; None where it is not asked for.
 
-        None where it is not asked for. It learns the protected records like the release: what anonymizing changes is
-        compared, not protection.
+        It learns the protected records like the release: what anonymizing changes is compared, not protection.
         """
         return self._stage(BASELINE.name, self._generation.baseline) if self.config.has_baseline else None
 

@@ -19,7 +19,7 @@ from hybrid.table import Role, Table
 EXPOSED, RANDOM = ATTACK = ("membership_trained", "membership_trained_random")
 """Metrics of the attacker who trains again: on the people least like others, and on random people."""
 USE = ("tstr", "lost_link", "lost_column", "lost_prediction", "group_exclusion")
-"""Metrics of usefulness, in the order of :class:`Falls`."""
+"""Metrics of usefulness, in the order of :class:`UtilityLosses`."""
 CHANCE = 0.5
 """AUC of a guess."""
 ALLOWED = 0.1
@@ -50,7 +50,7 @@ class Auc:
 
 
 @dataclass(frozen=True)
-class Falls:
+class UtilityLosses:
     """Losses of a table beside real rows: 0 is nothing, 1 all.
 
     Parameters
@@ -87,7 +87,7 @@ class Measured:
         Of the setting.
     attack : tuple of Auc
         On the most exposed, and on random people.
-    falls : Falls
+    falls : UtilityLosses
         Means over the draws.
     error : float
         Standard error of the mean fall over the draws; NaN of a single one.
@@ -97,7 +97,7 @@ class Measured:
 
     name: str
     attack: tuple[Auc, Auc]
-    falls: Falls
+    falls: UtilityLosses
     error: float = math.nan
     is_useful: bool = True
 
@@ -141,7 +141,7 @@ class Measured:
         wholes = np.array([one.mean for one in each])
         error = float(wholes.std(ddof=1) / math.sqrt(len(wholes))) if len(wholes) > 1 else math.nan
         useful = all(float(mean) <= most for mean, most in zip(means, most_lost(policy), strict=True))
-        return cls(name, (found[0], found[1]), Falls(*map(float, means)), error, useful)
+        return cls(name, (found[0], found[1]), UtilityLosses(*map(float, means)), error, useful)
 
 
 def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig:
@@ -203,7 +203,7 @@ def allowed(metric: str, policy: Policy) -> float:
 
 
 def most_lost(policy: Policy) -> tuple[float, ...]:
-    """Largest falls that a policy passes, in the order of :class:`Falls`; 1 where it has no rule."""
+    """Largest falls that a policy passes, in the order of :class:`UtilityLosses`; 1 where it has no rule."""
     return tuple(
         min((abs(rule.review) for rule in policy.rules if rule.metric == name and rule.review is not None), default=1.0)
         for name in USE
@@ -215,7 +215,7 @@ def has_rule(policy: Policy) -> bool:
     return any(rule.metric in ATTACK for rule in policy.rules)
 
 
-def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> Falls:
+def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> UtilityLosses:
     prediction = [_lost(row, f"synthetic.tstr.{name}", signal) for name, signal in targets.items()]
     beyond = [
         max((row.get(name) or 0.0) - max(row.get(f"{name}_reference") or 0.0, 0.0), 0.0)
@@ -224,7 +224,7 @@ def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> Falls:
     certain = [
         max(row.get(name) or 0.0, 0.0) for name in ("synthetic.lost_prediction_low", "synthetic.group_exclusion_low")
     ]
-    return Falls(float(np.mean(prediction)) if prediction else 0.0, *beyond, *certain)
+    return UtilityLosses(float(np.mean(prediction)) if prediction else 0.0, *beyond, *certain)
 
 
 def _lost(row: Mapping[str, Any], name: str, signal: float) -> float:

@@ -181,7 +181,6 @@ def picture(found: Tuned) -> Figure:
 
 
 def write_results(found: Tuned, folder: Path) -> None:
-    """Write the page and the numbers into the folder of a tune."""
     picture(found).write(folder / PAGE)
     content = {
         "settings": {one.name: dict(one.values) for one in found.settings},
@@ -208,7 +207,6 @@ def _text(found: Tuned) -> Markup:
 
 
 def _points(found: Tuned) -> list[FrontierPoint]:
-    """All settings, each by its last round."""
     latest = {one.name: one for each in found.rounds for one in each}
     last = {one.name for one in found.rounds[-1]}
     return [_point(one, one.name in last, one.name == found.choice.chosen.name) for one in latest.values()]

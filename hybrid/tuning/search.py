@@ -44,7 +44,7 @@ AS_SAFE = 0.02
 """Settings whose upper ends differ by no more disclose as much as each other: the most useful is taken."""
 
 
-class Rung(NamedTuple):
+class HalvingRound(NamedTuple):
     """One round of halving."""
 
     settings: int
@@ -55,13 +55,13 @@ class Rung(NamedTuple):
     """Tables of each whose usefulness is measured, each of other training people."""
 
 
-LADDER = (Rung(20, 20, 1), Rung(8, 32, 2), Rung(5, 64, 4))
+HALVING_ROUNDS = (HalvingRound(20, 20, 1), HalvingRound(8, 32, 2), HalvingRound(5, 64, 4))
 """Rounds of a tune, with about as much work in each (Jamieson and Talwalkar 2016, arXiv 1502.07943)."""
-SLOW = Rung(3, 20, 1)
+SLOW_ROUND = HalvingRound(3, 20, 1)
 """The only round with a generator that takes more than ten times as long as ``cart``."""
 
 
-def ladder(pace: float) -> tuple[Rung, ...]:
+def halving_rounds(pace: float) -> tuple[HalvingRound, ...]:
     """Rounds for a generator: with a slower one, fewer settings are tried.
 
     Parameters
@@ -70,9 +70,11 @@ def ladder(pace: float) -> tuple[Rung, ...]:
         Time that ``cart`` takes as a share of the generator's, above 0.
     """
     if pace < 0.1:
-        return (SLOW,)
+        return (SLOW_ROUND,)
     share = min(pace, 1.0)
-    return tuple(rung._replace(settings=max(int(rung.settings * share), SLOW.settings)) for rung in LADDER)
+    return tuple(
+        planned._replace(settings=max(int(planned.settings * share), SLOW_ROUND.settings)) for planned in HALVING_ROUNDS
+    )
 
 
 def survivors(found: Sequence[Measured], keep: int) -> list[str]:
@@ -292,12 +294,12 @@ def tune(
     assert inner.control is not None
     held_out = inner.control.without_identifiers()
     targets = predicted(inner.train.without_identifiers(), held_out, single, rng_for(mine, "predicted"))
-    rungs = ladder(_pace(single, people.without_identifiers()))
+    planned_rounds = halving_rounds(_pace(single, people.without_identifiers()))
     generalizes = _generalizes(single, split_seed, people, largest_k(pipeline.policy, n_persons(people)))
-    tried = settings(single, pipeline.policy, n_persons(people), rungs[0].settings, mine, generalizes)
+    tried = settings(single, pipeline.policy, n_persons(people), planned_rounds[0].settings, mine, generalizes)
     with filled_alone(folder, single.name, KIND, None, None), kept_store(None, folder) as store:
         trials = _Trials(people, targets, pipeline.policy, store, folder, jobs, mine)
-        rounds = tuple(trials.rounds(tried, rungs, progress))
+        rounds = tuple(trials.rounds(tried, planned_rounds, progress))
         names = {each.name for each in rounds[0]}
         done = Tuned(
             tuple(tried),
@@ -328,13 +330,13 @@ class _Trials:
     seed: int
 
     def rounds(
-        self, tried: Sequence[Setting], rungs: Sequence[Rung], progress: Progress
+        self, tried: Sequence[Setting], planned_rounds: Sequence[HalvingRound], progress: Progress
     ) -> Iterable[tuple[Measured, ...]]:
         """Numbers of each round; survivors and the configured setting are in the next."""
         going, units = list(tried), 0
-        whole = sum(_units(rung, min(rung.settings, len(tried))) for rung in rungs)
-        for at, rung in enumerate(rungs):
-            found = self.measured(going, at, rung, lambda done, start=units: progress("tune", start + done, whole))
+        whole = sum(_units(planned, min(planned.settings, len(tried))) for planned in planned_rounds)
+        for at, planned in enumerate(planned_rounds):
+            found = self.measured(going, at, planned, lambda done, start=units: progress("tune", start + done, whole))
             if not found:
                 raise DataError(
                     f"none of {len(going)} settings could be measured on {n_persons(self.people):,} training people: "
@@ -342,32 +344,36 @@ class _Trials:
                     hint=f"hybrid check finds what stops a run; {self.folder / ROWS} has the reason of each setting",
                 )
             yield found
-            units += _units(rung, rung.settings)
-            if at + 1 < len(rungs):
+            units += _units(planned, planned.settings)
+            if at + 1 < len(planned_rounds):
                 others = [each for each in found if each.name != CONFIGURED]
-                staying = {each.name for each in found} & {CONFIGURED, *survivors(others, rungs[at + 1].settings - 1)}
+                staying = {each.name for each in found} & {
+                    CONFIGURED,
+                    *survivors(others, planned_rounds[at + 1].settings - 1),
+                }
                 going = [one for one in going if one.name in staying]
         progress("tune", whole, whole)
 
-    def measured(self, going: Sequence[Setting], at: int, rung: Rung, told: Any) -> tuple[Measured, ...]:
+    def measured(self, going: Sequence[Setting], at: int, planned: HalvingRound, told: Any) -> tuple[Measured, ...]:
         """Numbers of the settings of a round; without those that failed."""
-        count, draws = n_persons(self.people), range(rung.draws)
+        count, draws = n_persons(self.people), range(planned.draws)
         seeds = [self.seed + 100 * (at + 1) + draw for draw in draws]
-        attacked = [self._about(one, "attack", attacked_config(one.config, count, rung.trainings)) for one in going]
+        attacked = [self._about(one, "attack", attacked_config(one.config, count, planned.trainings)) for one in going]
         used = [self._about(one, "use", used_config(one.config, tuple(self.targets))) for one in going]
-        first = self._rows([(one, seeds[0]) for one in attacked], lambda done: told(done * rung.trainings))
+        first = self._rows([(one, seeds[0]) for one in attacked], lambda done: told(done * planned.trainings))
         rest = self._rows(
             [(one, seed) for one in used for seed in seeds],
-            lambda done: told(len(going) * rung.trainings + done * _DRAW),
+            lambda done: told(len(going) * planned.trainings + done * _DRAW),
         )
         found = [
-            Measured.of(one.name, first[i], rest[i * rung.draws : (i + 1) * rung.draws], self.targets, self.policy)
+            Measured.of(
+                one.name, first[i], rest[i * planned.draws : (i + 1) * planned.draws], self.targets, self.policy
+            )
             for i, one in enumerate(going)
         ]
         return tuple(one for one in found if one is not None)
 
     def _why(self) -> str:
-        """Reason of the first trial that failed; empty if none did."""
         rows = Rows(self.folder / ROWS).read().values()
         return next((str(row["reason"]) for row in rows if row["status"] == "failed"), "")
 
@@ -398,18 +404,11 @@ def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
     return len(found.suppressed) > 0 or levels is None or any(levels.values())
 
 
-def _units(rung: Rung, count: int) -> int:
-    return count * (rung.trainings + rung.draws * _DRAW)
+def _units(planned: HalvingRound, count: int) -> int:
+    return count * (planned.trainings + planned.draws * _DRAW)
 
 
 def _refused(config: AnyConfig) -> RunConfig:
-    """The configuration of one table whose rows are here.
-
-    Raises
-    ------
-    ConfigError
-        It is another one.
-    """
     if isinstance(config, LinkedConfig):
         raise ConfigError(
             "settings of linked tables are not tuned",

@@ -20,7 +20,7 @@ import yaml
 
 from hybrid.base import atomic
 from hybrid.base.errors import ConfigError, DataError, DriftError, HybridError, OutputError, VerificationError
-from hybrid.jobs.nightly import Decision, Night
+from hybrid.jobs.nightly import Night, NightDecision
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate
 from hybrid.operations.notify import Notice
@@ -46,7 +46,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Clinic:
     """A data set on disk whose nights are run one after the other."""
 
-    def decide(self) -> Decision:
+    def decide(self) -> NightDecision:
         """The decision alone, nothing computed."""
         night = Night(Pipeline(load_config(self.config), store=self.places.store), self.places)
         with night.watched():
@@ -64,7 +64,7 @@ class Clinic:
         self.frame = pd.read_csv(demo.parent / "admissions.csv", dtype=str, keep_default_na=False)
         self.places = Places(folder / "work", folder / "runs", folder / "releases")
         self.notices: list[Notice] = []
-        self.decision: Decision | None = None
+        self.decision: NightDecision | None = None
 
     def night(self, **options: Any) -> str:
         """The outcome."""
@@ -435,7 +435,7 @@ def test_a_refused_night_draws_nothing_new_before_data_method_or_policy_change(c
     assert run is not None and [problem for problem in problems(clinic) if "the last night: refused" in problem]
     shutil.rmtree(clinic.places.runs)  # removing the run does not bring another draw
     assert clinic.night() == "refused"
-    assert clinic.decision is not None and clinic.decision.action == "refuse" and not clinic.decision.walks
+    assert clinic.decision is not None and clinic.decision.action == "refuse" and not clinic.decision.needs_stages
     assert run in clinic.notices[-1].message and "blocked by copies" in clinic.notices[-1].message
     assert draws(clinic) == [1] and not clinic.places.runs.exists()
     clinic.policy["rules"] = [RULE]
@@ -449,7 +449,7 @@ def test_a_waiting_night_is_not_drawn_again_and_goes_on_once_approved(clinic: Cl
     assert [clinic.night(), clinic.night()] == ["waiting", "waiting"]
     (run,) = clinic.places.runs.iterdir()
     assert draws(clinic) == [1] and clinic.notices[-1].run == run.name
-    assert clinic.decision is not None and clinic.decision.action == "resume" and not clinic.decision.walks
+    assert clinic.decision is not None and clinic.decision.action == "resume" and not clinic.decision.needs_stages
     assert (clinic.places.work / ".night-clinic.held").stat().st_mode & 0o777 == 0o600
     (waits,) = releases_state(clinic.places.releases, clinic.places.work, None, datetime.now(UTC)).waiting
     assert "0 of 2 approvals" in waits.message and f"hybrid approve {run}" in waits.hint

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.linked.config import LinkedConfig, below, load_any
+from hybrid.linked.config import LinkedConfig, load_any, tables_about_people
 from hybrid.linked.sources import read_sources
 from tests.linked.hospital import content, frames, write
 
@@ -43,7 +43,7 @@ def loaded(folder: Path, settings: dict[str, Any], name: str = "other.yaml") -> 
 def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:
     config = loaded(folder, content())
     assert list(config.views) == ["patients", "visits", "drugs"] and list(config.public) == ["hospitals"]
-    assert below(config.links) == list(config.views)
+    assert tables_about_people(config.links) == list(config.views)
     assert config.person.anonymize is not None and config.person.data.person == "patient"
     assert config.views["drugs"].anonymize is None and config.views["drugs"].data.order == "given"
 

@@ -13,7 +13,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.pipeline.amplification import delta_of_large_class, delta_of_sampling_last
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import promises
-from hybrid.pipeline.sampled_labels import Walk, explain
+from hybrid.pipeline.sampled_labels import StatementBasis, explain
 from hybrid.sample import SampleOptions
 from hybrid.table import Column, Kind, Role, Schema
 from hybrid.transition import REGISTRY
@@ -22,7 +22,7 @@ from tests.transition.choices import every_choice
 SCHEMA = Schema(tuple(Column(name, Role.QUASI_IDENTIFIER, Kind.INTEGER) for name in "ab"))
 FIXED = AnonymizeOptions(k=20, levels={"a": 1, "b": 2}, suppression_limit=1.0, beforehand="code book of 2019")
 FIRST = SampleOptions(method="beta", beta=0.1, order="pre")
-MET = Walk(FIXED, FIRST, SCHEMA, reads_originals=False)
+MET = StatementBasis(FIXED, FIRST, SCHEMA, reads_originals=False)
 BROKEN = {
     "one column without level": {"anonymize": FIXED.model_copy(update={"levels": {"a": 1}})},
     "limited suppression": {"anonymize": FIXED.model_copy(update={"suppression_limit": 0.5})},
@@ -123,7 +123,7 @@ def test_what_a_search_discloses_is_stated_unless_levels_are_fixed():
     searched = AnonymizeOptions(k=5), AnonymizeOptions(k=5, recoding="local")
     fixed = AnonymizeOptions(k=5, levels=dict.fromkeys(SCHEMA.quasi_identifiers, 1))
     said = [
-        explain(Walk(options, SampleOptions(method="none"), SCHEMA, reads_originals=True)).text
+        explain(StatementBasis(options, SampleOptions(method="none"), SCHEMA, reads_originals=True)).text
         for options in (*searched, fixed)
     ]
     assert ["downcoding" in text for text in said] == [True, True, False]
@@ -141,7 +141,7 @@ EVERY_SAMPLE = [
 
 @pytest.mark.parametrize("sample", EVERY_SAMPLE, ids=lambda one: "-".join(map(str, one.model_dump().values())))
 def test_the_words_of_what_is_left_are_true_of_every_sampling(sample):
-    text = explain(Walk(AnonymizeOptions(k=5), sample, SCHEMA, reads_originals=True, from_records=["a"])).text
+    text = explain(StatementBasis(AnonymizeOptions(k=5), sample, SCHEMA, reads_originals=True, from_records=["a"])).text
     everybody_used = sample.method == "none" or sample.beta == 1
     small_strata_kept_whole = sample.method == "stratified" and sample.minimum > 0
     # 5 of 5 records of a class of five are kept: presence is no secret, whatever beta says.

@@ -9,7 +9,7 @@ import pytest
 from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
 from hybrid.hierarchy.load import listed_values
-from hybrid.pipeline.privacy_statements import explain_generator, together
+from hybrid.pipeline.privacy_statements import combined_explanation, explain_generator
 from hybrid.synthesize import Encoding
 from hybrid.synthesize.codec import Codec
 from hybrid.table import Kind
@@ -61,7 +61,7 @@ def test_a_claim_needs_listed_domains_and_an_untouched_table():
     assert "What is left" in void.text
     seeded = explain_generator("privbayes", 1.0, 0.0, looked_at_before=False, from_records=[], secure_noise=False)
     assert not seeded.holds and "What is left" not in seeded.text
-    assert together([void, claim]).holds and not together([void]).holds
+    assert combined_explanation([void, claim]).holds and not combined_explanation([void]).holds
 
 
 @pytest.mark.parametrize("reason", ["several_rows", "calibrated", "counted", "filtered"])

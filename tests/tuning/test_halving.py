@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.tuning.measured import Auc, Falls, Measured
-from hybrid.tuning.search import LADDER, SLOW, choose, ladder, survivors
+from hybrid.tuning.measured import Auc, Measured, UtilityLosses
+from hybrid.tuning.search import HALVING_ROUNDS, SLOW_ROUND, choose, halving_rounds, survivors
 from tests.tuning.made_up_settings import measured
 
 
 def test_usefulness_is_one_less_the_mean_fall_and_disclosure_that_of_the_worse_group() -> None:
     exposed, anyone = Auc(0.58, 0.54, 0.62, 0.65), Auc(0.56, 0.52, 0.6, 0.55)
-    one = Measured("a", (exposed, anyone), Falls(0.06, 0.03, 0.0))
+    one = Measured("a", (exposed, anyone), UtilityLosses(0.06, 0.03, 0.0))
     assert one.usefulness == pytest.approx(0.97)
     assert one.disclosure == 0.56 and one.beyond == pytest.approx(0.05) and not one.passes
 
@@ -100,7 +100,7 @@ def test_settings_that_cannot_be_told_apart() -> None:
 
 
 def test_slower_generators_get_fewer_settings() -> None:
-    assert ladder(1.0) == ladder(7.0) == LADDER
-    assert [rung.settings for rung in ladder(0.25)] == [5, 3, 3]
-    assert ladder(0.01) == (SLOW,)
-    assert all(rung.trainings >= 20 for pace in np.linspace(0.01, 2, 9) for rung in ladder(pace))
+    assert halving_rounds(1.0) == halving_rounds(7.0) == HALVING_ROUNDS
+    assert [rung.settings for rung in halving_rounds(0.25)] == [5, 3, 3]
+    assert halving_rounds(0.01) == (SLOW_ROUND,)
+    assert all(rung.trainings >= 20 for pace in np.linspace(0.01, 2, 9) for rung in halving_rounds(pace))

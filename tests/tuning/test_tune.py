@@ -27,13 +27,13 @@ from hybrid.table.split import control_mask
 from hybrid.tuning import search
 from hybrid.tuning.measured import EXPOSED
 from hybrid.tuning.page import sentences
-from hybrid.tuning.search import Rung
+from hybrid.tuning.search import HalvingRound
 from tests.cli.cli_jobs import Run, exit_code
 from tests.comparison.comparison_jobs import write_job
 from tests.jobs import private_clinic
 
-SHORT = (Rung(3, 6, 1), Rung(2, 6, 2))
-TINY = (Rung(2, 6, 1),)
+SHORT = (HalvingRound(3, 6, 1), HalvingRound(2, 6, 2))
+TINY = (HalvingRound(2, 6, 1),)
 ATTACK = REGISTRY[EXPOSED].compute.__module__
 
 
@@ -41,7 +41,7 @@ ATTACK = REGISTRY[EXPOSED].compute.__module__
 def patch() -> Iterator[pytest.MonkeyPatch]:
     """Few settings and trainings; that so few say little of an attack does not matter here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "LADDER", SHORT)
+        patch.setattr(search, "HALVING_ROUNDS", SHORT)
         patch.setattr(sys.modules[ATTACK], "LEAST_TRAININGS", 6)
         yield patch
 
@@ -49,7 +49,7 @@ def patch() -> Iterator[pytest.MonkeyPatch]:
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two settings, one round."""
-    monkeypatch.setattr(search, "LADDER", TINY)
+    monkeypatch.setattr(search, "HALVING_ROUNDS", TINY)
 
 
 @pytest.fixture(scope="module")

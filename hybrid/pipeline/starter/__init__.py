@@ -1,7 +1,4 @@
-"""Guess a starter config and hierarchies from a table or linked tables.
-
-Every guess is marked for review.
-"""
+"""Guess a starter config and hierarchies from a table or linked tables; every guess is marked for review."""
 
 from hybrid.pipeline.starter.guess_config import guess_config, guess_frame
 from hybrid.pipeline.starter.linked import GuessedLinks, guess_links, write_links

@@ -1,7 +1,4 @@
-"""Column names that denote a person's number, name, address or contact.
-
-The vocabulary is in seven languages.
-"""
+"""Column names that denote a person's number, name, address or contact, in seven languages."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ _SHORTEST = 2
 
 
 @dataclass(frozen=True)
-class Vocabulary:
+class NameVocabulary:
     """The words of ``names.yaml``.
 
     Parameters
@@ -107,10 +104,7 @@ class Vocabulary:
 
 
 def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> Phrase | None:
-    """Split a word without gaps into two or three known ones.
-
-    The last of them is a number or a name.
-    """
+    """Split a word without gaps into two or three known ones, of which the last is a number or a name."""
     for end in sorted(last, key=len, reverse=True):
         head = word.removesuffix(end)
         if head == word or len(end) < _SHORTEST:
@@ -124,8 +118,7 @@ def _split_compound(word: str, known: frozenset[str], last: frozenset[str]) -> P
 
 
 @cache
-def vocabulary() -> Vocabulary:
-    """Read the packaged vocabulary, once."""
+def vocabulary() -> NameVocabulary:
     content: dict[str, Any] = yaml.safe_load(files(__package__).joinpath("names.yaml").read_text(encoding="utf-8"))
     phrased = (
         *("ages", "known_outside", "known_outside_alone", "secrets", "targets", "targets_alone", "sampling_weights"),
@@ -136,7 +129,7 @@ def vocabulary() -> Vocabulary:
     parsed["known_outside"] |= parsed["ages"]
     parsed["identifiers"] = {kind: _phrases(phrases) for kind, phrases in content["identifiers"].items()}
     parsed["alone"] = {kind: frozenset(words) for kind, words in content["alone"].items()}
-    return Vocabulary(**parsed)
+    return NameVocabulary(**parsed)
 
 
 def identity_of(name: str) -> Identity | None:
@@ -175,11 +168,8 @@ def ages_among(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if has_phrase(known.without_fillers(known.split(name)), known.ages))
 
 
-def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
-    """Number or name beside a word for a person or an event.
-
-    For instance patient_id, id_cliente, customer_name.
-    """
+def _number_or_name(words: list[str], known: NameVocabulary) -> Identity | None:
+    """Number or name beside a word for a person or an event: patient_id, id_cliente, customer_name."""
     owners = known.people | known.events
     for first, second in pairwise(words):
         if first in owners and second in known.numbers:
@@ -199,10 +189,7 @@ def _number_or_name(words: list[str], known: Vocabulary) -> Identity | None:
 
 
 def ends_in_number(name: str) -> bool:
-    """True if a column's name ends in a number word.
-
-    That is a word for a number or key, as in ``vendor_id``.
-    """
+    """True if a column's name ends in a word for a number or key, as in ``vendor_id``."""
     words = vocabulary().split(name)
     return len(words) > 1 and words[-1] in vocabulary().numbers
 
@@ -276,10 +263,7 @@ def name_likeness(column: str, table: str, key: str) -> float:
 
 
 def named_after(column: str, table: str) -> bool:
-    """True if a column is named after its table or just numbered.
-
-    ``patient_id`` or ``id`` of ``patients``.
-    """
+    """True if a column is named after its table or just numbered: ``patient_id`` or ``id`` of ``patients``."""
     subject = _subject(_words(column))
     return not subject or _names(subject, _words(table))
 
@@ -318,7 +302,6 @@ def _words(name: str) -> list[str]:
 
 
 def _subject(words: list[str]) -> list[str]:
-    """Words that are no words for numbers."""
     return [word for word in words if word not in vocabulary().numbers]
 
 
@@ -332,7 +315,6 @@ def _names(words: list[str], table: list[str]) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A word without its plural's ending, umlauts as plain letters."""
     if word.endswith("ies") and len(word) > _ABBREVIATED + 1:
         return word[:-3] + "y"
     word = word.replace("ae", "a").replace("oe", "o").replace("ue", "u")

@@ -28,9 +28,7 @@ _FEW = 3
 
 
 def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
-    """Hierarchy to start from.
-
-    Intervals of numbers, calendar periods, a public list, masks of codes, or frequent categories.
+    """Hierarchy to start from: intervals, calendar periods, a public list, masks of codes, or frequent categories.
 
     Parameters
     ----------
@@ -57,10 +55,7 @@ def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
 
 
 def is_list(spec: HierarchySpec) -> bool:
-    """True for a hierarchy written as a list of values.
-
-    The list is a CSV file, for a person to regroup.
-    """
+    """True for a hierarchy written as a list of values: a CSV file, for a person to regroup."""
     return isinstance(spec, GroupsSpec)
 
 
@@ -99,7 +94,7 @@ def guess_columns(table: Table) -> tuple[GuessedColumn, ...]:
 def named_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
     """Columns that constraints may name, with the kind they are read with.
 
-    Undecided ones are among them: they may once they are decided.
+    Undecided ones are among them: constraints may name them once they are decided.
     """
     return [
         guessed.column.name
@@ -110,9 +105,9 @@ def named_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
 
 
 def order_column(table: Table, columns: Sequence[GuessedColumn]) -> str | None:
-    """Date or time that differs between the rows of a person.
+    """Date or time that differs between the rows of a person; None without such a column.
 
-    The first of those with fewest gaps; None without such a column.
+    The first of those with fewest gaps.
 
     Parameters
     ----------
@@ -154,10 +149,7 @@ def in_memory(spec: HierarchySpec, column: Column, values: pd.Series) -> Hierarc
 
 
 def write_hierarchies(table: Table, columns: Sequence[GuessedColumn], paths: dict[str, Path]) -> None:
-    """Write the hierarchies of columns to their files.
-
-    With mode 0600, since a list has values of single people.
-    """
+    """Write the hierarchies of columns to their files, with mode 0600: a list has values of single people."""
     for guessed in columns:
         if guessed.hierarchy is not None:
             name = guessed.column.name
@@ -166,10 +158,7 @@ def write_hierarchies(table: Table, columns: Sequence[GuessedColumn], paths: dic
 
 
 def starter_text(spec: HierarchySpec, column: Column, values: pd.Series) -> str:
-    """Text of the file of a guessed hierarchy.
-
-    A list of values as CSV, else its description as YAML.
-    """
+    """Text of the file of a guessed hierarchy: a list of values as CSV, else its description as YAML."""
     if is_list(spec):
         return text_of_rows(rows_of(build_hierarchy(spec, column, values)))
     return text_of_spec(spec, comment=f"review: {_ADVICE[spec.type]}")

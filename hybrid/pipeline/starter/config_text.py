@@ -54,24 +54,24 @@ def secrets_of(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:
         for one in columns
         if one.role.role is Role.SENSITIVE and table.frame[one.column.name].nunique() > 1
     ]
-    told = {
-        told
-        for teller, told in functional_dependencies(table, names, names)
-        if _comes_first(teller, told, names, table)
+    determined = {
+        determined
+        for determining, determined in functional_dependencies(table, names, names)
+        if _comes_first(determining, determined, names, table)
     }
-    return [name for name in names if name not in told]
+    return [name for name in names if name not in determined]
 
 
-def _comes_first(teller: str, told: str, names: Sequence[str], table: Table) -> bool:
+def _comes_first(determining: str, determined: str, names: Sequence[str], table: Table) -> bool:
     """False for the first of two columns that determine each other."""
-    equal = table.frame[teller].nunique(dropna=False) == table.frame[told].nunique(dropna=False)
-    return not equal or names.index(teller) < names.index(told)
+    equal = table.frame[determining].nunique(dropna=False) == table.frame[determined].nunique(dropna=False)
+    return not equal or names.index(determining) < names.index(determined)
 
 
 def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path | None) -> list[str]:
     """Columns that might be predicted though their name does not say so.
 
-    The one that is called as the file, and the last one, of few values or numbers that few others know.
+    That is the one that is called as the file, and the last one, of few values or numbers that few others know.
     """
     known = vocabulary()
     file = set() if data is None else set(known.split(data.stem))
@@ -195,7 +195,6 @@ def constraint_lines(suggestions: Sequence[Suggestion]) -> Iterator[str]:
 
 
 def _remark(suggestion: Suggestion) -> str:
-    """Comment on what declaring a constraint means for the rows."""
     if suggestion.broken:
         return f"   # broken in {few(suggestion.broken)} rows, which are not learned from as they are"
     if isinstance(suggestion.constraint, Combinations):

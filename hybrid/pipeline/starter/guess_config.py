@@ -28,9 +28,7 @@ MANY_COMBINATIONS = 8
 
 
 def guess_config(path: Path) -> GuessedConfig:
-    """Guess a configuration from a table.
-
-    It states the reading of the file, and the roles, kinds and hierarchies of the columns.
+    """Guess a configuration from a table: the reading of the file, roles, kinds and hierarchies of the columns.
 
     Parameters
     ----------
@@ -52,9 +50,9 @@ def guess_config(path: Path) -> GuessedConfig:
 
 
 def guess_frame(frame: Frame) -> GuessedConfig:
-    """Guess a configuration from a table in memory.
+    """Guess a configuration from a table in memory; as :func:`guess_config`.
 
-    As :func:`guess_config`; the table stands in no file, so each run is given it again.
+    The table is in no file, so each run is given it again.
 
     Parameters
     ----------
@@ -80,10 +78,7 @@ def _repeating(table: Table, roles: dict[str, GuessedRole]) -> Sequence[str]:
 
 
 def _numbers_people(name: str) -> bool:
-    """True for names of numbers of people, such as employee_number.
-
-    Not of staff, who serve many people.
-    """
+    """True for names of numbers of people, such as employee_number; not of staff, who serve many people."""
     words, known = set(vocabulary().split(name)), vocabulary()
     return identity_of(name) == "number" and bool(words & known.people) and not words & known.staff
 

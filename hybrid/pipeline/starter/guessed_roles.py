@@ -34,7 +34,7 @@ _MEANING: dict[Identity, str] = {
 
 
 @dataclass(frozen=True)
-class Evidence:
+class IdentifierEvidence:
     """Reason to take a column for an identifier.
 
     Parameters
@@ -55,7 +55,7 @@ class Evidence:
     partial: bool = False
 
 
-def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
+def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
     """Find the strongest evidence that a column identifies persons.
 
     Parameters
@@ -67,7 +67,7 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
 
     Returns
     -------
-    Evidence or None
+    IdentifierEvidence or None
         By name (however often values repeat), then by form, then by uniqueness; None if there is none.
     """
     if column.kind not in (Kind.CATEGORICAL, Kind.INTEGER):
@@ -80,18 +80,18 @@ def evidence_of(column: Column, values: pd.Series) -> Evidence | None:
     if identity == "number" and _is_counter(column, values):
         identity = None
     if identity is not None:
-        return Evidence(f"its name says: {_MEANING[identity]}", identity)
+        return IdentifierEvidence(f"its name says: {_MEANING[identity]}", identity)
     if pattern is not None and not pattern.inside:
-        return Evidence(f"its values are {pattern.what}")
+        return IdentifierEvidence(f"its values are {pattern.what}")
     known, distinct = int(values.notna().sum()), int(values.nunique())
     words = vocabulary().split(column.name)
     if words and distinct > FEWEST_NUMBERED and vocabulary().people.issuperset(words):
-        return Evidence("its name says: people, and it has many values", "number")
+        return IdentifierEvidence("its name says: people, and it has many values", "number")
     if never_repeats(column, values):
-        return Evidence("no value occurs twice", strong=False)
+        return IdentifierEvidence("no value occurs twice", strong=False)
     if ends_in_number(column.name) and distinct > known / 2 and known > 1:
-        return Evidence("its name says: a number, and most values occur once", strong=False)
-    return None if pattern is None else Evidence(f"some of its values hold {pattern.what}", partial=True)
+        return IdentifierEvidence("its name says: a number, and most values occur once", strong=False)
+    return None if pattern is None else IdentifierEvidence(f"some of its values hold {pattern.what}", partial=True)
 
 
 def _is_counter(column: Column, values: pd.Series) -> bool:
@@ -151,7 +151,7 @@ class GuessedRole:
     role: Role
     target: bool
     reason: str
-    evidence: Evidence | None = None
+    evidence: IdentifierEvidence | None = None
     """Why the column is taken for an identifier; None for other roles."""
 
     @property
@@ -184,11 +184,10 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
         roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
-    return _with_uniqueness(table, _without_told_targets(table, roles))
+    return _with_uniqueness(table, _without_determined_targets(table, roles))
 
 
-def _without_told_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Roles without targets that another column determines."""
+def _without_determined_targets(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
     targets = [name for name, guessed in roles.items() if guessed.target]
     among = [name for name, guessed in roles.items() if guessed.role.is_learned]
     told: dict[str, str] = {}
@@ -263,10 +262,7 @@ def _guess(column: Column, values: pd.Series) -> GuessedRole:
 
 
 def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | None:
-    """Role of a date of birth, of death, or of an event.
-
-    None for other columns, and dates of what is secret.
-    """
+    """Role of a date of birth, of death, or of an event; None for other columns, and dates of what is secret."""
     known = vocabulary()
     words = known.without_fillers(known.split(column.name))
     if not column.kind.is_temporal or has_phrase(words, known.secrets):
@@ -309,14 +305,13 @@ def _copies(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRol
 
 
 def _numbers_of_persons(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Identifiers found by the traits of persons."""
     asked = [name for name, guessed in roles.items() if guessed.role is not Role.IDENTIFIER and not guessed.target]
     return {
         name: GuessedRole(
             Role.IDENTIFIER,
             False,
             f"{table.frame[name].nunique():,} different values, each with the sex, birth or name of one person",
-            Evidence("its values go with the traits of persons", "number"),
+            IdentifierEvidence("its values go with the traits of persons", "number"),
         )
         for name in person_numbers(table, asked)
     }
@@ -358,7 +353,6 @@ def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
 
 
 def _are_unreadable_numbers(column: Column, values: pd.Series) -> bool:
-    """True for texts that are amounts but for separators and signs."""
     bare = _matching(column, values, r"\A[0-9]+([.,][0-9]+)?\z")
     return bare < _MOSTLY <= _matching(column, values, _NUMBER_LIKE)
 
@@ -392,15 +386,11 @@ def _matching(column: Column, values: pd.Series, form: str) -> float:
 
 
 def _texts(column: Column, values: pd.Series) -> pa.Array:
-    """The distinct values as texts."""
     return pa.array(as_text(values.dropna().drop_duplicates(), column).str.strip(), pa.large_string())
 
 
 def _with_uniqueness(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
-    """Add to the other columns' reasons the increase in unique rows.
-
-    The increase is that for an attacker who knew the column too.
-    """
+    """Add to the other columns' reasons the increase in unique rows for an attacker who knew the column too."""
     known = [name for name, guessed in roles.items() if guessed.role is Role.QUASI_IDENTIFIER]
     person = person_key(table, roles)
     table = with_persons(table, [] if person is None else [person])

@@ -38,8 +38,8 @@ from hybrid.pipeline.starter.config_text import (
 )
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, role_by_name
 from hybrid.pipeline.starter.reading import FoundTable, Place
-from hybrid.pipeline.starter.references import Reference, Tree, find_key, find_references, find_tree
-from hybrid.pipeline.starter.suggested_constraints import across, implied_orders, person_rows, with_places
+from hybrid.pipeline.starter.references import Reference, ReferenceTree, find_key, find_references, find_tree
+from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_places
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.dependencies import unique_share
 from hybrid.table.persons import with_persons
@@ -78,7 +78,6 @@ class GuessedTable:
     constraints: tuple[Suggestion, ...]
 
     def named(self, role: Role) -> list[str]:
-        """Columns of a role."""
         return [guessed.column.name for guessed in self.columns if guessed.role.role is role]
 
 
@@ -90,7 +89,7 @@ class GuessedLinks:
     ----------
     place : Place
         Where they were found.
-    tree : Tree
+    tree : ReferenceTree
         How they belong together.
     tables : tuple of GuessedTable
         Tables with persons, parents before children.
@@ -99,7 +98,7 @@ class GuessedLinks:
     """
 
     place: Place
-    tree: Tree
+    tree: ReferenceTree
     tables: tuple[GuessedTable, ...]
     keys: dict[str, str]
 
@@ -188,7 +187,7 @@ def reference_words(one: Reference) -> str:
     return "; ".join([f"{one.column} refers to {one.parent}.{one.key}", found, *broken, counts])
 
 
-def _guess_table(name: str, place: Place, tree: Tree, references: Sequence[Reference]) -> GuessedTable:
+def _guess_table(name: str, place: Place, tree: ReferenceTree, references: Sequence[Reference]) -> GuessedTable:
     found, parent = place.tables[name], tree.parents.get(name)
     key = find_key(name, found.table, references, place.declared)
     if (
@@ -199,15 +198,15 @@ def _guess_table(name: str, place: Place, tree: Tree, references: Sequence[Refer
     ):
         key = None
     links = {key} if parent is None else {key, parent.column}
-    lookups, detours = tree.lookups(name), {one.column: one for one in tree.detours(name)}
+    lookups, further = tree.lookups(name), {one.column: one for one in tree.further_references(name)}
     columns = []
     table = _with_categories(found.table, lookups)
     for guessed in guess_columns(table):
         own = guessed.column.name
         if own in links:
             continue
-        if own in detours:
-            columns.append(_detour(guessed, detours[own], owner=(name, own) in _owner_columns(tree)))
+        if own in further:
+            columns.append(_further_reference(guessed, further[own], owner=(name, own) in _owner_columns(tree)))
             continue
         known = _lookup(guessed, table.frame[own], lookups[own]) if own in lookups else guessed
         columns.append(known if parent is None else _of_event(known))
@@ -219,7 +218,6 @@ def _guess_table(name: str, place: Place, tree: Tree, references: Sequence[Refer
 
 
 def _with_categories(table: Table, names: Iterable[str]) -> Table:
-    """The table with columns as categories, whatever their values look like."""
     frame, wanted = table.frame.copy(), set(names)
     for name in wanted:
         frame[name] = frame[name].map(str, na_action="ignore").astype("category")
@@ -228,10 +226,7 @@ def _with_categories(table: Table, names: Iterable[str]) -> Table:
 
 
 def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedColumn:
-    """A column that refers to a public table.
-
-    Its name alone says what it is, since its values are public.
-    """
+    """A column that refers to a public table: its name alone says what it is, since its values are public."""
     column = replace(guessed.column, kind=Kind.CATEGORICAL)
     usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; known outside? then quasi_identifier")
     role = role_by_name(column, int(values.nunique())) or usual
@@ -247,12 +242,12 @@ def _of_event(guessed: GuessedColumn) -> GuessedColumn:
     return GuessedColumn(guessed.column, GuessedRole(Role.INSENSITIVE, False, reason), None)
 
 
-def _owner_columns(tree: Tree) -> set[tuple[str, str]]:
+def _owner_columns(tree: ReferenceTree) -> set[tuple[str, str]]:
     """Columns of tables of pairs that hold the key of the owner."""
     return {(one.through.table, one.through.owner) for one in tree.parents.values() if one.through is not None}
 
 
-def _detour(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedColumn:
+def _further_reference(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedColumn:
     """A second reference to a table of persons."""
     leads = (
         "the release holds one owner of each row, and others at random"
@@ -264,18 +259,16 @@ def _detour(guessed: GuessedColumn, to: Reference, *, owner: bool) -> GuessedCol
 
 
 def _nameable(guessed: GuessedTable) -> Table:
-    """The columns that constraints may name; none of too many."""
     table = guessed.found.table
     names = named_as_read(table, guessed.columns)
     return table.only(names if len(names) <= MOST_COLUMNS else [])
 
 
 def _with_persons(
-    guessed: GuessedTable, people: Table, person: str, tables: Mapping[str, Table], tree: Tree
+    guessed: GuessedTable, people: Table, person: str, tables: Mapping[str, Table], tree: ReferenceTree
 ) -> GuessedTable:
-    """The table with constraints between its columns and those of its persons."""
     rows = person_rows(guessed.name, tables, tree.parents)
-    found = across(_nameable(guessed), person, people, rows)
+    found = constraints_across(_nameable(guessed), person, people, rows)
     pairs = [set(one.constraint.columns) for one in guessed.constraints if one.constraint.key == "combinations"]
     new, told = [], set[str]()
     for one in found:
@@ -290,7 +283,6 @@ def _with_persons(
 
 
 def _constraints(table: Table, columns: Sequence[GuessedColumn]) -> tuple[Suggestion, ...]:
-    """Constraints between the columns that are learned as they are read."""
     return tuple(with_places(table, columns, discover(table.only(named_as_read(table, columns)))))
 
 

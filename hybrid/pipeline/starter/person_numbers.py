@@ -58,7 +58,6 @@ def lasting_traits(table: Table, among: Sequence[str] | None = None) -> Array | 
 
 
 def _lasting(table: Table) -> list[str]:
-    """Columns of lasting traits."""
     return [column.name for column in table.schema if column.kind is not Kind.DECIMAL and _is_lasting(column.name)]
 
 
@@ -68,10 +67,7 @@ def _is_lasting(name: str) -> bool:
 
 
 def is_part_of_name(name: str) -> bool:
-    """True for names of columns with first names or surnames alone.
-
-    Many persons share them.
-    """
+    """True for names of columns with first names or surnames alone, which many persons share."""
     return identity_of(name) == "name" and _is_lasting(name)
 
 
@@ -116,7 +112,6 @@ def _groups(table: Table, names: Sequence[str], others: Sequence[str]) -> list[l
 
 
 def _codes(table: Table, names: Sequence[str]) -> Array:
-    """Numbers of the combinations of columns; shape (n,), int64."""
     coded = (pd.factorize(table.frame[name], use_na_sentinel=False) for name in names)
     return pack(((codes, len(levels)) for codes, levels in coded), len(table))[0]
 
@@ -128,10 +123,7 @@ def _collisions(codes: Array) -> float:
 
 
 def agreement(values: pd.Series, traits: Array) -> float | None:
-    """Share (0..1) of a column's repeated rows that keep their value's traits.
-
-    None where too few rows repeat.
-    """
+    """Share (0..1) of a column's repeated rows that keep their value's traits; None where too few rows repeat."""
     known = values.notna().to_numpy()
     codes = pd.factorize(values[known])[0]
     if not len(codes) or len(codes) < _ROWS_EACH * (int(codes.max()) + 1):
@@ -253,13 +245,11 @@ def _same_people(table: Table, person: str, name: str) -> bool:
 
 
 def _dense(first: Array, second: Array) -> bool:
-    """True if the longer list uses most of its range."""
     longer = max(first, second, key=len)
     return len(longer) > _DENSE * (int(longer.max()) - int(longer.min()) + 1)
 
 
 def _mutual(both: pd.DataFrame) -> bool:
-    """True if most pairs of values occur both ways."""
     codes, values = pd.factorize(both.to_numpy().ravel())
     pairs = codes.reshape(-1, 2).astype(np.int64)
     there, back = (pairs[:, at] * len(values) + pairs[:, 1 - at] for at in (0, 1))

@@ -101,21 +101,12 @@ def guess_frame_reading(frame: Frame) -> DataOptions:
 
 
 def guess_sql_reading(table: Table) -> ReadOptions:
-    """Options that read a table of a database.
-
-    Parameters
-    ----------
-    table : Table
-        As the database types it.
-    """
+    """Options that read a table of a database, given as the database types it."""
     return ReadOptions(columns=_kinds(table))
 
 
 def _refuse_too_wide(path: Path) -> None:
-    """Refuse a table with too many columns, from its header alone.
-
-    Nobody could decide their roles one by one.
-    """
+    """Refuse a table with too many columns, whose roles cannot be decided one by one, from its header alone."""
     _refuse_many(path.name, _n_columns(path))
 
 
@@ -190,10 +181,7 @@ def _rows(lines: list[str], separator: str) -> list[list[str]]:
 
 
 def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
-    """Share of rows as long as the header, and that length.
-
-    A single column is no evidence: its share is 0.
-    """
+    """Share of rows as long as the header, and that length; a single column is no evidence, its share is 0."""
     rows = _rows(lines, separator)
     width = len(rows[0])
     if width < 2:
@@ -202,10 +190,7 @@ def _fitness(lines: list[str], separator: str) -> tuple[float, int]:
 
 
 def _is_marker(marker: str, table: Table) -> list[bool]:
-    """True for each text column with the marker as a missing value.
-
-    One entry per column of texts.
-    """
+    """True for each text column with the marker as a missing value; one entry per column of texts."""
     return [_stands_in(marker, column, table) for column in table.schema if column.kind is Kind.CATEGORICAL]
 
 
@@ -226,10 +211,7 @@ _CODE = re.compile(
 
 
 def is_place_code(name: str) -> bool:
-    """True for names of codes of places, such as zip.
-
-    The digits of such a code go from large places to small ones.
-    """
+    """True for names of codes of places, such as zip, whose digits go from large places to small ones."""
     return _PLACE_CODE.search(name.lower()) is not None
 
 
@@ -370,7 +352,6 @@ def _from_file(path: Path) -> FoundTable:
 
 
 def _named(place: str, names: Sequence[str], only: Sequence[str]) -> dict[str, int]:
-    """Chosen tables: name in the configuration, and position among ``names``."""
     wanted = [at for at, name in enumerate(names) if not only or name in only]
     unknown = [name for name in only if name not in names]
     if unknown:
@@ -395,7 +376,6 @@ def _named(place: str, names: Sequence[str], only: Sequence[str]) -> dict[str, i
 
 
 def _declared(inspector: sa.Inspector, found: Mapping[str, str], schema: str | None) -> Declared:
-    """Primary keys of one column, and references of one column to them."""
     own = {stored: name for name, stored in found.items()}
     keys: dict[str, str] = {}
     references = set()

@@ -188,10 +188,10 @@ def find_references(tables: Mapping[str, Table], declared: Declared = Declared()
 
 
 def find_key(name: str, table: Table, references: Sequence[Reference], declared: Declared = Declared()) -> str | None:
-    """Key of a table.
+    """Key of a table; None where there is none.
 
     The column that others refer to, or that the database declares, or that is named like a number and has another value
-    in every row; None where there is none.
+    in every row.
     """
     referred = next((one.key for one in references if one.parent == name), declared.keys.get(name))
     if referred is not None:
@@ -207,12 +207,6 @@ def find_pairs(tables: Mapping[str, Table], references: Sequence[Reference]) -> 
     """References over tables of pairs, in both directions: either side could own the other.
 
     At most half of the owned rows have several pairs.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-    references : sequence of Reference
-        As :func:`find_references` gives them.
     """
     found = []
     for to_owned in references:
@@ -291,7 +285,6 @@ def _chosen(
     values: Mapping[str, Mapping[str, Values]],
     declared: Declared,
 ) -> str | None:
-    """The one column of a table that references may point to."""
     here = [one for one in candidates if one.parent == name]
     referring = Counter(one.key for one in here)
     alike = {one.key: one.likeness for one in sorted(here, key=lambda one: one.likeness)}
@@ -320,7 +313,7 @@ MOST_PUBLIC_ROWS = 1_000
 
 
 @dataclass(frozen=True)
-class Tree:
+class ReferenceTree:
     """Tables below the table of persons.
 
     Parameters
@@ -352,23 +345,17 @@ class Tree:
         """Columns that refer to a public table, and that table."""
         return {one.column: one.parent for one in self.others if one.table == table and one.parent in self.public}
 
-    def detours(self, table: str) -> tuple[Reference, ...]:
+    def further_references(self, table: str) -> tuple[Reference, ...]:
         """Further references of a table to tables of persons."""
         return tuple(one for one in self.others if one.table == table and one.parent not in self.public)
 
 
-def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> Tree:
+def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> ReferenceTree:
     """Arrange tables by their references.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-    references : sequence of Reference
-        As :func:`~hybrid.pipeline.starter.references.find_references` gives them.
 
     Returns
     -------
-    Tree
+    ReferenceTree
         The person table is one that is named after persons, or else the one with most tables below it. Of several
         possible parents a table has the lowest one, and preferably one that all of its rows refer to. A table that no
         reference leads to the person table may belong to it over a table of pairs. Public are small
@@ -402,7 +389,7 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
     private = {person, *parents}
     reached = _reached(private, [one for one in references if one.parent in public])
     others = (one for one in references if one.table in private and parents.get(one.table) is not one)
-    return Tree(
+    return ReferenceTree(
         person,
         parents,
         tuple(name for name in tables if name in reached),
@@ -412,7 +399,6 @@ def find_tree(tables: Mapping[str, Table], references: Sequence[Reference]) -> T
 
 
 def _public(tables: Mapping[str, Table], references: Sequence[Reference]) -> set[str]:
-    """Small tables without persons that others refer to."""
     found: set[str] = set()
     for name, table in tables.items():
         referring = {one.table for one in references if one.parent == name}
@@ -428,10 +414,7 @@ def _public(tables: Mapping[str, Table], references: Sequence[Reference]) -> set
 
 
 def _holds_persons(table: Table) -> bool:
-    """True if a column has dates, or traits or names of persons.
-
-    Lookup tables rarely have dates.
-    """
+    """True if a column has traits or names of persons, or dates, which lookup tables rarely have."""
     known = vocabulary()
     return any(
         column.kind.is_temporal
@@ -442,7 +425,6 @@ def _holds_persons(table: Table) -> bool:
 
 
 def _below(person: str, links: Sequence[Reference]) -> set[str]:
-    """Tables that refer to a table, directly or over others."""
     found, new = {person}, {person}
     while new := {one.table for one in links if one.parent in new} - found:
         found |= new
@@ -450,7 +432,6 @@ def _below(person: str, links: Sequence[Reference]) -> set[str]:
 
 
 def _parents(person: str, links: Sequence[Reference]) -> dict[str, Reference]:
-    """Each table below the person table and its reference, parents first."""
     below = _below(person, links)
     inside = [one for one in links if one.table in below and one.parent in below | {person}]
     depth = {person: 0}
@@ -469,7 +450,6 @@ def _parents(person: str, links: Sequence[Reference]) -> dict[str, Reference]:
 
 
 def _reached(private: set[str], to_public: Sequence[Reference]) -> set[str]:
-    """Public tables that private ones refer to, directly or over others."""
     found: set[str] = set()
     while new := {one.parent for one in to_public if one.table in private | found} - found:
         found |= new

@@ -94,10 +94,7 @@ MOST_PAIRS = 3
 
 
 def person_rows(name: str, tables: Mapping[str, Table], parents: Mapping[str, Reference]) -> Rows:
-    """Row of the person table that each row of a table belongs to; shape (n_rows,), int64.
-
-    -1 for rows without a person.
-    """
+    """Row of the person table that each row belongs to, -1 for rows without a person; shape (n_rows,), int64."""
     found = np.arange(len(tables[name]))
     while name in parents:
         link = parents[name]
@@ -109,8 +106,8 @@ def person_rows(name: str, tables: Mapping[str, Table], parents: Mapping[str, Re
     return found.astype(np.int64)
 
 
-def across(table: Table, person: str, people: Table, rows: Rows) -> tuple[Suggestion, ...]:
-    """Constraints that hold in all rows, or nearly all, between their columns and those of their persons.
+def constraints_across(table: Table, person: str, people: Table, rows: Rows) -> tuple[Suggestion, ...]:
+    """Constraints between columns and those of their persons that hold in all rows, or nearly all.
 
     Orders of dates, columns that are computed from a date of the person, and values that a group of people does not
     have.

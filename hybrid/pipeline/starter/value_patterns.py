@@ -98,9 +98,7 @@ class Pattern:
 
 
 def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
-    """Find the form of personal data among a column's values.
-
-    The forms are e-mail addresses, phone numbers, IBANs, national numbers and names of persons.
+    """Find personal data among values: e-mail addresses, phone numbers, IBANs, national numbers, names of persons.
 
     Parameters
     ----------
@@ -135,18 +133,12 @@ def pattern_of(column: Column, values: pd.Series) -> Pattern | None:
 
 
 def contact_in(text: str) -> str | None:
-    """Contact in a text such as a column's name.
-
-    In the plural; None without one.
-    """
+    """Contact in a text such as a column's name, in the plural; None without one."""
     return _contact(pa.array([text.replace("_", " ")], pa.large_string()))
 
 
 def _contact(written: pa.Array) -> str | None:
-    """Contact beside other words in any of the texts.
-
-    A phone number has nine digits or more.
-    """
+    """Contact beside other words in any of the texts; a phone number has nine digits or more."""
     texts = pc.replace_substring_regex(written, _DATE_INSIDE, " ")
     texts = texts.filter(pc.match_substring_regex(texts, _WORDS))
     return next((what for what, form in _CONTACTS.items() if _count(texts, form)), None)
@@ -173,7 +165,6 @@ def holds_births(column: Column, values: pd.Series) -> bool:
 
 
 def _checked(texts: Sequence[str]) -> Pattern | None:
-    """Numbers with check digits."""
     lengths = [len(text) for text in texts]
     for what, (shortest, longest, is_valid) in _CHECKS.items():
         if min(lengths) < shortest - 2 or max(lengths) > longest:
@@ -184,10 +175,7 @@ def _checked(texts: Sequence[str]) -> Pattern | None:
 
 
 def _names(texts: Sequence[str], written: pa.Array) -> Pattern | None:
-    """Pattern of texts that are names of persons.
-
-    These are capitalized texts of two to four words, many of which have a common first name.
-    """
+    """Pattern of texts of two to four capitalized words, many of which have a common first name."""
     if _share(written, _NAME) < _MOST or _share(written, _CASED) < _MOST:
         return None
     first = vocabulary().first_names

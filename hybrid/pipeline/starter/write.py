@@ -1,7 +1,4 @@
-"""Write a guessed configuration and its hierarchies.
-
-The YAML explains itself; the hierarchies lie beside it.
-"""
+"""Write a guessed configuration, whose YAML explains itself, and its hierarchies beside it."""
 
 from __future__ import annotations
 
@@ -70,9 +67,7 @@ class GuessedRule:
 
 
 def guess_rules(table: Table, columns: Sequence[GuessedColumn]) -> tuple[GuessedRule, ...]:
-    """Guess a rule of distinct 2-diversity.
-
-    It is about the first sensitive column that has it for little; those tried before are named.
+    """Guess distinct 2-diversity of the first sensitive column that has it for little; those tried are named.
 
     Parameters
     ----------
@@ -110,7 +105,6 @@ def _too_common(table: Table, one: GuessedColumn) -> str:
 
 
 def _too_costly(table: Table, columns: Sequence[GuessedColumn], model: dict[str, Any]) -> str:
-    """Sentence about the cost of a rule; empty where it is small."""
     options = AnonymizeOptions.model_validate({"k": K, "suppression_limit": SUPPRESSION_LIMIT, "models": [model]})
     wanted = [one for one in columns if one.hierarchy is not None or one.column.name == model["attribute"]]
     names = [one.column.name for one in wanted]
@@ -166,9 +160,9 @@ class GuessedConfig:
 
     @property
     def order(self) -> str | None:
-        """Date or time that differs between the rows of a person.
+        """Date or time that differs between the rows of a person; None without one, or without persons.
 
-        The first of those with fewest gaps; None without such a column, or without persons.
+        The first of those with fewest gaps.
         """
         return None if self.person is None else order_column(with_persons(self.table, [self.person]), self.columns)
 

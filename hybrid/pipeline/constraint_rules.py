@@ -22,14 +22,11 @@ from hybrid.transition.protocol import FittedTransition, Restored
 
 
 def least_persons(config: RunConfig) -> int:
-    """Persons who must hold a combination that may come out.
-
-    As many as must hold a single value.
-    """
+    """Persons who must hold a combination that may come out: as many as must hold a single value."""
     return (config.protection or ProtectOptions()).least_holders(config.k)
 
 
-def held_rules(config: RunConfig) -> tuple[Any, ...]:
+def rule_inputs(config: RunConfig) -> tuple[Any, ...]:
     """Everything that decides the rules beside the training records; nothing without constraints."""
     return (config.constraints, least_persons(config)) if config.constraints else ()
 

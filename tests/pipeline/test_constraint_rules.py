@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.constraints import Rules
 from hybrid.hierarchy import LabelTable
-from hybrid.pipeline.holding import restored_by
+from hybrid.pipeline.constraint_rules import restored_by
 from hybrid.table import Column, Kind, Role, Schema
 from hybrid.table.persons import person_groups
 from hybrid.transition.protocol import Restored
