@@ -17,6 +17,7 @@ from hybrid.pipeline.starter.column_names import vocabulary
 from hybrid.pipeline.starter.columns import GuessedColumn
 from hybrid.pipeline.starter.guessed_roles import MOST_CLASSES
 from hybrid.publication.table_facts import few
+from hybrid.synthesize.generators.cart import enough_people
 from hybrid.table import Kind, Role, Table
 from hybrid.table.dependencies import functional_dependencies
 from hybrid.table.read_options import ReadOptions
@@ -159,14 +160,21 @@ def split_lines(unit: str, people: int) -> Iterator[str]:
     yield f"  stable: true              # a {unit.removesuffix('s')} keeps its side from release to release"
 
 
-def sample_lines(people: int) -> Iterator[str]:
-    """The section ``sample`` of a table of few people; none for large ones.
+def drawing_lines(people: int) -> Iterator[str]:
+    """The sections ``sample`` and ``synthesize``.
 
-    Of few people a generator shows who was in, unless chance decided it: docs/evidence/gate.md has the figures.
+    Of few people a generator shows who was in, unless chance decided it; its leaves stay as large as of all people.
+    docs/evidence/gate.md has the figures.
     """
+    yield ""
     if people < CROSSED_BELOW:
-        yield ""
+        leaf = enough_people(people)
         yield "sample: {method: beta, beta: 0.5}   # chance decides who is in; with 1, more of each is shown"
+        yield ""
+        yield f"synthesize: {{generator: cart, rows: same, options: {{min_leaf: {leaf}}}}}   # as without the sample"
+    else:
+        yield "synthesize: {generator: cart, rows: same}"
+    yield ""
 
 
 def publish_lines() -> Iterator[str]:

@@ -25,13 +25,13 @@ from hybrid.pipeline.starter.config_text import (
     AskedTable,
     column_lines,
     constraint_lines,
+    drawing_lines,
     head_lines,
     publish_lines,
     questions,
     reading_lines,
     refuse_existing,
     roles_lines,
-    sample_lines,
     secrets_of,
     split_lines,
     targets_of,
@@ -222,10 +222,7 @@ class GuessedConfig:
         if quasi:
             yield ""
             yield from self._anonymize_lines()
-        yield from sample_lines(people)
-        yield ""
-        yield "synthesize: {generator: cart, rows: same}"
-        yield ""
+        yield from drawing_lines(people)
         yield from self._evaluate_lines()
         yield "policy: default             # review: `hybrid policies` lists the others"
         yield ""
