@@ -33,9 +33,9 @@ from gate import options as options_of
 
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, evaluate
+from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.neighbours import nearest
-from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.engine.space import gower
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.registry import REGISTRY

@@ -1,31 +1,95 @@
-"""Shared state of the metrics of one table, computed once when needed."""
+"""Shared state of the metrics of one table, computed once when needed.
+
+With what else they may know: the parents of linked rows, a kept model, the persons and the order of rows.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array, Codes
+from hybrid.base.arrays import Array, Codes, Rows
 from hybrid.base.hashing import fingerprint
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Redrawn, Rules
-from hybrid.evaluation.engine.asked import most_asked
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode, row_keys
 from hybrid.evaluation.engine.neighbours import Sorted, in_blocks, nearest, nearest_of_pieces
 from hybrid.evaluation.engine.space import Columns, Space, euclidean
-from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.parentage import Parentage
 from hybrid.table import Schema, Table
 from hybrid.table.dependencies import no_secrets
+from hybrid.table.persons import person_groups
 from hybrid.table.weights import weights_of
+
+Ask = Callable[[Table, Table], Array]
+"""(people, reference) to what the model says of each of the people; the larger, the more it knows them."""
+
+
+@dataclass(frozen=True)
+class KeptModel:
+    """A kept model that made a stage's table.
+
+    Parameters
+    ----------
+    generator : str
+        Who trained it.
+    ask : callable or None
+        Asks the model about single records, beside those of other people of the population; None: it cannot be asked.
+    untried : str
+        Why it cannot be asked, in words without a full stop; empty where it can.
+    """
+
+    generator: str
+    ask: Ask | None
+    untried: str = ""
+
+
+@dataclass(frozen=True)
+class Parents:
+    """Parent of each row of a table.
+
+    Parameters
+    ----------
+    table : Table, m rows
+        The parent table, without identifiers.
+    owners : numpy.ndarray, shape (n,), int64
+        Row of the parent table that each row belongs to; -1 for orphans.
+    own : tuple of str
+        Columns of the table that are not its parent's or person's.
+    broken : int
+        Rows without a parent, or with a reference to a row of a public table that does not exist.
+    """
+
+    table: Table
+    owners: Rows
+    own: tuple[str, ...]
+    broken: int = 0
+
+
+Parentage = Mapping[Literal["train", "control", "table"], Parents]
+"""Parents of the rows of train, of control where there is one, and of the judged table."""
+
+
+LEAST_ASKED = 10_000
+"""Records that searches query of the largest tables: shares are then known to a hundredth (95 %)."""
+
+
+def most_asked(limit: int | None, *sizes: int) -> int | None:
+    """Records that searches query at most; None for all.
+
+    ``limit``, as long as the largest table has no more records. Beyond, as many fewer as the table is larger, so that
+    the pairs of records that are compared do not grow; :data:`LEAST_ASKED` if the limit allows it.
+    """
+    return None if limit is None else max(min(limit, limit**2 // max(*sizes, 1)), min(limit, LEAST_ASKED))
+
 
 Role = Literal["train", "control", "table"]
 NEIGHBOURS = 5
@@ -424,3 +488,33 @@ class Context:
     def whole(self, role: Role) -> Part:
         """All rows of a table."""
         return Part(role, "all", np.arange(len(self.encoded(role))))
+
+
+def person_of_rows(context: Context, role: Role) -> Codes:
+    """Number of each row's person; shape (n,), int64."""
+    return person_groups(context.persons(role))
+
+
+def order_of_rows(context: Context, role: Role) -> Array:
+    """Value of each row in the order; shape (n,), float64.
+
+    NaN where it is missing, or where no column orders the rows.
+    """
+    at = context.encoding.positions([name for name in [context.schema.order] if name is not None])
+    table = context.encoded(role)
+    return table.numbers[:, at[0]] if len(at) else np.full(len(table), np.nan)
+
+
+def successive_rows(context: Context, role: Role) -> tuple[Array, Array]:
+    """Positions of successive rows of a person, each of shape (n_pairs,).
+
+    Ascending in the order; as the rows are in the table, where no column orders them.
+    """
+
+    def find() -> tuple[Array, Array]:
+        groups, times = person_of_rows(context, role), order_of_rows(context, role)
+        rows = np.lexsort((np.where(np.isnan(times), np.inf, times), groups))
+        same = groups[rows][1:] == groups[rows][:-1]
+        return rows[:-1][same], rows[1:][same]
+
+    return context.once(("pairs of rows", role), find)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from hybrid.evaluation.engine.asked import most_asked
+from hybrid.evaluation.context import most_asked
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import modules

@@ -15,14 +15,12 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress, silent
 from hybrid.constraints import Redrawn, Rules
-from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, Share
+from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, KeptModel, Parentage, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
 from hybrid.evaluation.metric import SWITCHED, Metric
 from hybrid.evaluation.options import EvaluateOptions, RetrainOptions
-from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.price import price, sizes_of
 from hybrid.evaluation.registry import REGISTRY, RENAMED
 from hybrid.table import Kind, Schema, Table

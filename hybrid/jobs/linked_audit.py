@@ -16,9 +16,9 @@ from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
+from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Evaluation, Subject
-from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.jobs.audit import Audited, File, audited_paths, notes_on, read_alike, rules_for_tables, with_population

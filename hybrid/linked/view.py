@@ -19,12 +19,10 @@ from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.context import FitAndSample
+from hybrid.evaluation.context import FitAndSample, KeptModel, Parentage, Parents
 from hybrid.evaluation.context import Role as Side
-from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.hierarchy import Hierarchy
 from hybrid.linked.draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybrid.base.errors import Finding
 from hybrid.base.resources import cores
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
-from hybrid.evaluation.engine.asked import most_asked
+from hybrid.evaluation.context import most_asked
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS
 from hybrid.evaluation.price import Sizes, price, sizes_of, total_price

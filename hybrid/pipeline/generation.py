@@ -14,7 +14,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, Redrawn, Rules, draw_held, first_draw, fixed_columns
-from hybrid.evaluation.kept_model import KeptModel
+from hybrid.evaluation.context import KeptModel
 from hybrid.hierarchy import LabelTable
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.conditions import Selection, selection

@@ -19,12 +19,10 @@ from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import Context, FitAndSample, Share
+from hybrid.evaluation.context import Context, FitAndSample, KeptModel, Parentage, Share
 from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Crossed, Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.parentage import Parentage
 from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
 from hybrid.evaluation.run_metrics import check_options, remembering
 from hybrid.pipeline.conditions import refuse_misfit

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.evaluation import EvaluateOptions
-from hybrid.evaluation.changed_table import ChangedContext
+from hybrid.evaluation.changed_table import ChangedContext, encode_changed
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import Encoding, encode
-from hybrid.evaluation.engine.recoding import encode_changed
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from tests.evaluation.simulated_people import make_people

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import EvaluateOptions
-from hybrid.evaluation.engine import outliers
+from hybrid.evaluation.attacks import vulnerability
 from tests.evaluation.measured_people import differences, run
 from tests.evaluation.simulated_people import make_people
 
@@ -29,7 +29,7 @@ NAMES = (
 @pytest.mark.parametrize("n_control", [300, 80])
 def test_intervals_cover(n_control: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # More trees choose the exposed people with less chance; of any choice the interval must cover.
-    monkeypatch.setattr(outliers, "TREES", 30)
+    monkeypatch.setattr(vulnerability, "TREES", 30)
     options = EvaluateOptions(metrics=NAMES, secrets=("illness", "cost", "urgent"))
     covered = defaultdict(list)
     for seed in range(SEEDS):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
+from hybrid.evaluation.attacks import membership_flow
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine import flow
 from tests.evaluation.simulated_people import make_people
 
 pytestmark = pytest.mark.generators
@@ -17,7 +17,7 @@ def test_a_flow_is_a_density_of_its_own_and_earlier_columns() -> None:
     import torch
 
     torch.manual_seed(1)
-    model = flow.flow(2)
+    model = membership_flow.flow(2)
     line = torch.linspace(-12, 12, 121)
     points = torch.cartesian_prod(line, line)
     with torch.no_grad():
@@ -26,7 +26,7 @@ def test_a_flow_is_a_density_of_its_own_and_earlier_columns() -> None:
     x = torch.randn(5, 2, requires_grad=True)
     blocks = model.blocks
     y, _ = blocks[0](x, x.new_zeros(5, 2, 1))
-    first = torch.autograd.grad(y[:, : flow.WIDTH].sum(), x)[0]
+    first = torch.autograd.grad(y[:, : membership_flow.WIDTH].sum(), x)[0]
     assert (first[:, 0] != 0).all() and (first[:, 1] == 0).all()
 
 
@@ -34,7 +34,7 @@ def test_the_slope_is_that_of_the_flow() -> None:
     import torch
 
     torch.manual_seed(2)
-    model = flow.flow(1)
+    model = membership_flow.flow(1)
     x = torch.linspace(-2, 2, 9).reshape(-1, 1).requires_grad_()
     slope = x.new_zeros(9, 1, 1)
     y = x
@@ -48,7 +48,7 @@ def test_the_slope_is_that_of_the_flow() -> None:
 
 
 def test_members_have_a_higher_density_in_a_copy_than_in_a_fresh_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow, "EPOCHS", 25)
+    monkeypatch.setattr(membership_flow, "EPOCHS", 25)
     rng = np.random.default_rng(3)
     train, control, fresh = (make_people(150, rng) for _ in range(3))
     values = []

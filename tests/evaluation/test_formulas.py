@@ -10,9 +10,8 @@ from scipy.stats.contingency import association
 
 from hybrid.evaluation import EvaluateOptions
 from hybrid.evaluation.attacks.membership import log_density
-from hybrid.evaluation.attacks.singling_out import multivariate_predicates, univariate_predicates
+from hybrid.evaluation.attacks.singling_out import Index, multivariate_predicates, univariate_predicates
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.predicates import Index
 from hybrid.evaluation.fidelity.pairs import correlation_ratio, correlations, cramers_v
 from hybrid.table import DTYPES, Kind, Role, Table
 from tests.evaluation.simulated_people import make_people

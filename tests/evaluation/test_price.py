@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions
-from hybrid.evaluation.engine.asked import LEAST_ASKED, most_asked
+from hybrid.evaluation.context import LEAST_ASKED, most_asked
 from hybrid.evaluation.price import PRICES, Sizes, price, total_price
 from hybrid.evaluation.run_metrics import metrics_of
 

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks.close_values import close_value
+from hybrid.evaluation.attacks.close_values import close_value, farthest
 from hybrid.evaluation.attacks.inference_neighbours import most_frequent
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
-from hybrid.evaluation.engine.farthest import farthest
 from hybrid.evaluation.engine.intervals import wilson
 from hybrid.evaluation.engine.space import euclidean, gower
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table

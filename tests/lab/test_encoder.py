@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EncoderOptions
 from hybrid.lab.encoder.embed import Encoder, loss, nearest_groups, placed, sphere, without_training
 from hybrid.lab.encoder.inputs import FIRST, MASKED, MISSING, inputs_of, random_masks

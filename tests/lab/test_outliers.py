@@ -10,8 +10,8 @@ import pytest
 from sklearn.neighbors import LocalOutlierFactor
 
 from hybrid.base.errors import ConfigError
+from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.jobs.start import run
 from hybrid.lab.leak.outliers import without_unusual

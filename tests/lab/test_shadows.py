@@ -13,10 +13,9 @@ from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.attacks.coded_rows import Rows, coder
 from hybrid.evaluation.attacks.ordinal import with_places
-from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.attacks.vulnerability import mean_of_nearest, vulnerability
 from hybrid.evaluation.context import Context, FitAndSample
 from hybrid.evaluation.engine.encoding import encode
-from hybrid.evaluation.engine.minkowski import mean_of_nearest
 from hybrid.evaluation.engine.space import gower
 from hybrid.lab.attacks import counting_queries
 from hybrid.lab.attacks.attacked_people import attacked

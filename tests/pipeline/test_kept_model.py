@@ -12,7 +12,7 @@ import yaml
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.kept_model import KeptModel
+from hybrid.evaluation.context import KeptModel
 from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable, Outcome
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline

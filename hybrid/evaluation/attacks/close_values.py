@@ -3,17 +3,127 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.farthest import farthest
-from hybrid.evaluation.engine.principal_plane import in_plane
-from hybrid.evaluation.engine.space import TIE
+from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.space import TIE, Columns, Space
 from hybrid.evaluation.families import indicator
 from hybrid.evaluation.measure import NotComputable, Outcome
+
+BLOCK = 128
+"""Records of each side that are compared at once."""
+
+
+def farthest(queries: Columns, references: Columns, squared: bool) -> float:
+    """Largest distance of a query to a reference.
+
+    Records far out are compared first, until no pair of the others can be farther: two records are at most as far as
+    the sum of their distances from the middle, with every category different.
+
+    Parameters
+    ----------
+    queries, references : Columns
+        Records of one space, at least one each.
+    squared : bool
+        Whether that space's distance is E1 (else Gower's).
+    """
+    middle = np.median(np.concatenate([queries.numbers, references.numbers], axis=1), axis=1)[:, None]
+    apart = float(references.weights.sum()) + float((queries.has_missing | references.has_missing).sum())
+    reach = [_length(np.abs(side.numbers - middle), squared) for side in (queries, references)]
+    order = [np.argsort(-one, kind="stable") for one in reach]
+    mine, its = (one[by] for one, by in zip(reach, order, strict=True))
+    best = 0.0
+    for start in range(0, len(mine), BLOCK):
+        for other in range(0, len(its), BLOCK):
+            if _bound(float(mine[start] + its[other]), apart, squared) <= best:
+                break
+            block = queries.take(order[0][start : start + BLOCK])
+            best = max(best, _largest(block, references.take(order[1][other : other + BLOCK]), squared))
+    return math.sqrt(best) if squared else best
+
+
+def _length(gaps: Array, squared: bool) -> Array:
+    length: Array = np.sqrt((gaps**2).sum(axis=0)) if squared else gaps.sum(axis=0)
+    return length
+
+
+def _bound(numbers: float, apart: float, squared: bool) -> float:
+    return (numbers**2 if squared else numbers) + apart
+
+
+def _largest(queries: Columns, references: Columns, squared: bool) -> float:
+    """Largest distance (E1: its square) of any pair."""
+    total = np.zeros((queries.codes.shape[1], references.codes.shape[1]))
+    for at in range(len(queries.numbers)):
+        gap = np.abs(queries.numbers[at][:, None] - references.numbers[at])
+        lacks, lacking = queries.missing[at][:, None], references.missing[at]
+        gap = np.where(lacks & lacking, 0.0, np.where(lacks | lacking, 1.0, gap))
+        total += gap**2 if squared else gap
+    for at, weight in enumerate(references.weights):
+        total += weight * (queries.codes[at][:, None] != references.codes[at])
+    return float(total.max())
+
+
+AXES = 2
+
+
+def in_plane(space: Space, train: Encoded, table: Encoded) -> tuple[Array, Array]:
+    """Both tables in the plane of train's two principal axes.
+
+    Shapes (n, 2). Factor analysis of mixed data (Pages 2004): standardized numbers, missing ones at the mean, and
+    indicators of categories, divided by the root of their share in train; all centred. Categories that train lacks have
+    no axis.
+
+    Parameters
+    ----------
+    space : Space
+        E1, whose columns, centers and scales are taken.
+    """
+    from scipy.sparse.linalg import LinearOperator, svds
+
+    mine, its, center = _coordinates(space, train, table)
+    if min(mine.shape) <= AXES:
+        return np.zeros((len(train), AXES)), np.zeros((len(table), AXES))
+    centred = LinearOperator(
+        mine.shape,
+        matvec=lambda v: mine @ v.ravel() - center @ v.ravel(),
+        rmatvec=lambda u: mine.T @ u.ravel() - center * u.sum(),
+        dtype=np.float64,
+    )
+    axes = svds(centred, k=AXES, v0=np.ones(min(mine.shape)))[2].T
+    return mine @ axes - center @ axes, its @ axes - center @ axes
+
+
+def _coordinates(space: Space, train: Encoded, table: Encoded) -> tuple[Any, Any, Array]:
+    """Sparse coordinates of both tables before centring, and train's centre."""
+    from scipy.sparse import csr_array, hstack
+
+    p = len(space.center)
+    parts = [[_numbers(space, side, p)] for side in (train, table)]
+    centers = [np.zeros(p)]
+    for at in space.columns[p:]:
+        codes = [side.ranks[:, at] + 1 for side in (train, table)]
+        count = np.bincount(codes[0], minlength=1 + max(int(each.max(initial=0)) for each in codes))
+        root = np.sqrt(count / len(train))
+        centers.append(root)
+        for part, each in zip(parts, codes, strict=True):
+            rows = np.flatnonzero(count[each] > 0)
+            place = rows, each[rows]
+            part.append(csr_array((1 / root[each[rows]], place), shape=(len(each), len(count))))
+    mine, its = (hstack(part, format="csr") for part in parts)
+    return mine, its, np.concatenate(centers)
+
+
+def _numbers(space: Space, table: Encoded, p: int) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array(np.nan_to_num((table.numbers[:, space.columns[:p]] - space.center) / space.scale))
+
 
 CLOSE, DISTANT = 0.2, 0.8
 """Shares of the range of distances within which a row is close, and beyond which it is distant (PrivEval)."""

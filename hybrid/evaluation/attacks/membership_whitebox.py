@@ -7,10 +7,9 @@ import numpy as np
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.accusation import FALSE_ALARMS
 from hybrid.evaluation.attacks.membership import folds
-from hybrid.evaluation.context import Context, Part
+from hybrid.evaluation.context import Context, KeptModel, Part
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.families import attack
-from hybrid.evaluation.kept_model import KeptModel
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Table
 from hybrid.table.persons import person_groups

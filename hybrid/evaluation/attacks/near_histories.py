@@ -10,12 +10,11 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.accusation import accused
 from hybrid.evaluation.attacks.membership import folds
 from hybrid.evaluation.attacks.persons import NO_HISTORY, NONE_UNSEEN
-from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.context import Context, Part, Role, order_of_rows
 from hybrid.evaluation.engine.encoding import Encoded, row_keys
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Outcome
-from hybrid.evaluation.rows_of_persons import order_of_rows
 from hybrid.table.persons import person_groups
 
 APART = 2.0

@@ -128,3 +128,19 @@ def in_chunks(work: Callable[[int, int], None], n: int) -> None:
         return
     with ThreadPoolExecutor(min(len(chunks), cores())) as pool:
         list(pool.map(work, *zip(*chunks, strict=True)))
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Keep PyTorch on one thread.
+
+    More only wait for each other on small batches.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

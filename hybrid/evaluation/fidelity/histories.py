@@ -9,10 +9,9 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.likeness import agreement, rank_correlation
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.context import Context, Role, order_of_rows, person_of_rows, successive_rows
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.rows_of_persons import order_of_rows, person_of_rows, successive_rows
 
 ALONE = NotComputable("no person has two rows in both tables", "too_few")
 MOST_CATEGORIES = 10

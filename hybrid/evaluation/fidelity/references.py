@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.context import Context, Parentage, Parents, Role
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.fidelity.histories import ks_distance
 from hybrid.evaluation.fidelity.pairs import associations
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.parentage import Parentage, Parents
 from hybrid.table import Schema, Table
 
 NO_PARENTS = NotComputable("the table has no parent table", lacks="parents")

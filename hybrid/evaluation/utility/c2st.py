@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.context import Context, Role, order_of_rows, person_of_rows
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.threads import one_thread
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.evaluation.rows_of_persons import order_of_rows, person_of_rows
 from hybrid.evaluation.utility.models import MAX_CATEGORIES, filled
 
 FOLDS = 3

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.engine.torch_threads import one_torch_thread
+from hybrid.evaluation.engine.threads import one_torch_thread
 
 EMBEDDING, ATTENTION, HIDDEN = 20, 15, 10
 DROPOUT = 0.15

@@ -11,15 +11,15 @@ from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.outcome import Attack, worst
 from hybrid.evaluation.attacks.singling_out import (
     BATCH,
+    Predicates,
     collected,
     stratified,
     success,
     tables_of,
     univariate_predicates,
 )
+from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.outliers import local_outlier_factors
-from hybrid.evaluation.engine.predicates import Predicates
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.lab.encoder.embed import Embedding, chosen, placed
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.attacks.vulnerability import vulnerability
+from hybrid.evaluation.attacks.vulnerability import local_outlier_factors, vulnerability
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.outliers import local_outlier_factors
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.pipeline.risk import RemovalOptions
 from hybrid.table import Table
