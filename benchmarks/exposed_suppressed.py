@@ -18,7 +18,7 @@ import pandas as pd
 from hybrid.comparison import load_plan
 from hybrid.comparison.schedule import Configuration, expand
 from hybrid.evaluation.attacks.membership_trained import chosen_people
-from hybrid.evaluation.attacks.ordinal import ordered
+from hybrid.evaluation.attacks.retraining import ordered
 from hybrid.evaluation.context import Context
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.record_hash import SECRET_BYTES, record_hashes

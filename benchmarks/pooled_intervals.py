@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from hybrid.evaluation.attacks.pooled_scores import auc_of, pooled_scores
+from hybrid.evaluation.attacks.membership_trained import auc_of, pooled_scores
 from hybrid.evaluation.engine.intervals import simultaneous
 
 POOL, OBSERVED, LOOKS = 1000, 60, 3

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Rows
-from hybrid.evaluation.attacks.coded_rows import numbers_of
+from hybrid.evaluation.attacks.retraining import numbers_of
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.lone_people import lone_rows, to_others
+from hybrid.evaluation.attacks.copies import lone_rows, to_others
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable

@@ -9,7 +9,7 @@ import pytest
 from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.fidelity.content import GROUPS, corrected_v, distance_beyond_chance
 from hybrid.evaluation.measure import Measure, NotComputable
-from hybrid.evaluation.utility.each_column import ranked
+from hybrid.evaluation.utility.prediction import ranked
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.verdict import Check, Verdict

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from hybrid.base.arrays import Array
 from hybrid.evaluation import EvaluateOptions, Measure, NotComputable
 from hybrid.evaluation.attacks.anonymity import _counts, _distance
-from hybrid.evaluation.attacks.attribution import gtcap, hitting_rate
+from hybrid.evaluation.attacks.attribution import gtcap, hitting_rate, matching
 from hybrid.evaluation.context import Context, Role
-from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.intervals import failure_ratio
 from hybrid.evaluation.engine.space import TIE, Columns
 from hybrid.table import Kind, Table

@@ -11,7 +11,7 @@ import pytest
 
 from hybrid.evaluation import EvaluateOptions, Evaluation, Measure, NotComputable
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.fidelity.dates import METRICS, gaps_between_dates
+from hybrid.evaluation.fidelity.constraints import METRICS, gaps_between_dates
 from hybrid.evaluation.measure import MetricResult
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy

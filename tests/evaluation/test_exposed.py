@@ -11,7 +11,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.attacks.subgroups import LEAST_UNSEEN, groups, in_full, subgroups
+from hybrid.evaluation.attacks.exposed import LEAST_UNSEEN, groups, in_full, subgroups
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, most_exposed, ranked, rankings, vulnerability
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from hybrid.evaluation.attacks.inference_model import TREES, _guesses
+from hybrid.evaluation.attacks.inference import TREES, _guesses
 
 
 @pytest.mark.parametrize("classify", [True, False])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import EvaluateOptions, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks.lone_people import lone_rows
+from hybrid.evaluation.attacks.copies import lone_rows
 from hybrid.evaluation.context import Context
 from hybrid.table import Kind, Role, Table
 from tests.evaluation.small_tables import measured, small

@@ -10,9 +10,17 @@ import numpy as np
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
-from hybrid.evaluation.attacks.membership_trained import Trainings, chosen_people, is_certain, looks
-from hybrid.evaluation.attacks.observed import observer
-from hybrid.evaluation.attacks.pooled_scores import Interval, auc_of, pooled_scores, rates
+from hybrid.evaluation.attacks.membership_trained import (
+    Interval,
+    Trainings,
+    auc_of,
+    chosen_people,
+    is_certain,
+    looks,
+    observer,
+    pooled_scores,
+    rates,
+)
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
 from hybrid.evaluation.context import Context, FitAndSample
 from hybrid.evaluation.options import RetrainOptions

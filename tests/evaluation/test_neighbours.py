@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.attribution import matching
 from hybrid.evaluation.attacks.singling_out import Index, Predicates
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine import neighbours
-from hybrid.evaluation.engine.counting import matching
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
 from hybrid.evaluation.engine.neighbours import Secrets, infer, linked, nearest, nearest_of_others, nearest_of_pieces
 from hybrid.evaluation.engine.space import euclidean, gower

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
 from hybrid.evaluation.attacks.close_values import close_value, farthest
-from hybrid.evaluation.attacks.inference_neighbours import most_frequent
+from hybrid.evaluation.attacks.inference import most_frequent
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.intervals import wilson

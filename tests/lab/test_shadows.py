@@ -11,8 +11,7 @@ import pytest
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.ordinal import with_places
+from hybrid.evaluation.attacks.retraining import Rows, coder, with_places
 from hybrid.evaluation.attacks.vulnerability import mean_of_nearest, vulnerability
 from hybrid.evaluation.context import Context, FitAndSample
 from hybrid.evaluation.engine.encoding import encode

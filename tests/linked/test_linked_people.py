@@ -18,8 +18,7 @@ from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError
 from hybrid.cli import app
 from hybrid.evaluation import EvaluateOptions
-from hybrid.evaluation.attacks.membership_trained import chosen_people
-from hybrid.evaluation.attacks.observed import observer_of_people
+from hybrid.evaluation.attacks.membership_trained import chosen_people, observer_of_people
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable

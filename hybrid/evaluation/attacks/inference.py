@@ -1,6 +1,8 @@
-"""Attribute inference by the nearest row."""
+"""Attribute inference: by the nearest row, by several, and by a random forest trained on the table."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -9,9 +11,11 @@ from hybrid.evaluation import families
 from hybrid.evaluation.attacks.outcome import Attack, attacked, attacked_people, worst
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded
-from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer
+from hybrid.evaluation.engine.neighbours import Guesses, Secrets, infer, nearest
 from hybrid.evaluation.engine.space import gower
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.evaluation.utility.models import features
 
 
 def secrets_of(context: Context, table: Encoded, columns: Array, tolerance: float | None = None) -> Secrets:
@@ -186,6 +190,186 @@ def inference_worst(context: Context) -> Outcome:
     return found
 
 
+_PEOPLE: tuple[Role, ...] = ("train", "control")
+TREES = 50
+BATCH = 5
+"""Trees that are kept at once: one that is fully grown on many categories has tens of megabytes."""
+MAX_ROWS = 50_000
+"""Rows of the table that the attacker's forest is trained on."""
+SPLIT_COLUMNS = 20
+"""Columns that a split on the way to a number chooses from, at most; categories: the root of all."""
+
+
+def inference_model(context: Context, column: str) -> Outcome:
+    """Risk that a random forest predicts a person's secret.
+
+    It is trained on the table, and predicts from the person's own other columns (METRICS B10). The thesis (section
+    3.3.3) asks its model about the columns of the row nearest to the person instead: a model that remembers mostly
+    answers with that row's own secret, which ``inference`` reads off without a model. 50 fully grown trees, which
+    remember what they were shown. Right is as in ``inference``: equal categories, numbers within tolerance.
+    R = (r_T - r_C)/(1 - r_C) over the queried training and control records with a known secret.
+    """
+    encoding = context.encoding
+    if column not in encoding.names or len(encoding.names) < 2:
+        return NotComputable("the secret is constant, names single records, or is the only column")
+    at = encoding.names.index(column)
+    others = np.flatnonzero(np.arange(len(encoding.columns)) != at)
+    classify = not bool(encoding.continuous[at])
+    rng = context.random(f"inference_model {column}")
+    table = context.encoded("table")
+    rows = table.order[table.ranks[table.order, at] >= 0]
+    source = table.take(rows if len(rows) <= MAX_ROWS else rows[rng.permutation(len(rows))[:MAX_ROWS]])
+    context.asked_about["table", "model"] = len(source), len(rows)
+    if not len(rows):
+        return NotComputable("the secret is missing in every row of the table", "too_few")
+    with_secret = {role: _known(context, role, at) for role in _PEOPLE}
+    known = {role: context.encoded(role).take(rows) for role, rows in with_secret.items()}
+    guesses = _forest_guesses(
+        features(encoding, source, others),
+        source.ranks[:, at] if classify else source.numbers[:, at],
+        [features(encoding, records, others) for records in known.values()],
+        classify,
+        int(rng.integers(2**31)),
+    )
+
+    def success(role: Role) -> Array:
+        return is_right(context, known[role], at, guesses[_PEOPLE.index(role)])
+
+    def accuracy_of_numbers(role: Role) -> float:
+        """Accuracy of guessed numbers: 1 - RMSE / range.
+
+        The thesis takes the risk of numbers from it (METRICS B10).
+        """
+        values = known[role].numbers[:, at]
+        gaps = values - guesses[_PEOPLE.index(role)]
+        return 1 - float(np.sqrt((gaps**2).mean()) / np.ptp(values))
+
+    train, control = success("train"), success("control")
+    made = attacked_people(context, train, control, (with_secret["train"], with_secret["control"]))
+    details: dict[str, object] = {"trees": TREES, "rows": len(source)}
+    if context.options.paper and not classify:
+        mine, its = accuracy_of_numbers("train"), accuracy_of_numbers("control")
+        details["paper"] = {"train": mine, "control": its, "risk": (mine - its) / (1 - its) if its < 1 else None}
+    return made if isinstance(made, NotComputable) else made.measure(**details)
+
+
+def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array:
+    """True where a guess is the secret of its record.
+
+    Parameters
+    ----------
+    records : Encoded
+        n records with a known secret.
+    at : int
+        Position of the secret in the coding.
+    guess : numpy.ndarray, shape (n,)
+        Ranks of categories, or numbers, which count within the options' tolerance.
+    """
+    if not context.encoding.continuous[at]:
+        return np.asarray(guess == records.ranks[:, at])
+    truth = secrets_of(context, records, np.array([at]))
+    value = truth.numbers[0]
+    allowed = np.maximum(truth.relative * np.maximum(np.abs(value), np.abs(guess)), truth.absolute)
+    return np.asarray(np.abs(value - guess) <= allowed + 1e-12)
+
+
+def _known(context: Context, role: Role, at: int) -> Array:
+    """Queried records whose secret is known."""
+    asked = context.asked(context.whole(role)).rows
+    rows: Array = asked[context.encoded(role).ranks[asked, at] >= 0]
+    return rows
+
+
+def _forest_guesses(inputs: Array, output: Array, asked: list[Array], classify: bool, seed: int) -> list[Array]:
+    """Predictions of one random forest for several sets of records.
+
+    Its trees are fitted a few at a time. One random state runs through all batches, so the trees are those of a forest
+    fitted at once.
+    """
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    state = np.random.RandomState(seed)
+    settings: dict[str, Any] = {"n_estimators": BATCH, "n_jobs": -1, "random_state": state}
+    if classify:
+        model = RandomForestClassifier(**settings)
+    else:
+        model = RandomForestRegressor(**settings, max_features=min(inputs.shape[1], SPLIT_COLUMNS))
+    scores: list[Any] = [0.0] * len(asked)
+    for _ in range(TREES // BATCH):
+        with one_model:
+            model.fit(inputs, output)
+            found = [model.predict_proba(rows) if classify else model.predict(rows) for rows in asked]
+        scores = [score + more for score, more in zip(scores, found, strict=True)]
+    if classify:
+        return [model.classes_[np.round(score, 9).argmax(axis=1)] for score in scores]  # Rounding must not break ties.
+    return [score * (BATCH / TREES) for score in scores]
+
+
+def inference_neighbours(context: Context, column: str) -> Outcome:
+    """Largest risk that several nearest rows have a person's secret.
+
+    As ``inference``, with the k rows nearest by all other columns (Gower), for each k of
+    ``evaluate.inference_neighbours``: the most frequent of their categories, one of them by chance where several are,
+    and the mean and the median of their numbers. Rows equally far are taken in random order. R = (r_T - r_C)/(1 - r_C)
+    of each; the one with the highest lower bound is given, its interval holding for all (Sidak); at most 1, 0 without a
+    leak.
+    """
+    encoding = context.encoding
+    if column not in encoding.names or len(encoding.names) < 2:
+        return NotComputable("the secret is constant, names single records, or is the only column", lacks="secret")
+    at = encoding.names.index(column)
+    rows = _shuffled(context, at, column)
+    sizes = sorted({k for k in context.options.inference_neighbours if k <= len(rows)})
+    if not sizes:
+        return NotComputable(f"only {len(rows)} rows of the table have the secret", "too_few")
+    guessed = {role: _successes(context, role, rows, at, sizes) for role in ("train", "control")}
+    people = tuple(_known(context, role, at) for role in ("train", "control"))
+    attacks: dict[str, Attack | NotComputable] = {
+        name: attacked_people(context, guessed["train"][name], guessed["control"][name], (people[0], people[1]))
+        for name in guessed["train"]
+    }
+    return worst(attacks, "guess", context.options.confidence)
+
+
+def _shuffled(context: Context, at: int, column: str) -> Encoded:
+    """Rows with a known secret, in random order.
+
+    It does not depend on the order of the file.
+    """
+    table = context.encoded("table")
+    order = table.order[context.random(f"inference neighbours {column}").permutation(len(table))]
+    return table.take(order[table.ranks[order, at] >= 0])
+
+
+def _successes(context: Context, role: Role, rows: Encoded, at: int, sizes: list[int]) -> dict[str, Array]:
+    """Probability of right guesses, by k and kind of guess."""
+    people = context.encoded(role).take(_known(context, role, at))
+    space = gower(context.encoding, np.delete(np.arange(len(context.encoding.columns)), at))
+    found = nearest(space, space.place(people), space.place(rows), sizes[-1])[1]
+    if not context.encoding.continuous[at]:
+        codes, truth = rows.ranks[found, at], people.ranks[:, at]
+        return {f"{k}, mode": most_frequent(codes[:, :k], truth) for k in sizes}
+    values = rows.numbers[found, at]
+    guesses = {f"{k}, mean": values[:, :k].mean(axis=1) for k in sizes}
+    guesses |= {f"{k}, median": np.median(values[:, :k], axis=1) for k in sizes}
+    return {name: is_right(context, people, at, guess).astype(float) for name, guess in guesses.items()}
+
+
+def most_frequent(codes: Array, truth: Array) -> Array:
+    """Probability that the most frequent code is the true one.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray, shape (n, k), int
+    truth : numpy.ndarray, shape (n,), int
+    """
+    counts = (codes[:, :, None] == codes[:, None, :]).sum(axis=2)
+    most = counts.max(axis=1)
+    several = np.where(counts == most[:, None], 1 / counts, 0.0).sum(axis=1)
+    right: Array = ((codes == truth[:, None]).sum(axis=1) == most) / several
+    return right
+
+
 METRICS = (
     families.attack(
         inference,
@@ -224,5 +408,22 @@ METRICS = (
         "How much more often the most exposed secret is guessed right of training people than of people never seen.",
         copy=1.0,
         printed=("risk",),
+    ),
+    families.attack(
+        inference_model,
+        "inference",
+        "How much more often a model trained on the table predicts this secret right, from a person's own other "
+        "columns, of training people than of people never seen.",
+        per="declared_secret",
+        mechanism="learned model",
+        printed=("risk",),
+    ),
+    families.attack(
+        inference_neighbours,
+        "inference",
+        "How much more often several rows like a person tell this secret of training people than of people never "
+        "seen, from all other columns.",
+        per="declared_secret",
+        by_default=False,
     ),
 )

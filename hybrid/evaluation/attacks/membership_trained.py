@@ -12,23 +12,330 @@ here at Sidak's level instead of Pocock's, which is 4 % narrower at three looks)
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.observed import observer_of_people, rows_of_people
-from hybrid.evaluation.attacks.ordinal import ordered, with_places
-from hybrid.evaluation.attacks.pooled_scores import Interval, auc_of, found_at, pooled_scores
-from hybrid.evaluation.attacks.retraining import options_of, retrained
+from hybrid.evaluation.attacks.retraining import (
+    by_frequency,
+    numbers_of,
+    options_of,
+    ordered,
+    places,
+    retrained,
+    with_places,
+)
+from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import simultaneous
+from hybrid.evaluation.engine.intervals import auc, clustered_error, placements, simultaneous
 from hybrid.evaluation.families import attack_with_trainings
+from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
+from hybrid.table.persons import person_groups
+
+NEAR = 0.02
+"""Numbers agree within this share of the range that the pool has."""
+NEAREST = 10
+"""Rows whose distance to a person is observed."""
+MOST_PAIRED = 30
+"""Columns whose pairs are observed; of wider tables as many by chance."""
+
+
+def rows_of_people(context: Context) -> tuple[list[Array], Array]:
+    """Rows of the training table of each person, and how little each row is like others.
+
+    Returns
+    -------
+    rows : list of numpy.ndarray
+        Of each person, the row least like others first (:func:`~.vulnerability.unlike_others`); people in an order of
+        their content.
+    unlike : numpy.ndarray, shape (n_train,), float64
+        -inf for rows that searches do not ask about.
+    """
+    options, persons = options_of(context), context.train.persons
+    order, whole = context.encoded("train").order, context.whole("train")
+    person = np.arange(len(order)) if persons is None else person_groups(persons)
+    unlike = np.full(len(order), -np.inf)
+    unlike[context.asked(whole).rows] = unlike_others(context, whole, options.distance, options.neighbours)
+    by_person = order[np.lexsort((-unlike[order], person[order]))]
+    rows = np.split(by_person, np.flatnonzero(np.diff(person[by_person])) + 1)
+    place = np.argsort(order)
+    rows.sort(key=lambda mine: int(place[mine[0]]))  # By content: numbers of persons follow the order of the file.
+    return rows, unlike
+
+
+def observer_of_people(context: Context, people: Sequence[Array]) -> Callable[[Table], Array]:
+    """Observation of synthetic people: shape (n_people, features).
+
+    Of each person the row least like others is observed (:func:`observer`); of linked people also that in every table
+    below, 0 where the person has none.
+
+    Parameters
+    ----------
+    context : Context
+        Training records, and the synthetic table of the run.
+    people : sequence of numpy.ndarray
+        Rows of each attacked person, that least like others first.
+    """
+    first = np.array([rows[0] for rows in people], dtype=np.int64)
+    train, table = context.train, context.table
+    own = observer(context, train.take(first))
+    if not (isinstance(train, LinkedPeople) and isinstance(table, LinkedPeople)):
+        return own
+    persons = train.numbers[first]
+    below = [
+        _observer_below(Context(real, None, made, context.options, context.seed, context.stage), persons)
+        for real, made in zip(train.below, table.below, strict=True)
+    ]
+
+    def observe(table: Table) -> Array:
+        assert isinstance(table, LinkedPeople)
+        return np.hstack([own(table), *(see(rows) for see, rows in zip(below, table.below, strict=True))])
+
+    return observe
+
+
+def _observer_below(context: Context, persons: Array) -> Callable[[Table], Array]:
+    """Observation of a table below that of people, about these."""
+    rows = np.array([mine[0] for mine in rows_of_people(context)[0]], dtype=np.int64)
+    assert context.train.persons is not None
+    found = pd.Index(context.train.persons[rows]).get_indexer(pd.Index(persons))
+    there = found >= 0
+    see = observer(context, context.train.take(rows[found[there]]))
+
+    def observe(table: Table) -> Array:
+        seen = see(table)
+        whole = np.zeros((len(persons), seen.shape[1]), dtype=seen.dtype)
+        whole[there] = seen
+        return whole
+
+    return observe
+
+
+def observer(context: Context, people: Table) -> Callable[[Table], Array]:
+    """Observation of a synthetic table about people: shape (n_people, features).
+
+    Shares of rows that agree with a person on each column and on each pair of columns, shares that agree on at least 1,
+    2, ... columns, and Gower's distances of the nearest rows. Numbers agree within :data:`NEAR` of the range; missing
+    agrees with missing and is 1 from any value.
+    """
+    names, rng = context.encoding.names, context.random("queries of a pool")
+    paired = np.sort(rng.permutation(len(names))[:MOST_PAIRED])
+    first, second = np.triu_indices(len(paired))
+    columns = [_Column.of(context.train, people, name) for name in names]
+    mine = np.stack([column.placed(people) for column in columns], 1)
+    is_category = np.array([column.vocabulary is not None for column in columns])
+
+    def observe(table: Table) -> Array:
+        rows = np.stack([column.placed(table) for column in columns])
+        return np.stack([_observed(rows, own) for own in mine])
+
+    def _observed(rows: Array, own: Array) -> Array:
+        apart = _distances(rows, own, is_category)
+        agrees = (apart <= NEAR).astype(np.float32)
+        both = (agrees[paired] @ agrees[paired].T)[first, second] / len(agrees.T)
+        together = np.bincount(agrees.sum(axis=0).astype(np.int64), minlength=len(names) + 1)
+        least = np.cumsum(together[::-1])[-2::-1] / len(agrees.T)
+        far = apart.mean(axis=0)
+        near = np.sort(np.partition(far, NEAREST - 1)[:NEAREST] if len(far) > NEAREST else far)
+        return np.concatenate([both, least, np.pad(near, (0, max(NEAREST - len(near), 0)), mode="edge")])
+
+    return observe
+
+
+def _distances(rows: Array, own: Array, is_category: Array) -> Array:
+    """Distance of every row (n_columns, n_rows) to a person (n_columns,); float32, 0..1."""
+    apart: Array = np.abs(rows - own[:, None])
+    apart[is_category] = apart[is_category] > 0
+    np.minimum(apart, 1, out=apart)
+    apart[np.isnan(apart)] = 1
+    missing = np.isnan(own)
+    apart[missing] = ~np.isnan(rows[missing])
+    return apart
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Values of a column as numbers whose differences are distances."""
+
+    name: str
+    vocabulary: pd.Index | None
+    """Of a categorical column; None for numbers and dates."""
+    least: float = 0.0
+    range: float = 1.0
+
+    @classmethod
+    def of(cls, pool: Table, people: Table, name: str) -> _Column:
+        if not people.schema[name].kind.is_continuous:
+            return cls(name, by_frequency(people.frame[name]))
+        known = numbers_of(pool.frame[name])
+        known = known[~np.isnan(known)]
+        return cls(name, None, float(known.min()), float(np.ptp(known)) or 1.0) if len(known) else cls(name, None)
+
+    def placed(self, table: Table) -> Array:
+        """Shares of the range that the pool has, or places of categories; shape (n,), float32, NaN where missing."""
+        values = table.frame[self.name]
+        if self.vocabulary is not None:
+            return places(values, self.vocabulary).astype(np.float32)
+        return ((numbers_of(values) - self.least) / self.range).astype(np.float32)
+
+
+FOLDS = 6
+"""Parts of the trainings: each is attacked with what was learned from the others."""
+CLIPPED = 4.0
+"""Standard deviations beyond which an observation counts as this far."""
+PENALTIES = np.logspace(0, 6, 13)
+DRAWS = 200
+"""Draws of people and trainings for intervals."""
+
+
+class Interval(NamedTuple):
+    """A value with its bounds."""
+
+    value: float
+    low: float
+    high: float
+
+
+def pooled_scores(seen: Array, member: Array) -> Array:
+    """Membership score of every person in every training, larger for likely members.
+
+    Observations of a person are standardized over all trainings, and a ridge regression of membership on them is fitted
+    to all people together; its penalty has the least generalized cross-validation error (Golub, Heath and Wahba 1979).
+    Each training is scored by a regression that was learned without it.
+
+    Parameters
+    ----------
+    seen : numpy.ndarray, shape (n, people, features)
+        What was observed.
+    member : numpy.ndarray, shape (n, people), bool
+        Who was in: half of the pool in each training.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n, people)
+    """
+    part = np.arange(len(seen)) % FOLDS
+    center, spread = seen.mean(axis=0), seen.std(axis=0)
+    usual = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 1e-9)
+    placed = np.clip((seen - center) * usual, -CLIPPED, CLIPPED)
+    sums = [_sums(placed[part == fold], member[part == fold]) for fold in range(FOLDS)]
+    scores = np.empty(member.shape)
+    for fold in range(FOLDS):
+        products, shared, trials = zip(*(sums[:fold] + sums[fold + 1 :]), strict=True)
+        scores[part == fold] = placed[part == fold] @ _ridge(sum(products), sum(shared), sum(trials))
+    return scores
+
+
+def _sums(placed: Array, member: Array) -> tuple[Array, Array, int]:
+    """Sums over trials for a regression: products of the features, those with membership (+-1/2), and a count."""
+    features = placed.reshape(-1, placed.shape[-1])
+    shared = features.T @ (member.reshape(-1) - 0.5).astype(features.dtype)
+    return (features.T @ features).astype(np.float64), shared.astype(np.float64), len(features)
+
+
+def _ridge(products: Array, shared: Array, trials: int) -> Array:
+    """Weights of the features; shape (n_features,)."""
+    values, vectors = np.linalg.eigh(products)
+    values = np.maximum(values, 0.0)
+    projected = vectors.T @ shared
+    shrunk = projected / (values + PENALTIES[:, None])
+    left = trials / 4 - 2 * shrunk @ projected + (shrunk**2) @ values
+    freedom = (values / (values + PENALTIES[:, None])).sum(axis=1)
+    best = int(np.argmin(left / np.maximum(trials - freedom, 1.0) ** 2))
+    weights: Array = vectors @ shrunk[best]
+    return weights
+
+
+def auc_of(scores: Array, member: Array, confidence: float) -> Interval:
+    """AUC with an interval for trials that share people and trainings.
+
+    The variance is that of the mean of placements (DeLong et al. 1988), dependent within people and within trainings:
+    V_people + V_trainings (Cameron, Gelbach and Miller 2011, doi 10.1198/jbes.2010.07136). Their overlap is not taken
+    off, since the scores share what was learned, too: with it taken off, such intervals cover 77 to 93 % instead of
+    95 %, without that 90 to 99 % (``benchmarks/pooled_intervals.py``). Student's quantile and c/(c - 1), with c the
+    fewer of people and trainings.
+
+    Parameters
+    ----------
+    scores, member : numpy.ndarray, shape (n, people)
+        Scores, and who was in.
+    confidence : float
+        Level of the interval.
+    """
+    from scipy.stats import t as student
+
+    inside, outside = scores[member], scores[~member]
+    value = auc(inside, outside)
+    centered = np.empty(scores.shape)
+    centered[member], centered[~member] = (
+        (side - value) * scores.size / len(side) for side in placements(inside, outside)
+    )
+    training, person = np.indices(scores.shape).reshape(2, -1)
+    error = math.hypot(*(clustered_error(centered.reshape(-1), each) for each in (training, person)))
+    fewest = min(scores.shape)
+    half = float(student.ppf((1 + confidence) / 2, fewest - 1)) * error * math.sqrt(fewest / (fewest - 1))
+    return Interval(value, max(value - half, 0.0), min(value + half, 1.0))
+
+
+def found_at(
+    scores: Array, member: Array, false_alarms: tuple[float, ...], confidence: float, rng: np.random.Generator
+) -> list[Interval]:
+    """Share of members found at each false-alarm rate.
+
+    Bounds are percentiles over draws of people and of trainings with replacement, both at once: the pigeonhole
+    bootstrap (Owen 2007, doi 10.1214/07-AOAS122), which is a little too wide rather than too narrow.
+
+    Parameters
+    ----------
+    scores, member : numpy.ndarray, shape (n, people)
+        Scores, and who was in.
+    false_alarms : tuple of float
+        Shares of non-members taken for members, 0..1; between two thresholds the attacker tosses a coin.
+    confidence : float
+        Level of each interval.
+    """
+    n, people = scores.shape
+    order = np.argsort(-scores.ravel(), kind="stable")
+    last = np.append(np.flatnonzero(np.diff(scores.ravel()[order])), len(order) - 1)
+    truth, training, person = member.ravel()[order], order // people, order % people
+    found = [rates(truth.astype(float), (~truth).astype(float), last, false_alarms)]
+    for _ in range(DRAWS):
+        drawn = [rng.multinomial(size, np.full(size, 1 / size)).astype(float) for size in (n, people)]
+        weights = drawn[0][training] * drawn[1][person]
+        found.append(rates(weights * truth, weights * ~truth, last, false_alarms))
+    tails = np.nanquantile(found[1:], [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    values = zip(found[0], *tails, strict=True)
+    return [Interval(float(value), float(min(low, value)), float(max(high, value))) for value, low, high in values]
+
+
+def rates(inside: Array, outside: Array, last: Array, false_alarms: tuple[float, ...]) -> list[float]:
+    """Rates of detection of one ranking.
+
+    Parameters
+    ----------
+    inside, outside : numpy.ndarray, shape (n_scores,)
+        Weights of members and of non-members, by falling score; 0 on the other side.
+    last : numpy.ndarray
+        Last position of every group of equal scores.
+    false_alarms : tuple of float
+        As for :func:`found_at`.
+    """
+    detected, alarms = (np.concatenate([[0.0], np.cumsum(side)[last]]) for side in (inside, outside))
+    if not detected[-1] or not alarms[-1]:
+        return [float("nan")] * len(false_alarms)
+    detected, alarms = detected / detected[-1], alarms / alarms[-1]
+    corners = np.append(np.diff(alarms) > 0, True)  # The highest rate of detection at each rate of false alarms.
+    return [float(share) for share in np.interp(false_alarms, alarms[corners], detected[corners])]
+
 
 Targets = Literal["exposed", "random"]
 TARGETS: tuple[Targets, ...] = ("exposed", "random")

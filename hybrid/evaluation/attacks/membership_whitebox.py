@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.accusation import FALSE_ALARMS
-from hybrid.evaluation.attacks.membership import folds
+from hybrid.evaluation.attacks.membership import FALSE_ALARMS, folds
 from hybrid.evaluation.context import Context, KeptModel, Part
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.families import attack

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.ordinal import ordered
+from hybrid.evaluation.attacks.retraining import ordered
 from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 

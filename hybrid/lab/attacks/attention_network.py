@@ -25,7 +25,7 @@ HELD_BACK = 0.1
 class Nearest(NamedTuple):
     """The person and the rows nearest to it, in n tables.
 
-    ``codes`` (n, rows, q), int: as in :class:`~hybrid.evaluation.attacks.coded_rows.Rows`; ``numbers`` (n, rows, m),
+    ``codes`` (n, rows, q), int: as in :class:`~hybrid.evaluation.attacks.retraining.Rows`; ``numbers`` (n, rows, m),
     float32; ``there`` (n, rows), bool: False for padding. The person is the first row.
     """
 

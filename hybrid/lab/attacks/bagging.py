@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.ordinal import ordered
+from hybrid.evaluation.attacks.retraining import Rows, coder, ordered
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.engine.threads import one_model

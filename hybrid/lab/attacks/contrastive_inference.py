@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.inference_model import MAX_ROWS, is_right
+from hybrid.evaluation.attacks.inference import MAX_ROWS, is_right
 from hybrid.evaluation.attacks.outcome import attacked_people
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.encoding import Encoded

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
+from hybrid.evaluation.attacks.retraining import by_frequency, numbers_of, places
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.coded_rows import by_frequency, numbers_of, places
-from hybrid.evaluation.attacks.ordinal import ordered
 from hybrid.evaluation.attacks.outcome import attacked
+from hybrid.evaluation.attacks.retraining import by_frequency, numbers_of, ordered, places
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings

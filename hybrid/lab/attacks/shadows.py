@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.ordinal import with_places
-from hybrid.evaluation.attacks.retraining import retrained
+from hybrid.evaluation.attacks.retraining import retrained, with_places
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.lab.attacks.attacked_people import attacked

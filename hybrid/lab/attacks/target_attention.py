@@ -7,8 +7,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.coded_rows import Rows, coder
-from hybrid.evaluation.attacks.ordinal import ordered
+from hybrid.evaluation.attacks.retraining import Rows, coder, ordered
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
