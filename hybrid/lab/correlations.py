@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from hybrid.lab.contestants import is_printed
+from hybrid.lab.measurements import is_printed
 
 COLUMNS = ("data", "risk", "one", "other", "correlation", "trials")
 """Columns of :func:`correlations`, and of ``correlations.csv``."""

@@ -11,9 +11,9 @@ import pandas as pd
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import SCHEMA
 from hybrid.lab.advice import Advice, Believing, believing
-from hybrid.lab.contestants import Contestant
 from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.league import Entry, Judged, League
+from hybrid.lab.measurements import Contestant
 from hybrid.lab.measures import POWER, Share
 from hybrid.lab.verdicts import RULES
 

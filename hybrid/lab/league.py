@@ -1,25 +1,169 @@
-"""League of the laboratory: detections and verdict of each metric."""
+"""League of the laboratory: detections and verdict of each metric, changes by removing outliers, and agreement."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata, spearmanr
+from scipy.stats import t as student
 
-from hybrid.evaluation.trust import WORDS, Word
+from hybrid.evaluation.trust import COPIES, WORDS, Word
 from hybrid.lab import measures
-from hybrid.lab.contestants import is_printed
-from hybrid.lab.measurements import NULL
-from hybrid.lab.measures import Drift, Share
-from hybrid.lab.removal import Removal, removals
+from hybrid.lab.measurements import NULL, is_printed
+from hybrid.lab.measures import Drift, Share, residual_correlation
 from hybrid.lab.risk import Series
 from hybrid.lab.risk.noisy import NO_NOISE
+from hybrid.lab.risk.outliers import CONTROL, OUTLIERS, WAYS, WHOM, series_name
 from hybrid.lab.tracks import Key, Track, track_of
-from hybrid.lab.transfer import Transfer, relatives, transfers
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, is_short, judge, over_all_kinds, worst
+
+MOST_MOVED = 6
+"""Metrics that are named because their rank changes most."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Rank of a metric under two risk models; 1 notices most."""
+
+    contestant: str
+    one: float
+    other: float
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Agreement of two risk models or tables on the order of metrics.
+
+    Parameters
+    ----------
+    one, other : tuple of str
+        Table and risk model.
+    correlation : float or None
+        Spearman's rank correlation, over metrics, of the share of trials that noticed the leak; None where all
+        metrics are level.
+    metrics : int
+        Number of metrics compared.
+    moved : tuple of Move
+        Metrics whose rank changes most.
+    """
+
+    one: tuple[str, str]
+    other: tuple[str, str]
+    correlation: float | None
+    metrics: int
+    moved: tuple[Move, ...]
+
+
+def transfers(tracks: Mapping[tuple[str, str], Sequence[Track]], silent: Sequence[Key]) -> tuple[Transfer, ...]:
+    """Compare the order of the metrics between tables and risk models.
+
+    Series in which no metric noticed anything are left out; of several series of a risk model the mean counts.
+    """
+    rows = [
+        ((track.data, track.risk), track.contestant, track.mean_power)
+        for each in tracks.values()
+        for track in each
+        if track.series.scale != "none" and track.key not in silent
+    ]
+    table = pd.DataFrame(rows, columns=["where", "contestant", "power"])
+    powers = table.groupby(["contestant", "where"], sort=False)["power"].mean().unstack()
+    return tuple(_compared(powers, one, other) for one, other in combinations(powers.columns, 2))
+
+
+def _compared(powers: pd.DataFrame, one: tuple[str, str], other: tuple[str, str]) -> Transfer:
+    both = powers[[one, other]].dropna()
+    ranks = pd.DataFrame({"one": rankdata(-both[one]), "other": rankdata(-both[other])}, index=both.index)
+    varied = len(both) > 2 and both[one].nunique() > 1 and both[other].nunique() > 1
+    correlation = float(spearmanr(both[one], both[other]).statistic) if varied else None
+    moved = ranks.loc[(ranks["one"] - ranks["other"]).abs().sort_values(ascending=False, kind="stable").index]
+    largest = moved.head(MOST_MOVED).iterrows()
+    named = tuple(Move(str(name), float(row["one"]), float(row["other"])) for name, row in largest)
+    return Transfer(one, other, correlation, len(both), named)
+
+
+def relatives(tracks: Mapping[tuple[str, str], Sequence[Track]]) -> dict[tuple[str, str], tuple[str, float]]:
+    """By table and metric, the metric with the most similar errors.
+
+    Correlations of what is left when the means of the levels are taken out.
+    """
+    leaky = {pair: t.curve.excess for pair, each in tracks.items() for t in each if t.risk in COPIES and not t.gaps}
+    found: dict[tuple[str, str], tuple[str, float]] = {}
+    for pair, mine in leaky.items():
+        others = [(other, residual_correlation(mine, its)) for other, its in leaky.items() if other != pair]
+        known = [(name, value) for (data, name), value in others if data == pair[0] and not math.isnan(value)]
+        if known and np.shape(mine)[1] > 1:
+            found[pair] = max(known, key=lambda each: each[1])
+    return found
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Change of one metric by one removal.
+
+    Parameters
+    ----------
+    series : str
+        Name of the series: generator, way, and people at risk.
+    share : float
+        Share of the people removed, 0..0.5.
+    change : float
+        Mean over repetitions of its excess after the removal minus that after a removal by chance; below 0: the metric
+        sees less risk.
+    low, high : float
+        Student's 95 % interval of the mean, paired within repetitions; None with a single one.
+    """
+
+    series: str
+    share: float
+    change: float
+    low: float | None
+    high: float | None
+
+    @property
+    def is_certain(self) -> bool:
+        """True if the interval does not hold 0."""
+        return self.low is not None and self.high is not None and not self.low <= 0 <= self.high
+
+
+def removals(tracks: Sequence[Track]) -> tuple[Removal, ...]:
+    """Changes of one metric by each removal of the largest share.
+
+    Parameters
+    ----------
+    tracks : sequence of Track
+        Of one metric on one table.
+    """
+    named = {track.series.name: track for track in tracks if track.risk == OUTLIERS.name}
+    return tuple(found for name in named if (found := _removal(name, named)) is not None)
+
+
+def _removal(name: str, named: Mapping[str, Track]) -> Removal | None:
+    for by in WAYS:
+        for whom in WHOM:
+            generator = name.removesuffix(series_name("", by, whom))
+            control = named.get(series_name(generator, CONTROL, whom))
+            if generator != name and by != CONTROL and control is not None:
+                return _beyond(named[name], control)
+    return None
+
+
+def _beyond(track: Track, control: Track) -> Removal | None:
+    differences = track.curve.excess[-1] - control.curve.excess[-1]
+    if np.isnan(differences).any():
+        return None
+    n, mean = len(differences), float(differences.mean())
+    share = track.series.levels[-1].value
+    if n < 2:
+        return Removal(track.series.name, share, mean, None, None)
+    half = float(student.ppf(0.975, n - 1)) * float(differences.std(ddof=1)) / math.sqrt(n)
+    return Removal(track.series.name, share, mean, mean - half, mean + half)
+
 
 Pair = tuple[str, str]
 """Table and contestant."""
@@ -47,7 +191,7 @@ class Entry:
     ----------
     data, contestant : str
         The table; the metric, with the column that it is about, or its number as printed
-        (:class:`hybrid.lab.contestants.Contestant`).
+        (:class:`hybrid.lab.measurements.Contestant`).
     false_alarms, voids : Share
         Trials without a leak whose interval lies above, and below, what is expected.
     cpu_seconds : float

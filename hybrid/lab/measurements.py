@@ -1,23 +1,103 @@
 """Measurements of the laboratory as one long table.
 
-One row per trial and contestant: a metric, a metric and the column that it is about, or its number as printed.
+One row per trial and contestant: a metric, a metric and the column that it is about, or its number as printed. What has
+no control gets the trials without a leak as its yardstick.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+from scipy.stats import t as student
 
 from hybrid.analysis.results import BESIDE, EXCESS, printed_column
 from hybrid.comparison.results import metric_names
 from hybrid.evaluation import REGISTRY
-from hybrid.lab.contestants import Contestant
-from hybrid.lab.nulls import over_nulls
 from hybrid.lab.trials import LabTrials
+from hybrid.report.run.inputs import title_of
+
+_NAME = re.compile(r"(?P<metric>[^. ]+)(?:\.(?P<column>.+?))?(?: \(printed (?P<form>[^()]+)\))?")
+
+
+class Contestant(NamedTuple):
+    """Metric in a league, perhaps about one column, perhaps as printed."""
+
+    metric: str
+    column: str = ""
+    form: str = ""
+    """Name of the paper's number in ``details["paper"]``; empty: the metric itself."""
+
+    def __str__(self) -> str:
+        """As in ``league.json``: NAME, NAME.COLUMN, NAME (printed FORM)."""
+        about = f"{self.metric}.{self.column}" if self.column else self.metric
+        return f"{about} (printed {self.form})" if self.form else about
+
+    @classmethod
+    def parse(cls, name: str) -> Self:
+        """Read a name of a league."""
+        found = _NAME.fullmatch(name)
+        return cls(name) if found is None else cls(**found.groupdict(default=""))
+
+
+def is_printed(name: str) -> bool:
+    """True for a number as a paper prints it."""
+    return bool(Contestant.parse(name).form)
+
+
+def title(contestant: str) -> str:
+    """Heading of a metric, its column, or its number as printed."""
+    metric, column, form = Contestant.parse(contestant)
+    about = title_of(metric) + (f", {column}" if column else "")
+    return f"{about} (printed: {form})" if form else about
+
+
+DIGITS = 12
+"""Decimals beyond which differences are rounding."""
+
+
+class Excess(NamedTuple):
+    """Value and interval above trials without a leak.
+
+    NaN where there are fewer than two.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+def over_nulls(value: float, nulls: Mapping[int, float], own: int | None, *, safe: bool) -> Excess:
+    """Excess of a number over that of tables without a leak.
+
+    Its mean over them is what no leak scores. The interval is the prediction interval of one more such table under
+    normality, mean +- t(n - 1) s sqrt(1 + 1/n) at 95 % (Hahn and Meeker 1991, section 4.7): a table without a leak lies
+    above it with 2.5 %.
+
+    Parameters
+    ----------
+    value : float
+        The number of the table.
+    nulls : mapping of int to float
+        Numbers of the tables without a leak, by seed.
+    own : int or None
+        Seed of the table if it is one of those: it is left out, or it would be its own yardstick.
+    safe : bool
+        True if larger numbers are safer; the sign is then turned.
+    """
+    others = np.array([number for seed, number in nulls.items() if seed != own])
+    if len(others) < 2:
+        return Excess(math.nan, math.nan, math.nan)
+    excess = round((float(others.mean()) - value) * (1 if safe else -1), DIGITS)
+    spread = round(float(others.std(ddof=1)), DIGITS)
+    half = float(student.ppf(0.975, len(others) - 1)) * spread * math.sqrt(1 + 1 / len(others))
+    return Excess(excess, excess - half, excess + half)
+
 
 COLUMNS = (
     *("data", "risk", "series", "position", "dial", "seed", "contestant", "metric", "column", "form"),
@@ -45,7 +125,7 @@ def measurements(trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> pd.Dat
         Columns as :data:`COLUMNS`. A trial that several series share has rows in each; all trials without a leak are
         also there as the risk model :data:`NULL`. What a metric cannot compute has no row; an excess that is not
         known is NaN. The excess of a number as printed is over the trials without a leak
-        (:func:`hybrid.lab.nulls.over_nulls`), which also gives its interval.
+        (:func:`over_nulls`), which also gives its interval.
     """
     found: dict[str, list[_Trial]] = {}
     for planned, row in zip(trials.planned, rows, strict=True):

@@ -17,7 +17,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Outcome
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Planted
-from hybrid.lab.attacks.attacked_people import attacked
+from hybrid.lab.attacks.shadows import attacked
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy
 from hybrid.table import DTYPES, Kind, Table

@@ -12,11 +12,10 @@ from hybrid.lab.design import GivenTable
 from hybrid.lab.files import league_json
 from hybrid.lab.league import League, league
 from hybrid.lab.measurements import COLUMNS, NULL
-from hybrid.lab.page import render_lab
+from hybrid.lab.page import answer_on_given, render_lab
 from hybrid.lab.risk import PLANTED
 from hybrid.lab.trials import Cell, LabTrials
 from hybrid.lab.verdicts import Verdict, by_kind
-from hybrid.lab.words import answer_on_given
 from tests.lab.conftest import PLAN
 from tests.lab.simulated import HALF
 

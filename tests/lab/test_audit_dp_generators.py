@@ -12,7 +12,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.progress import silent
 from hybrid.lab.audit_dp import audit_privacy, parts
 from hybrid.lab.audit_dp import walk as walks
-from hybrid.lab.audit_dp.statement import walk_of
+from hybrid.lab.audit_dp.walk import walk_of
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.pipeline import Pipeline

@@ -20,8 +20,7 @@ from hybrid.cli import main
 from hybrid.lab.audit_dp import parts
 from hybrid.lab.audit_dp import walk as walks
 from hybrid.lab.audit_dp.attack import Attack
-from hybrid.lab.audit_dp.statement import walk_of
-from hybrid.lab.audit_dp.walk import Walk
+from hybrid.lab.audit_dp.walk import Walk, walk_of
 from hybrid.pipeline import inputs
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.pipeline import Pipeline

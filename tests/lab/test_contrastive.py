@@ -11,9 +11,7 @@ import pytest
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.lab.attacks import contrastive
-from hybrid.lab.attacks.contrastive import in_space
-from hybrid.lab.attacks.contrastive_inference import _commonest
-from hybrid.lab.attacks.outlier_predicates import _interval_ends, difference
+from hybrid.lab.attacks.contrastive import _commonest, _interval_ends, difference, in_space
 from hybrid.table import Kind, Role, Schema, Table
 from tests.evaluation.small_tables import small
 from tests.lab.encoder_tables import NAMES, context_of, found, options, people

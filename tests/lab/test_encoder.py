@@ -11,8 +11,7 @@ from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.options import EncoderOptions
 from hybrid.lab.encoder.embed import Encoder, loss, nearest_groups, placed, sphere, without_training
-from hybrid.lab.encoder.inputs import FIRST, MASKED, MISSING, inputs_of, random_masks
-from hybrid.lab.encoder.network import dimensions, untrained
+from hybrid.lab.encoder.network import FIRST, MASKED, MISSING, dimensions, inputs_of, random_masks, untrained
 from hybrid.table import Kind, Role
 from tests.evaluation.small_tables import small
 from tests.lab.encoder_tables import context_of, people

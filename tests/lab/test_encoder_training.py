@@ -8,8 +8,7 @@ import pytest
 from hybrid.evaluation import Measure
 from hybrid.evaluation.options import EncoderOptions
 from hybrid.lab.encoder.embed import trained, without_training
-from hybrid.lab.encoder.inputs import inputs_of, random_masks
-from hybrid.lab.encoder.network import untrained
+from hybrid.lab.encoder.network import inputs_of, random_masks, untrained
 from tests.lab.encoder_tables import context_of, found, options, people
 
 pytestmark = pytest.mark.generators

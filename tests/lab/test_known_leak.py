@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.jobs.start import run
-from hybrid.lab.leak import known_leak
-from hybrid.lab.leak.noise import with_noise
+from hybrid.lab.leak import known_leak, with_noise
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import RiskOptions
 from hybrid.publication import publish as publishing

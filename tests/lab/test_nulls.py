@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Measure, NotComputable
-from hybrid.lab.contestants import Contestant, is_printed
 from hybrid.lab.league import league
-from hybrid.lab.nulls import over_nulls
+from hybrid.lab.measurements import Contestant, is_printed, over_nulls
 from tests.lab.simulated import METRICS, simulated
 
 NULLS = {1: 0.1, 2: 0.2, 3: 0.3}

@@ -14,7 +14,7 @@ from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.jobs.start import run
-from hybrid.lab.leak.outliers import without_unusual
+from hybrid.lab.leak import without_unusual
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import RemovalOptions
 from hybrid.table import Column, Kind, Role, Schema, Table

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from hybrid.evaluation.trust import WORDS
-from hybrid.lab import words
+from hybrid.lab import page
 from hybrid.lab.correlations import correlations
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
@@ -19,7 +19,7 @@ from tests.lab.simulated import METRICS, simulated
 
 
 def test_the_answer_in_sentences(tried: tuple[LabTrials, League]) -> None:
-    answer = words.answer(tried[1])
+    answer = page.answer(tried[1])
     assert answer[0] == "Trusted by the rules below, for every kind of leak that was tried: Identical match."
     assert answer[1].startswith("The smallest share of copied records noticed in at least four of five trials is 5 %,")
     assert answer[2] == "Misleading: DCR share; blind to at least one kind of leak: GTCAP, illness."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hybrid.lab.removal import removals
+from hybrid.lab.league import removals
 from hybrid.lab.risk.model import Level, Series
 from hybrid.lab.risk.outliers import OUTLIERS, OutliersOptions, series_name
 from hybrid.lab.tracks import Curve, Track

@@ -18,7 +18,7 @@ from hybrid.lab.attacks.counting_queries import (
     sets_of_columns,
     superset_sums,
 )
-from hybrid.lab.attacks.membership_of_people import empirical_epsilon
+from hybrid.lab.attacks.shadows import empirical_epsilon
 from hybrid.table import Table
 from tests.evaluation.known_generators import copier, half, ignorant
 from tests.evaluation.simulated_people import make_people

@@ -17,9 +17,9 @@ from hybrid.evaluation.context import Context, FitAndSample
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.space import gower
 from hybrid.lab.attacks import counting_queries
-from hybrid.lab.attacks.attacked_people import attacked
 from hybrid.lab.attacks.bagging import NEAR, _near_and_random, _row_scores, described
 from hybrid.lab.attacks.inference_queries import possible
+from hybrid.lab.attacks.shadows import attacked
 from hybrid.lab.attacks.target_attention import NEAREST, nearest, stacked
 from hybrid.table import Kind, Schema, Table
 from tests.evaluation.known_generators import copier, ignorant

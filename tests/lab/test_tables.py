@@ -14,11 +14,9 @@ from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.evaluation.trust import load_trust
 from hybrid.jobs.audit import audit_config, read_audited
+from hybrid.lab import tables as plans
 from hybrid.lab.measurements import NULL
-from hybrid.lab.tables import TablesPlan, run_on_tables
-from hybrid.lab.tables import plan as plans
-from hybrid.lab.tables.plan import Amount
-from hybrid.lab.tables.trials import AS_IT_IS, NO_LEAK, tables_trials
+from hybrid.lab.tables import AS_IT_IS, NO_LEAK, Amount, TablesPlan, run_on_tables, tables_trials
 from hybrid.table.schema import concat_tables
 
 METRICS = ("identical_match", "nndr_share", "gtcap", "copied_identifiers")

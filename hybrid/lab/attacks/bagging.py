@@ -14,8 +14,7 @@ from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.lab.attacks.counting_queries import forest_of
-from hybrid.lab.attacks.membership_of_people import attackable, judged
-from hybrid.lab.attacks.shadows import Trained, bootstraps, tests
+from hybrid.lab.attacks.shadows import Trained, attackable, bootstraps, judged, tests
 
 NEAR = 50
 """Rows nearest to a person, and as many random ones, that the attack by rows looks at."""

@@ -6,6 +6,7 @@ weights: what the training adds is the difference.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,19 +14,274 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.closeness import dcr_score, dcr_share
+from hybrid.evaluation.attacks.inference import MAX_ROWS, is_right
 from hybrid.evaluation.attacks.linkability import halves
 from hybrid.evaluation.attacks.membership import membership
-from hybrid.evaluation.attacks.outcome import attacked_people
+from hybrid.evaluation.attacks.outcome import Attack, attacked_people, worst
+from hybrid.evaluation.attacks.singling_out import (
+    BATCH,
+    Predicates,
+    collected,
+    stratified,
+    success,
+    tables_of,
+    univariate_predicates,
+)
+from hybrid.evaluation.attacks.vulnerability import local_outlier_factors
 from hybrid.evaluation.context import Context, Role
+from hybrid.evaluation.engine.encoding import Encoded
+from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.metric import Need
 from hybrid.evaluation.options import TORCH_HINT
 from hybrid.evaluation.price import Price
-from hybrid.lab.attacks.contrastive_inference import inferred
-from hybrid.lab.attacks.outlier_predicates import difference, one_column, several_columns
-from hybrid.lab.encoder.embed import Embedding, chosen, nearest_groups, trained, without_training
+from hybrid.evaluation.utility.models import boosting, features, filled
+from hybrid.lab.encoder.embed import Embedding, Encoder, chosen, nearest_groups, placed, trained, without_training
+
+_PEOPLE: tuple[Role, ...] = ("train", "control")
+TREES = 1000
+"""Trees of the model of a secret, at most, over all its classes; 100 rounds at most."""
+
+
+def inferred(context: Context, embedding: Embedding, secret: str) -> Outcome:
+    """Risk that an encoder chooses a person's secret of two candidates.
+
+    One candidate is the secret of the nearest row by all other columns, the commonest one among rows at one point; the
+    other is what gradient boosting, trained on the table, predicts for the person. Chosen is the one whose point, all
+    other columns hidden, has the larger product with the point of the person, the secret hidden. Right is as in
+    ``inference``. ``details`` have the risk of each candidate alone. All people with a known secret are attacked.
+    """
+    if secret not in context.encoding.names:
+        return NotComputable("the secret is constant or names single records", lacks="secret")
+    at = context.encoding.names.index(secret)
+    table = context.encoded("table")
+    rows = table.order[table.ranks[table.order, at] >= 0]
+    if not len(rows):
+        return NotComputable("the secret is missing in every row of the table", "too_few")
+    asked = [context.asked(context.whole(role)).rows for role in _PEOPLE]
+    known = [rows[context.encoded(role).ranks[rows, at] >= 0] for role, rows in zip(_PEOPLE, asked, strict=True)]
+    if not all(map(len, known)):
+        return NotComputable("the secret of nobody is known", "too_few", lacks="secret")
+    people = context.encoded("train").take(known[0]).join(context.encoded("control").take(known[1]))
+    source = table.take(rows)
+    encoder = embedding.encoder
+    shown = np.arange(len(context.encoding.columns)) != at
+    query = encoder.points(people, shown)
+    near = _commonest(_secrets(context, source, at), *nearest_groups(encoder.points(source, shown), query))
+    modelled = context.once(("cl_inference model", at), lambda: _modelled(context, source, people, at))
+    kind = len(shown), bool(context.encoding.continuous[at])
+    likely = [np.einsum("ij,ij->i", query, _points(encoder, at, guess, *kind)) for guess in (near, modelled)]
+    chosen = _risk(context, people, at, np.where(likely[1] > likely[0], modelled, near), known)
+    if isinstance(chosen, NotComputable):
+        return chosen
+    for name, guess in (("nearest", near), ("model", modelled)):
+        alone = _risk(context, people, at, guess, known)
+        if isinstance(alone, Measure):
+            chosen.details[name] = {"value": alone.value, "low": alone.low, "high": alone.high}
+    return chosen
+
+
+def _risk(context: Context, people: Encoded, at: int, guess: Array, known: list[Array]) -> Outcome:
+    train, control = np.split(is_right(context, people, at, guess), [len(known[0])])
+    made = attacked_people(context, train, control, (known[0], known[1]))
+    return made if isinstance(made, NotComputable) else made.measure()
+
+
+def _secrets(context: Context, records: Encoded, at: int) -> Array:
+    """Secrets as numbers, or as ranks of categories; shape (n,)."""
+    return records.numbers[:, at] if context.encoding.continuous[at] else records.ranks[:, at].astype(np.int64)
+
+
+def _commonest(secrets: Array, group: Array, near: Array) -> Array:
+    """Commonest secret of each query's nearest group.
+
+    The least of equally common ones; shape (m,).
+    """
+    values, codes = np.unique(secrets, return_inverse=True)
+    pairs, counts = np.unique(group * len(values) + codes, return_counts=True)
+    best = np.lexsort((pairs, -counts, pairs // len(values)))
+    of_group = pairs[best] // len(values)
+    first = best[np.searchsorted(of_group, np.arange(int(group.max()) + 1))]
+    guess: Array = values[pairs[first] % len(values)][near]
+    return guess
+
+
+def _modelled(context: Context, source: Encoded, people: Encoded, at: int) -> Array:
+    """Secrets that gradient boosting on the table predicts; shape (m,)."""
+    encoding = context.encoding
+    rng = context.random(f"cl_inference {encoding.names[at]}")
+    rows = rng.permutation(len(source))[:MAX_ROWS] if len(source) > MAX_ROWS else np.arange(len(source))
+    learned = source.take(rows)
+    secrets, others = _secrets(context, learned, at), np.flatnonzero(np.arange(len(encoding.columns)) != at)
+    distinct, classify = np.unique(secrets), not bool(encoding.continuous[at])
+    if len(distinct) == 1:
+        return np.full(len(people), distinct[0])
+    rounds = max(min(100, TREES // len(distinct)), 1) if classify else 100
+    model = boosting(encoding, others, classify, int(rng.integers(2**31)), rounds)
+    with one_model:
+        model.fit(filled(features(encoding, learned, others)), secrets)
+        guess: Array = model.predict(features(encoding, people, others))
+    return guess
+
+
+def _points(encoder: Encoder, at: int, guess: Array, n_columns: int, continuous: bool) -> Array:
+    """Points of records with a guess and nothing else; shape (m, dimensions)."""
+    ranks = np.full((len(guess), n_columns), -1, dtype=np.int64)
+    numbers = np.full((len(guess), n_columns), np.nan)
+    if continuous:
+        ranks[:, at], numbers[:, at] = np.unique(guess, return_inverse=True)[1], guess
+    else:
+        ranks[:, at] = guess
+    return encoder.points(Encoded(ranks, numbers), np.arange(n_columns) == at)
+
+
+SHARE = 10
+"""One row in so many is an outlier."""
+
+
+def outliers(context: Context, embedding: Embedding) -> Array:
+    """Tenth of the judged rows with the largest outlier factors, int64.
+
+    Of the rows that searches query, which of a large table are a sample.
+    """
+    whole = context.whole("table")
+    order = context.encoded("table").order
+    rows = order[np.isin(order, context.asked(whole).rows)]
+    points = placed(embedding.space.encoded("table").numbers[rows])
+    factors = local_outlier_factors(embedding.space.space, points)
+    top: Array = rows[np.argsort(-factors, kind="stable")[: max(len(rows) // SHARE, 1)]]
+    return top
+
+
+def several_columns(context: Context, embedding: Embedding) -> Outcome:
+    """Risk of being singled out by several columns of an outlier.
+
+    Predicates of all numbers of columns together. ``details`` have each number of columns, with intervals that hold
+    for all of them (Sidak), and the same attack with predicates about rows of all sorts.
+    """
+    widths = [n for n in context.options.singling_out_columns if 2 <= n <= len(context.encoding.columns)]
+    if not widths:
+        return NotComputable("too few columns to combine")
+
+    def attack(rows: Array, name: str) -> Outcome:
+        predicates = _conjunctions(context, rows, widths, name)
+        made = success(tables_of(context), predicates, context.options.confidence)
+        if isinstance(made, NotComputable):
+            return made
+        n_columns = (predicates.columns >= 0).sum(axis=1)
+        parts = {str(n): predicates.take(np.flatnonzero(n_columns == n)) for n in widths}
+        each = {n: _attack(context, part) for n, part in parts.items()}
+        top = worst(each, "columns", context.options.confidence)
+        said = {name: top.details[name] for name in ("columns", "worst_columns")} if isinstance(top, Measure) else {}
+        return made.measure(**said)
+
+    return _beside_random(context, embedding, "cl_singling_out", attack)
+
+
+def one_column(context: Context, embedding: Embedding) -> Outcome:
+    """Risk of being singled out by one value of an outlier.
+
+    Values that occur once, and extremes, as in :func:`~.singling_out.singling_out_univariate`.
+    """
+    index = tables_of(context).table
+    every = univariate_predicates(context, index)
+    about = index.find(every)[1]
+
+    def attack(rows: Array, name: str) -> Outcome:
+        mine = every.take(np.flatnonzero(np.isin(about, rows)))
+        if not len(mine):
+            return NotComputable("no value of these rows stands alone in the table", "too_few", lacks="lone_values")
+        made = _attack(context, stratified(mine, context.options.attacks, context.random(name)))
+        return made if isinstance(made, NotComputable) else made.measure()
+
+    return _beside_random(context, embedding, "cl_singling_out_univariate", attack)
+
+
+def _attack(context: Context, predicates: Predicates) -> Attack | NotComputable:
+    return success(tables_of(context), predicates, context.options.confidence)
+
+
+def _beside_random(
+    context: Context, embedding: Embedding, name: str, attack: Callable[[Array, str], Outcome]
+) -> Outcome:
+    """The attack on outliers, with that on any rows in its details.
+
+    ``attack`` has the rows that predicates are about and the name of a random stream.
+    """
+    mine = attack(outliers(context, embedding), f"{name} of outliers")
+    order, stream = context.encoded("table").order, f"{name} of any rows"
+    other = context.once(stream, lambda: attack(order, stream))
+    if isinstance(mine, Measure) and isinstance(other, Measure):
+        beside = {"value": other.value, "low": other.low, "high": other.high, "gain": difference(mine, other)}
+        mine.details["random_targets"] = beside
+    return mine
+
+
+def difference(mine: Measure, its: Measure) -> list[float]:
+    """Difference of two measures with its interval: [value, low, high].
+
+    The bounds are those of Newcombe (1998, method 10), for independent measures.
+    """
+    (low, high), (least, most) = (
+        (m.value if m.low is None else m.low, m.value if m.high is None else m.high) for m in (mine, its)
+    )
+    value = mine.value - its.value
+    down, up = math.hypot(mine.value - low, most - its.value), math.hypot(high - mine.value, its.value - least)
+    return [value, value - down, value + up]
+
+
+def _conjunctions(context: Context, rows: Array, widths: Sequence[int], name: str) -> Predicates:
+    """Distinct conjunctions about these rows that fit one row alone.
+
+    Over at random one of the ``widths`` numbers of columns of a random row: the category, or the interval of equal
+    width that holds the number.
+    """
+    index, rng = tables_of(context).table, context.random(name)
+    p, widest = len(context.encoding.columns), max(widths)
+    intervals = [_interval_ends(context, c) for c in range(p)]
+
+    def draw() -> Predicates:
+        about = rows[rng.integers(len(rows), size=BATCH)]
+        size = np.asarray(widths)[rng.integers(len(widths), size=BATCH)]
+        order = np.argsort(rng.random((BATCH, p)), axis=1)[:, :widest]
+        columns = np.sort(np.where(np.arange(widest) < size[:, None], order, p), axis=1)
+        columns = np.where(columns == p, -1, columns)
+        low, high = np.full_like(columns, -1), np.full_like(columns, -1)
+        for c, (lows, highs) in enumerate(intervals):
+            at = np.nonzero(columns == c)
+            ranks = index.ranks[c, about[at[0]]]
+            low[at], high[at] = lows[ranks], highs[ranks]
+        return Predicates(*(x.astype(np.int32) for x in (columns, low, high)))
+
+    return collected(index, draw, widest, context.options.attacks)
+
+
+def _interval_ends(context: Context, c: int) -> tuple[Array, Array]:
+    """Least and largest rank of the interval around each rank.
+
+    Each has a last entry for missing, -1. Categories are their own; numbers are in one of equally wide intervals of the
+    judged table's range.
+    """
+    count = int(context.encoding.cardinality[c])
+    own = np.append(np.arange(count), -1)
+    if not context.encoding.continuous[c]:
+        return own, own
+    values = np.full(count, np.nan)
+    for part in context.encoding.tables:
+        known = part.ranks[:, c] >= 0
+        values[part.ranks[known, c]] = part.numbers[known, c]
+    mine = context.encoded("table").numbers[:, c]
+    least, most = np.nanmin(mine), np.nanmax(mine)
+    bins = chosen(context).bins
+    width = (most - least) / bins
+    place = np.floor((values - least) / width) if width > 0 else np.zeros(count)
+    place[values == most] = bins - 1 if width > 0 else 0
+    low, high = (np.searchsorted(place, place, side) for side in ("left", "right"))
+    return np.append(low, -1), np.append(high - 1, -1)
+
 
 InSpace = Callable[[Context, Embedding], Outcome]
 

@@ -15,8 +15,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, Outcome
-from hybrid.lab.attacks.membership_of_people import attackable, judged
-from hybrid.lab.attacks.shadows import shadows, tests
+from hybrid.lab.attacks.shadows import attackable, judged, shadows, tests
 from hybrid.table import Table
 
 MOST_COLUMNS = 62

@@ -15,8 +15,7 @@ from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.lab.attacks.counting_queries import agreement, forest_of, queries, query_shares
-from hybrid.lab.attacks.membership_of_people import attackable
-from hybrid.lab.attacks.shadows import Trained, shadows, tests
+from hybrid.lab.attacks.shadows import Trained, attackable, shadows, tests
 from hybrid.table import Table
 
 MOST_VALUES = 20

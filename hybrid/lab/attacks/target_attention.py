@@ -12,8 +12,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.lab.attacks.attention_network import Nearest, fitted_scores
-from hybrid.lab.attacks.membership_of_people import attackable, judged
-from hybrid.lab.attacks.shadows import shadows, tests
+from hybrid.lab.attacks.shadows import attackable, judged, shadows, tests
 
 NEAREST = 100
 """Distinct rows, the nearest to the person, that the network sees of a table."""

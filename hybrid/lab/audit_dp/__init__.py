@@ -16,8 +16,7 @@ from hybrid.jobs.run import staged
 from hybrid.lab.audit_dp.attack import Attack, PrivacyAudit
 from hybrid.lab.audit_dp.labels import attack_labels
 from hybrid.lab.audit_dp.parts import attack_parts
-from hybrid.lab.audit_dp.statement import walk_of
-from hybrid.lab.audit_dp.walk import attack_walk
+from hybrid.lab.audit_dp.walk import attack_walk, walk_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_mode import refuse_undeclared

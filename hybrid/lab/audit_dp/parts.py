@@ -19,8 +19,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes, Numbers
 from hybrid.base.progress import Progress
 from hybrid.lab.audit_dp.attack import Attack, play
-from hybrid.lab.audit_dp.stated import Stated
-from hybrid.lab.audit_dp.walk import Walk
+from hybrid.lab.audit_dp.walk import Stated, Walk
 from hybrid.privacy.accounting import rho_for, total, variance_for
 from hybrid.privacy.auditing import rho_between, rho_of_game
 from hybrid.privacy.domain import CategoryDomain, KnownColumn, NumberDomain, PrivacyOptions

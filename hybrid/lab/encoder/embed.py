@@ -15,8 +15,7 @@ from hybrid.evaluation.engine.encoding import Encoded, Encoding, row_keys
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Columns, Space
 from hybrid.evaluation.options import EncoderOptions
-from hybrid.lab.encoder.inputs import Inputs, inputs_of, random_masks
-from hybrid.lab.encoder.network import Network, untrained
+from hybrid.lab.encoder.network import Inputs, Network, inputs_of, random_masks, untrained
 
 DIGITS = 6
 """Decimals of a coordinate: points that differ by rounding alone are one point."""

@@ -20,8 +20,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
 from hybrid.evaluation.engine.encoding import Encoded
 from hybrid.evaluation.options import EncoderOptions
-from hybrid.lab.encoder.inputs import Coded, Inputs, random_masks
-from hybrid.lab.encoder.network import HIDDEN, Network
+from hybrid.lab.encoder.network import HIDDEN, Coded, Inputs, Network, random_masks
 
 DROPOUT = 0.1
 _training = threading.Lock()

@@ -6,8 +6,7 @@ from pydantic import Field, model_validator
 
 from hybrid.base.options import Options
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.lab.risk.model import Level, RiskModel, Series, leak
-from hybrid.lab.risk.shares import Share
+from hybrid.lab.risk.model import Level, RiskModel, Series, Share, leak
 
 DEFAULT: dict[str, tuple[float, ...]] = {
     "radius": (0.01, 0.05, 0.1, 0.2, 0.5),

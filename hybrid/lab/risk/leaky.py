@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hybrid.base.options import Options
-from hybrid.lab.risk.model import Level, RiskModel, Series, leak
-from hybrid.lab.risk.shares import LEAKS, Shares
+from hybrid.lab.risk.model import LEAKS, Level, RiskModel, Series, Shares, leak
 
 
 class LeakyOptions(Options):

@@ -1,10 +1,13 @@
-"""Risk models: series of tables whose leak is known or ordered."""
+"""Risk models: series of tables whose leak is known or ordered, and the shares that leak."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
 
 from hybrid.base.options import Options
 
@@ -74,3 +77,17 @@ def leak(share: float, **keys: Any) -> dict[str, Any]:
 
 NO_LEAK = Level(0.0, leak(0.0))
 """Fresh records alone: the first level of every dial."""
+
+
+LEAKS = (0.0, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Fine near 0, where sensitivity is decided."""
+
+
+def _from_none(shares: tuple[float, ...]) -> tuple[float, ...]:
+    if shares[0] != 0 or any(a >= b for a, b in pairwise(shares)):
+        raise ValueError("levels begin with 0 and rise")
+    return shares
+
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Shares = Annotated[tuple[Share, ...], Field(min_length=2), AfterValidator(_from_none)]

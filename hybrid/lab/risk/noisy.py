@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from hybrid.base.options import Options
-from hybrid.lab.risk.model import Level, RiskModel, Series, leak
-from hybrid.lab.risk.shares import Shares
+from hybrid.lab.risk.model import Level, RiskModel, Series, Shares, leak
 from hybrid.pipeline.risk import Scale
 
 KINDS = {"sigma": "amounts", "lambda": "counts", "p": "categories"}

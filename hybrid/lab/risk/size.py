@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from hybrid.base.options import Options
-from hybrid.lab.risk.model import Level, RiskModel, Series, leak
-from hybrid.lab.risk.shares import Share
+from hybrid.lab.risk.model import Level, RiskModel, Series, Share, leak
 
 
 class SizeOptions(Options):

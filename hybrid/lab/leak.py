@@ -1,6 +1,10 @@
-"""Noise on leaked records, per kind of column.
+"""Tables with a known leak: training records among fresh ones; and training without unusual people.
 
-Every column has a noise field of its own, drawn once for all training records: levels of a leak share it.
+They stand in for a generator, or take people from it, where metrics themselves are tried. Such tables hold real records
+and are never released. A run finds their makers by the entry points ``hybrid.risk`` in ``pyproject.toml``. Every column
+has a noise field of its own, drawn once for all training records: levels of a leak share it. Whether metrics, and
+people who stay, are better off without outliers is what the risk model ``outliers`` of :mod:`hybrid.lab.risk` asks; the
+removal by chance is its control.
 """
 
 from __future__ import annotations
@@ -9,10 +13,18 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
+from hybrid.base.errors import DataError
 from hybrid.base.rng import rng_for
 from hybrid.constraints.gaps import lengths
-from hybrid.pipeline.risk import RiskOptions
+from hybrid.evaluation.attacks.vulnerability import local_outlier_factors, vulnerability
+from hybrid.evaluation.context import Context
+from hybrid.evaluation.options import EvaluateOptions
+from hybrid.pipeline.risk import KnownLeak, RemovalOptions, RiskOptions
 from hybrid.table import Column, Kind, Table
+from hybrid.table.persons import person_groups
+
+__all__ = ["known_leak", "without_unusual"]
+
 
 AMOUNT = 1000
 """Whole numbers that span at least so many units are measured amounts; others are counts."""
@@ -130,3 +142,93 @@ def _redrawn(values: pd.Series, source: pd.Series, options: RiskOptions, chosen:
         other = (draw * len(distinct)).astype(np.int64)
     drawn = pd.Series(distinct.take(other), index=values.index).astype(values.dtype)
     return values.where(~at | (codes < 0), drawn)
+
+
+def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> KnownLeak:
+    """Mix training records with fresh ones in a known share.
+
+    Levels are nested: with one seed, a larger leak holds the leaked records of every smaller one, with the same noise
+    on them, so that curves over the levels are paired within a seed. (The thesis, section 3.3.5, draws afresh at every
+    level.)
+
+    Parameters
+    ----------
+    train : Table, shape (n_T, n_columns)
+        The records that leak. All rows of a person leak before those of the next.
+    fresh : Table, shape (n_R, n_columns)
+        Records of other people of the same population, which no metric sees.
+    options : RiskOptions
+        Share and noise.
+    seed : int
+        The source of all randomness.
+
+    Returns
+    -------
+    KnownLeak
+        ``n = round(size * min(n_T, n_R))`` rows in random order, ``round(leak * n)`` of them training records.
+
+    Raises
+    ------
+    DataError
+        There are not enough records for so many rows.
+    """
+    n = round(options.size * min(len(train), len(fresh)))
+    leaked = round(options.leak * n)
+    if leaked > len(train) or n - leaked > len(fresh):
+        raise DataError(
+            f"a table of {n:,} rows with a leak of {options.leak:g} needs {leaked:,} training and {n - leaked:,} fresh "
+            f"records; there are {len(train):,} and {len(fresh):,}",
+            hint="a smaller risk.size, or a larger split.release",
+        )
+    from_train = _order(train, seed, "leaked")
+    rows = with_noise(train, from_train, leaked, options, seed)
+    others = fresh.frame.take(_order(fresh, seed, "fresh")[: n - leaked])
+    frame = pd.concat([rows, others], ignore_index=True)
+    provenance = np.concatenate([from_train[:leaked], np.full(n - leaked, -1, dtype=from_train.dtype)])
+    shuffled = rng_for(seed, "leak", "order").permutation(n)
+    return KnownLeak(Table(frame, train.schema).take(shuffled), provenance[shuffled])
+
+
+def _order(table: Table, seed: int, part: str) -> Array:
+    """All rows in random order, those of a person together."""
+    groups = np.arange(len(table)) if table.persons is None else person_groups(table.persons)
+    rank = rng_for(seed, "leak", part).permutation(int(groups.max(initial=-1)) + 1)
+    return np.argsort(rank[groups], kind="stable")
+
+
+def without_unusual(train: Table, options: RemovalOptions, seed: int) -> Table:
+    """Training records without the most unusual people.
+
+    With one seed, a larger share removes those of every smaller one, too. Of a person with several rows the most
+    unusual one counts, and all are removed.
+
+    Parameters
+    ----------
+    train : Table, shape (n, n_columns)
+        The training records.
+    options : RemovalOptions
+        Share of the people, 0..0.5, and what makes them unusual.
+    seed : int
+        Decides among equals.
+
+    Returns
+    -------
+    Table
+        The others, in their order; ``round(remove * n)`` people fewer.
+    """
+    people = np.arange(len(train)) if train.persons is None else person_groups(train.persons)
+    n = int(people.max(initial=-1)) + 1
+    unusual = np.full(n, -np.inf)
+    np.maximum.at(unusual, people, _unusual(train, options))
+    order = np.lexsort((rng_for(seed, "removal").permutation(n), -unusual))
+    return train.take(~np.isin(people, order[: round(options.remove * n)]))
+
+
+def _unusual(train: Table, options: RemovalOptions) -> Array:
+    """Unusualness of each record, larger being more so; shape (n,)."""
+    if options.by == "random":
+        return np.zeros(len(train))
+    context = Context(train, None, train, EvaluateOptions(max_records=None))
+    if options.by == "vulnerability":
+        return vulnerability(context, context.whole("train"))
+    return local_outlier_factors(context.space, context.place(context.whole("train")))
