@@ -118,7 +118,6 @@ class ChangedContext(Context):
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The coding of train, control and the changed table."""
         control = self.train.take(np.empty(0, np.int64)) if self.control is None else self.control
         with self._judged.guard:
             before = self._judged.encoding
@@ -126,7 +125,6 @@ class ChangedContext(Context):
 
     @cached_property
     def people_fingerprint(self) -> str:
-        """Fingerprint of train and control as they are coded."""
         mine, its = self.encoding, self._judged.encoding
         categories = ~mine.continuous
         if mine.columns == its.columns and np.array_equal(mine.cardinality[categories], its.cardinality[categories]):
@@ -170,7 +168,6 @@ class ChangedContext(Context):
             return self._judged.sorted(part)
 
     def _before(self, asked: Part, references: Part, k: int) -> Search:
-        """The search in the judged table."""
         with self._judged.guard:
             distances, index = self._judged.search(asked, references, k)
         return distances[:, :k].copy(), index[:, :k].copy()

@@ -43,7 +43,6 @@ class Improvement:
     printed: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """As a dictionary of JSON types."""
         return dict(vars(self))
 
 

@@ -334,7 +334,6 @@ class Evaluation:
 
 
 def _row(metric: MetricResult) -> dict[str, Any]:
-    """A metric as a row of a frame."""
     outcome, about = metric.outcome, {name: getattr(metric, name) for name in _COLUMNS[:5]}
     if isinstance(outcome, NotComputable):
         return about | {"direction": metric.direction, "n": 0, "state": outcome.state, "reason": outcome.reason}

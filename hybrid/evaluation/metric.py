@@ -136,7 +136,6 @@ class Metric:
     experimental: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the function, as a dictionary of JSON types."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "compute"}
 
     def printed_numbers(self, outcome: Outcome) -> dict[str, float]:

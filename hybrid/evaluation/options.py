@@ -201,7 +201,6 @@ class EvaluateOptions(Options):
 
     @property
     def named(self) -> frozenset[str]:
-        """Metrics that are asked for by their names."""
         return frozenset((*(self.metrics or ()), *self.also_named))
 
     @property

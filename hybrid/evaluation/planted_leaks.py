@@ -107,12 +107,10 @@ class Leak:
 
     @property
     def label(self) -> str:
-        """Name and way."""
         return f"{self.name} {self.way}".strip()
 
     @property
     def ways(self) -> tuple[Leak, ...]:
-        """The same kind of leak, in all its ways."""
         return self, *self.others
 
     def plant(self, context: Context, share: float, rng: np.random.Generator) -> Planted | NotComputable:
@@ -227,7 +225,6 @@ def _rows_alone(context: Context, ways: Array) -> Array:
 
 
 def _whole(context: Context) -> Array:
-    """All columns, in one way."""
     return np.ones((1, len(context.schema.names)), dtype=bool)
 
 
@@ -285,10 +282,7 @@ def _exposed(ranking: Ranking) -> Leak:
 
 
 def _group(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:  # noqa: ARG001
-    """All people with the rarest category of a quasi-identifier.
-
-    It is the rarest that at least 50 people have, and at least one in a hundred.
-    """
+    """All people with the rarest category of a quasi-identifier that at least 50, and one in a hundred, have."""
     known = context.schema.quasi_identifiers
     names = [name for name in known if not context.schema[name].kind.is_continuous]
     if not names:
@@ -351,7 +345,6 @@ def _changed(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
 
 
 def _noisy(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records with perturbed numbers."""
     frame = context.train.take(rows).frame.copy()
     for column in context.schema:
         if column.kind.is_continuous:
@@ -391,10 +384,9 @@ def _in_time(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
 
 
 def _rotated(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:
-    """Records whose standardized numbers are rotated.
+    """Records whose standardized numbers are rotated, all by the same random rotation.
 
-    All by the same random rotation; categories are as they are. Missing numbers stay missing, and count as the mean for
-    the others.
+    Categories are as they are; missing numbers stay missing, and count as the mean for the others.
     """
     frame = context.train.take(rows).frame.copy()
     columns = [column for column in context.schema if column.kind in (Kind.INTEGER, Kind.DECIMAL)]
@@ -459,18 +451,12 @@ def _halves(context: Context, rows: Array, others: pd.DataFrame) -> pd.DataFrame
 
 
 def _known_and_secret(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001
-    """Quasi-identifiers, secrets and targets of people.
-
-    The other columns stay those of the replaced rows.
-    """
+    """Quasi-identifiers, secrets and targets of people; other columns stay those of the replaced rows."""
     return context.train.take(rows).frame.loc[:, _known_or_secret(context)[0]]
 
 
 def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
-    """The table with other values in some rows.
-
-    Only the columns of ``values`` change.
-    """
+    """The table with other values in some rows, in the columns of ``values`` alone."""
     order = np.arange(len(table))
     order[rows] = len(table) + np.arange(len(rows))
     columns = {
@@ -481,10 +467,7 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
 
 
 def _linked(context: Context, table: Table, replaced: Array, people: Array) -> Table:
-    """The table with the persons of its rows, if they are known.
-
-    Leaked rows of a person stay together.
-    """
+    """The table with the persons of its rows, if known: leaked rows of a person stay together."""
     if context.table.persons is None:
         return table
     persons = context.table.persons.copy()

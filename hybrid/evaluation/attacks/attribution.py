@@ -92,18 +92,12 @@ def _window(queries: Array, references: Array, radius: float) -> Window:
 
 
 def _exact(records: Columns) -> Array:
-    """Columns of exact comparison; shape (n, q + p), int32.
-
-    The categories, and which numbers are missing, must be equal.
-    """
+    """Columns of exact comparison: categories, and which numbers are missing; shape (n, q + p), int32."""
     return np.column_stack([records.codes.T, records.missing.T.astype(np.int32)])
 
 
 def _in_all(windows: list[Window], order: Array, begin: Array, end: Array, worth: Array) -> Array:
-    """Weight of the references in all windows of each query.
-
-    The references of query i are ``order[begin[i]:end[i]]``.
-    """
+    """Weight of the references in all windows of each query: of query i, ``order[begin[i]:end[i]]``."""
     from hybrid.evaluation.engine import kernels
 
     low, high = (np.array([window[side] for window in windows]) for side in (0, 1))
@@ -162,10 +156,7 @@ def _attribution(context: Context, keys: Array, secret: int, people: Part) -> At
 
 
 def _average(parts: list[Attribution]) -> Attribution:
-    """Mean over parts of a table.
-
-    Each part has other people, attacked by the same rows.
-    """
+    """Mean over parts of a table, each of other people attacked by the same rows."""
     made = [part for part in parts if part.matched]
     if not made:
         return parts[0]
@@ -175,10 +166,9 @@ def _average(parts: list[Attribution]) -> Attribution:
 
 
 def _is_chance(matched: int, confidence: float) -> bool:
-    """True if so many rows match training records by chance.
+    """True if chance alone explains so many rows that match training records, and none a control record.
 
-    And none a control record: a match is then one of either with the same probability (exact bounds of Clopper and
-    Pearson).
+    A match is then one of either with the same probability (exact bounds of Clopper and Pearson).
     """
     return exact_share_interval(matched, matched, confidence)[0] <= 1 / 2
 
@@ -310,10 +300,7 @@ def _asked(context: Context, role: Role) -> Array:
 
 
 def _exact_shares(context: Context, keys: Array, secret: int, bins: int | None) -> tuple[Array, Array]:
-    """Share of the rows with a record's keys that have its secret.
-
-    Of queried training and control records; 0 where no row has the keys.
-    """
+    """Share of the rows with a queried record's keys that have its secret; 0 where no row has the keys."""
     roles: tuple[Role, ...] = (*_PEOPLE, "table")
     coded = [codes(context, role, np.append(keys, secret), bins) for role in roles]
     known, whole = row_keys([part[:, :-1] for part in coded]), row_keys(coded)
@@ -345,7 +332,6 @@ def zcap(context: Context, column: str) -> Outcome:
 
 
 def _as_columns(coded: Array) -> Columns:
-    """Coded records in the space of the Hamming distance."""
     n, q = coded.shape
     numbers, none = np.empty((0, n)), np.empty((0, n), dtype=bool)
     by_column = np.ascontiguousarray(coded.T)
@@ -353,16 +339,12 @@ def _as_columns(coded: Array) -> Columns:
 
 
 def _as_secrets(coded: Array) -> Secrets:
-    """Coded secrets, guessed right where equal."""
     ranks = np.ascontiguousarray(coded[None].astype(np.int32))
     return Secrets(ranks, np.full(ranks.shape, np.nan), np.zeros(1), np.zeros(1), True)
 
 
 def _hamming_shares(context: Context, keys: Array, secret: int, bins: int | None) -> tuple[Array, Array]:
-    """Share of the nearest rows that have a record's secret.
-
-    Nearest on the keys, by Hamming distance.
-    """
+    """Share of the rows nearest by Hamming distance on the keys that have a record's secret."""
     chosen, table = np.append(keys, secret), codes(context, "table", np.append(keys, secret), bins)
     people = np.concatenate([codes(context, role, chosen, bins)[_asked(context, role)] for role in _PEOPLE])
     nothing = np.array([-1])
@@ -392,10 +374,7 @@ def gcap(context: Context, column: str) -> Outcome:
 
 
 def _nearest_share(context: Context, keys: Array, secret: int, symmetric: bool) -> Guesses:
-    """Guesses from the rows nearest in E1 on the keys.
-
-    About the queried training, then the control records.
-    """
+    """Guesses about the queried training, then the control records, from the rows nearest in E1 on the keys."""
     space, at = euclidean(context.encoding, keys), np.array([secret])
     mine, its = (context.encoded(role).take(_asked(context, role)) for role in _PEOPLE)
     people, table = mine.join(its), context.encoded("table")
@@ -417,10 +396,7 @@ def _inferred(context: Context, keys: Array, secret: int) -> tuple[Array, Array,
 
 
 def _surprise(contents: Array, asked: Array) -> Array:
-    """Share of each queried record in the entropy of the contents.
-
-    -p log p over their sum; shape (n_asked,).
-    """
+    """Share of each queried record in the entropy of the contents: -p log p over their sum; shape (n_asked,)."""
     share = np.bincount(contents)[contents[asked]] / len(contents)
     weight = -share * np.log(share)
     total = weight.sum()

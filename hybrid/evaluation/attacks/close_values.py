@@ -156,10 +156,7 @@ def close_value(context: Context) -> Outcome:
 
 
 def _printed(context: Context, nearest: Array) -> dict[str, float]:
-    """Five forms of PrivEval, as printed.
-
-    ``nearest``: distances of training records to the nearest row.
-    """
+    """Five forms of PrivEval as printed; ``nearest``: distances of training records to the nearest row."""
     train, table = context.whole("train"), context.whole("table")
     low, high = float(nearest.min()), farthest(context.place(context.asked(train)), context.place(table), True)
     scaled = (nearest - low) / (high - low) if high > low else np.zeros_like(nearest)
@@ -176,10 +173,7 @@ def _printed(context: Context, nearest: Array) -> dict[str, float]:
 
 
 def _mean_in_plane(context: Context) -> float:
-    """Mean distance of training records to the nearest row.
-
-    In the plane of train's two principal axes.
-    """
+    """Mean distance of training records to the nearest row in the plane of train's two principal axes."""
     from scipy.spatial import KDTree
 
     people, rows = in_plane(context.space, context.encoded("train"), context.encoded("table"))

@@ -104,10 +104,7 @@ def dcr_share(context: Context) -> Measure:
 
 
 def _votes(context: Context, table: Part, part: Part, rows: Mask) -> Array:
-    """Rows nearest to each person of a part; shape (n_persons,).
-
-    Of the rows given.
-    """
+    """Number of the given rows that are nearest to each person of a part; shape (n_persons,)."""
     persons = person_groups(context.persons(part.role)[part.rows])
     nearest = context.neighbours(table, part)[rows, 0]
     return np.bincount(persons[nearest], minlength=int(persons.max(initial=-1)) + 1)
@@ -234,10 +231,7 @@ def nndr_share(context: Context) -> Measure:
 
 
 def _ratio_of_nearest(distances: Array) -> Array:
-    """Nearest-neighbour distance ratio d1/d2 of each row, 0..1.
-
-    1 where two records are equally near, also at distance 0.
-    """
+    """Nearest-neighbour distance ratio d1/d2 of each row, 0..1; 1 where two are equally near, also at distance 0."""
     first, second = np.partition(distances, 1, axis=1)[:, :2].T
     ratio: Array = np.divide(first, second, out=np.ones_like(first), where=second > 0)
     return ratio

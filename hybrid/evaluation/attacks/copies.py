@@ -23,10 +23,7 @@ Keys = dict[Role, Array]
 
 
 def _share(context: Context, keys: Keys) -> Measure:
-    """Share of the table's rows in train, with control as reference.
-
-    The reference is the share that a control of train's size would score.
-    """
+    """Share of the table's rows in train; the reference is what a control of train's size would score."""
     train, table = keys["train"], keys["table"]
     found = np.isin(table, train)
     value, n, confidence = float(found.mean()), len(table), context.options.confidence
@@ -80,10 +77,7 @@ def _excess_bounds(mine: Array, other: Array, keys: Array, confidence: float) ->
 
 
 def _independent(found: Array, keys: Array) -> float:
-    """Number of independent rows that the rows are worth.
-
-    Rows with the same content are found or missed together.
-    """
+    """Number of independent rows that the rows are worth: those with one content are found or missed together."""
     share, error = float(found.mean()), clustered_error(found.astype(float), keys)
     return min(share * (1 - share) / error**2, len(found)) if error > 0 else float(len(found))
 
@@ -131,7 +125,6 @@ def identical_match_secrets(context: Context) -> Outcome:
 
 
 def _share_of(context: Context, names: list[str]) -> Measure:
-    """Identical match share on these columns."""
     control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
     train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
     return _share(context, {"train": train, "control": other, "table": table})

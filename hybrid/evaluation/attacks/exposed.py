@@ -66,7 +66,6 @@ class Group:
 
     @property
     def name(self) -> tuple[str, str]:
-        """Column and label."""
         return self.column, self.label
 
     def mask(self, side: Side, rows: Array | None = None) -> Mask:
@@ -140,10 +139,7 @@ def _sizes(first: Cut, second: Cut, side: Side) -> Array:
 
 
 def _by_column(context: Context, at: int) -> Cut:
-    """Groups by a column: categories, or quarters of its numbers.
-
-    Records without a value come first.
-    """
+    """Groups by a column: records without a value, then categories or quarters of its numbers."""
     name = context.encoding.columns[at].name
     train, control = context.encoded("train"), context.encoded("control")
     if context.encoding.continuous[at]:
@@ -225,10 +221,7 @@ def in_full(context: Context, kinds: Sequence[Sequence[Group]]) -> tuple[People,
 
 
 def _sampled_thinly(kinds: Sequence[Sequence[Group]], asked: tuple[Array, Array]) -> Iterator[Group]:
-    """Subgroups of which few records are queried, smallest first.
-
-    Those of one column come before those of two.
-    """
+    """Subgroups of which few records are queried, those of one column before those of two, smallest first."""
     for kind in kinds:
         for group in sorted(kind, key=lambda group: (group.sizes[0], *group.name)):
             counts = (int(group.mask(side, rows).sum()) for side, rows in zip(SIDES, asked, strict=True))
@@ -275,7 +268,6 @@ def exposed(context: Context, unseen: int) -> list[Exposed]:
 
 
 def _persons(context: Context, part: Part) -> int:
-    """Number of people among the queried records."""
     rows = context.asked(part).rows
     return len(np.unique(context.persons(part.role)[rows])) if context.has_persons(part.role) else len(rows)
 
@@ -285,10 +277,7 @@ def _too_few(least: int, unseen: int) -> NotComputable:
 
 
 def _vulnerabilities(context: Context) -> dict[str, Any]:
-    """Vulnerability of the training records, in quantiles.
-
-    No single record's vulnerability is given.
-    """
+    """Quantiles of the training records' vulnerability; no single record's is given."""
     values = np.quantile(vulnerability(context, context.whole("train")), QUANTILES)
     return {"quantiles": list(QUANTILES), "vulnerability": [float(value) for value in values]}
 
@@ -443,7 +432,6 @@ def _recovered(context: Context, only: inference.Only | None = None) -> dict[str
 def _attack(
     context: Context, recovered: tuple[Array, Array], chosen: tuple[Array, Array], asked_people: tuple[Array, Array]
 ) -> Attack | NotComputable:
-    """The attack on the chosen among the queried records."""
     (train, control), (mine, its), (asked, unseen) = recovered, chosen, asked_people
     return attacked_people(context, train[mine], control[its], (asked[mine], unseen[its]))
 

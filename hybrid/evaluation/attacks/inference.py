@@ -62,7 +62,6 @@ def guesses(context: Context, known: tuple[str, ...] | None = None, only: Only |
 
 
 def _of(guesses: Guesses, chosen: Array) -> Guesses:
-    """The guesses about some of the people."""
     return Guesses(*(part[chosen] for part in guesses))
 
 
@@ -274,7 +273,6 @@ def is_right(context: Context, records: Encoded, at: int, guess: Array) -> Array
 
 
 def _known(context: Context, role: Role, at: int) -> Array:
-    """Queried records whose secret is known."""
     asked = context.asked(context.whole(role)).rows
     rows: Array = asked[context.encoded(role).ranks[asked, at] >= 0]
     return rows
@@ -332,17 +330,13 @@ def inference_neighbours(context: Context, column: str) -> Outcome:
 
 
 def _shuffled(context: Context, at: int, column: str) -> Encoded:
-    """Rows with a known secret, in random order.
-
-    It does not depend on the order of the file.
-    """
+    """Rows with a known secret, in a random order that does not depend on that of the file."""
     table = context.encoded("table")
     order = table.order[context.random(f"inference neighbours {column}").permutation(len(table))]
     return table.take(order[table.ranks[order, at] >= 0])
 
 
 def _successes(context: Context, role: Role, rows: Encoded, at: int, sizes: list[int]) -> dict[str, Array]:
-    """Probability of right guesses, by k and kind of guess."""
     people = context.encoded(role).take(_known(context, role, at))
     space = gower(context.encoding, np.delete(np.arange(len(context.encoding.columns)), at))
     found = nearest(space, space.place(people), space.place(rows), sizes[-1])[1]

@@ -56,10 +56,7 @@ def linkability(context: Context) -> Outcome:
 def _first_of_ties(
     context: Context, spaces: tuple[Space, Space], references: tuple[Columns, Columns], k: int, role: Role
 ) -> Array:
-    """True where both sides share one of their first k nearest rows.
-
-    As Anonymeter computes it; shape (n,), bool.
-    """
+    """True where both sides share one of their first k nearest rows, as Anonymeter computes it; shape (n,), bool."""
     records = context.encoded(role).take(context.asked(context.whole(role)).rows)
     left, right = (nearest(space, space.place(records), r, k)[1] for space, r in zip(spaces, references, strict=True))
     hit: Array = np.logical_or.reduce([(left == right[:, [at]]).any(axis=1) for at in range(k)])

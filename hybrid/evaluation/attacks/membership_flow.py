@@ -108,7 +108,6 @@ def fitted_log_densities(points: Array, asked: list[Array], seed: int) -> list[A
 
 
 def _fit(model: Any, learned: Any, held: Any) -> None:
-    """Fit a flow, and keep its best weights."""
     import torch
 
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)

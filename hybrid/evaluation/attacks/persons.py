@@ -118,10 +118,7 @@ def copied_histories(context: Context) -> Outcome:
 
 
 def _histories(context: Context, role: Role) -> Mask:
-    """Mask of persons with two rows repeated by one person.
-
-    Of those with at least two different rows; shape (n_such_persons,), bool.
-    """
+    """Which persons with two different rows or more have two that one person repeats; (n_such_persons,), bool."""
     if context.table.persons is None:
         return np.zeros(len(_sequences(context, role, 2)), dtype=bool)
     mine, theirs = (_distinct_rows(context, each) for each in (role, "table"))
@@ -133,7 +130,6 @@ def _histories(context: Context, role: Role) -> Mask:
 
 
 def _distinct_rows(context: Context, role: Role) -> pd.DataFrame:
-    """Pairs of a person and a row's content, each once."""
     pairs = {"person": person_groups(context.persons(role)), "key": context.keys[role]}
     return pd.DataFrame(pairs).drop_duplicates()
 
@@ -179,15 +175,11 @@ def _two_rows(context: Context, role: Literal["train", "control"]) -> tuple[Arra
 
 
 def _asked(context: Context, role: Role) -> Array:
-    """Rows that the nearest-record attack queries."""
     return context.asked(context.whole(role)).rows
 
 
 def _sequences(context: Context, role: Role, length: int) -> Mask:
-    """Persons with ``length`` different rows who have so many in the table.
-
-    Of those with at least so many different rows; shape (n_such_persons,), bool.
-    """
+    """Which persons with ``length`` different rows or more have so many in the table; (n_such_persons,), bool."""
     groups, keys = person_groups(context.persons(role)), context.keys[role]
     first = np.unique(np.stack([groups, keys]), axis=1, return_index=True)[1]
     n = int(groups.max(initial=-1)) + 1
@@ -281,10 +273,7 @@ class Rows(NamedTuple):
 
 
 def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) -> Rows:
-    """Rows of a part.
-
-    Without links all have one owner; places are 0 where they say nothing, without links or an order.
-    """
+    """Rows of a part. Without links all have one owner; places are 0 without links or an order."""
     owners = person_groups(context.persons(part.role)[part.rows]) if linked else np.zeros(len(part.rows), np.int64)
     places = np.zeros(len(part.rows), np.int64)
     if linked and context.schema.order is not None:
@@ -293,10 +282,7 @@ def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) ->
 
 
 def _places(persons: Array, times: Array) -> Array:
-    """Place of each row among those of its person, from 0.
-
-    Rows without a time come last.
-    """
+    """Place of each row among those of its person, from 0; rows without a time come last."""
     order = np.lexsort((np.where(np.isnan(times), np.inf, times), persons))
     first = np.diff(persons[order], prepend=-1) != 0
     places = np.empty(len(persons), np.int64)
@@ -305,7 +291,7 @@ def _places(persons: Array, times: Array) -> Array:
 
 
 def _histories_of(rows: Rows, persons: Array) -> tuple[Rows, Array]:
-    """Rows of the persons with two or more, in order of persons.
+    """Rows of the persons with two or more, by person.
 
     And where each person's begin, with the end of the last one; shape (n_persons + 1,).
     """

@@ -142,7 +142,6 @@ class Rows:
         return len(self.codes)
 
     def take(self, rows: Array) -> Rows:
-        """These rows."""
         return Rows(self.codes[rows], self.numbers[rows])
 
     @property
@@ -194,7 +193,6 @@ class Coder:
         return sum(len(values) + 1 for _, values in self.vocabularies)
 
     def rows(self, table: Table) -> Rows:
-        """A table's rows in this coding."""
         codes, start = np.empty((len(table), len(self.vocabularies)), dtype=np.int32), 0
         for at, (name, values) in enumerate(self.vocabularies):
             found = places(table.frame[name], values)

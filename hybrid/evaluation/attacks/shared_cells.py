@@ -43,10 +43,7 @@ def _codes(context: Context, part: Part, reference: Part) -> Array:
 
 
 def _part_by_size(ranks: Array, reference: Array) -> Array:
-    """Number of the part by size that each value lies in.
-
-    The edges are values of the reference.
-    """
+    """Part by size that each value lies in, with values of the reference as edges."""
     ordered = np.sort(reference[reference > 0])
     edges = np.unique(ordered[np.arange(1, PARTS) * len(ordered) // PARTS]) if len(ordered) else ordered
     return np.searchsorted(edges, ranks, side="right")
@@ -67,10 +64,7 @@ def _cells(context: Context, part: Part, reference: Part) -> Cells:
 
 
 def _rarity(codes: Array, reference: Array) -> Array:
-    """-log of each value's share of the reference, shape (n,).
-
-    The record itself counts, too.
-    """
+    """-log of each value's share of the reference, the record itself included, shape (n,)."""
     counts = np.bincount(reference, minlength=int(codes.max(initial=0)) + 1)
     found: Array = np.log(len(reference) + 1) - np.log(counts[codes] + 1)
     return found
@@ -90,10 +84,7 @@ def _most_shared(people: Cells, references: Array) -> Array:
 
 
 def _with_reference(context: Context, fold: Fold) -> tuple[Array, Array]:
-    """Largest weights shared with a record of the reference.
-
-    By members, and by people never seen.
-    """
+    """Largest weights that members, and people never seen, share with a record of the reference."""
 
     def compute() -> tuple[Array, Array]:
         codes = _codes(context, fold.reference, fold.reference)
@@ -160,7 +151,6 @@ class Digits(NamedTuple):
     lengths: Array
 
     def take(self, rows: Array) -> Digits:
-        """These records."""
         return Digits(np.ascontiguousarray(self.digits[..., rows]), np.ascontiguousarray(self.lengths[:, rows]))
 
 
@@ -193,8 +183,6 @@ def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
 
 
 def _digits(context: Context, role: Role) -> Digits:
-    """All records of a table."""
-
     def compute() -> Digits:
         table = {"train": context.train, "control": context.control, "table": context.table}[role]
         assert table is not None

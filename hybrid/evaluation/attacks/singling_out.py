@@ -40,7 +40,6 @@ class Predicates:
         return len(self.columns)
 
     def take(self, rows: Array) -> Predicates:
-        """Some of the predicates."""
         return Predicates(self.columns[rows], self.low[rows], self.high[rows])
 
     def distinct(self) -> Predicates:

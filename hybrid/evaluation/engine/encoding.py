@@ -37,11 +37,9 @@ class Encoded:
         return len(self.ranks)
 
     def take(self, rows: Array) -> Encoded:
-        """These rows."""
         return Encoded(self.ranks[rows], self.numbers[rows])
 
     def join(self, other: Encoded) -> Encoded:
-        """These rows, then the other's."""
         return Encoded(np.concatenate([self.ranks, other.ranks]), np.concatenate([self.numbers, other.numbers]))
 
     @cached_property
@@ -76,7 +74,6 @@ class Encoding:
 
     @property
     def names(self) -> list[str]:
-        """Names of the compared columns."""
         return [column.name for column in self.columns]
 
     @cached_property

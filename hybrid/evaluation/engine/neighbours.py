@@ -213,7 +213,6 @@ class Secrets(NamedTuple):
     """Whether ``relative`` is of the larger of the two (else of the guess alone)."""
 
     def only(self, secrets: Array) -> Secrets:
-        """Some of the secrets."""
         ranks, numbers, relative, absolute = (part[secrets] for part in self[:4])
         return Secrets(ranks, numbers, relative, absolute, self.symmetric)
 
@@ -230,7 +229,6 @@ class Guesses(NamedTuple):
 
     @classmethod
     def none(cls, n: int, m: int) -> Guesses:
-        """No guesses yet of m secrets of n queries."""
         return cls(np.zeros((n, m), np.int32), np.zeros((n, m), np.int32), np.zeros((n, m), np.bool_))
 
 

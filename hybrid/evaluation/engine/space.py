@@ -30,7 +30,6 @@ class Columns(NamedTuple):
     weights: Array
 
     def take(self, rows: Array) -> Columns:
-        """Some of the records."""
         chosen = (np.ascontiguousarray(part[:, rows]) for part in (self.numbers, self.screen, self.missing, self.codes))
         numbers, screen, missing, codes = chosen
         return Columns(numbers, screen, missing, self.has_missing, codes, self.weights)
@@ -60,7 +59,6 @@ class Space(NamedTuple):
     squared: bool
 
     def place(self, table: Encoded) -> Columns:
-        """The table's records in this space."""
         p = len(self.center)
         raw = table.numbers[:, self.columns[:p]]
         missing = np.isnan(raw)

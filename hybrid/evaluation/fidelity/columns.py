@@ -65,10 +65,7 @@ def marginal(context: Context, at: int, role: Role) -> Marginal:
 
 
 def _compare(context: Context, compare: Compare, columns: Array, worst: Callable[[Array], int]) -> Outcome:
-    """Mean over columns of a comparison with train.
-
-    For the table, and for control as reference.
-    """
+    """Mean over columns of a comparison with train, for the table and, as reference, for control."""
     rows, reference = {}, []
     for at in columns:
         train = marginal(context, at, "train")

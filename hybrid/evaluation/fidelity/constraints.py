@@ -86,10 +86,7 @@ def _compared(train: Table, table: Table, pair: tuple[str, str], level: float, *
 
 
 def _error(table: Table, found: Numbers, level: float) -> float:
-    """Half width of a distribution function's band (Massart 1990).
-
-    At half of the error that the level leaves.
-    """
+    """Half width of a distribution function's band (Massart 1990), at half of the error that the level leaves."""
     known = ~np.isnan(found)
     people = int(known.sum()) if table.persons is None else len(np.unique(table.persons[known]))
     return math.sqrt(math.log(4 / (1 - level)) / (2 * people)) if people else 1.0

@@ -123,7 +123,6 @@ def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confi
 
 
 def _linked(train: Table, table: Table) -> bool:
-    """True if the rows of a person are known in both."""
     return train.persons is not None and table.persons is not None
 
 

@@ -154,10 +154,7 @@ def correlation_difference(context: Context) -> Outcome:
 
 
 def _digitized(context: Context, role: Role, own_edges: bool) -> tuple[Array, Array]:
-    """Codes of every column, numbers in ten bins, and their widths.
-
-    The bins are equal, with edges from train, or the table's own.
-    """
+    """Codes of every column, numbers in ten equal bins with edges from train or the table's own, and their widths."""
     table, train = context.encoded(role), context.encoded("train")
     codes, widths = table.ranks.astype(np.int64) + 1, context.encoding.cardinality + 1
     codes, widths = codes.copy(), widths.copy()
@@ -216,10 +213,7 @@ def _trends(context: Context, role: Role, own_edges: bool = False) -> Trends:
 
 
 def _sdmetrics(context: Context) -> float | None:
-    """Number that SDMetrics 0.32 prints.
-
-    It has own bins for each table, and only pairs that are strong in train.
-    """
+    """Number that SDMetrics 0.32 prints: bins of its own for each table, and only pairs that are strong in train."""
     trends = _trends(context, "table", own_edges=True)
     strong = trends.strength > np.where(trends.numeric, SDMETRICS_CORRELATION, SDMETRICS_ASSOCIATION)
     return _mean(trends.similarity[strong])

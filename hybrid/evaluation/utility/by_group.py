@@ -109,7 +109,6 @@ def _members(context: Context, table: Table | None, rows: Array) -> Iterator[tup
 
 
 def _student(level: float, freedom: int) -> float:
-    """Two-sided quantile of Student's distribution."""
     from scipy.stats import t
 
     return float(t.ppf((1 + level) / 2, freedom))

@@ -40,7 +40,6 @@ def _together(contents: Array, fold: Array, rng: np.random.Generator) -> Array:
 
 
 def _of_persons(persons: Sequence[Array], rng: np.random.Generator) -> Array:
-    """Folds with all rows of a person in the same one."""
     groups = [person_groups(codes) for codes in persons]
     return np.concatenate([(rng.permutation(int(of.max(initial=-1)) + 1) % FOLDS)[of] for of in groups])
 

@@ -75,10 +75,7 @@ def _task(context: Context, target: str) -> Task | NotComputable:
 
 
 def _are_classes(context: Context, at: int) -> bool:
-    """True if a column holds classes.
-
-    These are categories, booleans, or whole numbers with few values among the real rows.
-    """
+    """True for categories, booleans, and whole numbers with few values among the real rows."""
     encoding = context.encoding
     if encoding.columns[at].kind is not Kind.INTEGER:
         return not bool(encoding.continuous[at])
@@ -87,10 +84,7 @@ def _are_classes(context: Context, at: int) -> bool:
 
 
 def _data(context: Context, task: Task, role: Role, limit: int) -> tuple[Array, Array, Array | None]:
-    """Inputs, outputs and sampling weights of rows with a known target.
-
-    At most ``limit``, in an order that depends on content only.
-    """
+    """Inputs, outputs and weights of at most ``limit`` rows with a known target, ordered by content alone."""
     table, rows = context.encoded(role), _rows(context, task, role, limit)
     output = (table.numbers if context.encoding.continuous[task.at] else table.ranks)[rows, task.at]
     weights = context.weights(role)
@@ -122,10 +116,7 @@ def tested_rows(context: Context, target: str) -> Array:
 
 
 def _say_samples(context: Context, task: Task) -> None:
-    """Note how many rows models saw.
-
-    Also where the scores were computed before.
-    """
+    """Note how many rows models saw, also where the scores were computed before."""
     for role, limit in _ROWS.items():
         known = len(_rows(context, task, role, sys.maxsize))
         context.asked_about[role, "model"] = min(known, limit), known
@@ -189,10 +180,7 @@ def _auc(scores: Array, positive: Array, weights: Array | None, confidence: floa
 def _regressed(
     guess: Array, truth: Array, weights: Array | None, span: float, rng: np.random.Generator, confidence: float
 ) -> tuple[float, float, float, dict[str, float]]:
-    """R squared with a bootstrap interval, and the normalized error.
-
-    The error is the root mean squared error over the training range.
-    """
+    """R squared with a bootstrap interval, and the root mean squared error over the training range."""
     error = (truth - guess) ** 2
     draws = rng.integers(len(truth), size=(BOOTSTRAPS, len(truth)))
     if weights is not None:
@@ -227,10 +215,7 @@ def _weighted_fit(
 
 
 def _importance(model: Any, inputs: Array, truth: Array, classify: bool, rng: np.random.Generator) -> Array:
-    """Loss of quality when one column is shuffled, shape (n_columns,).
-
-    Breiman 2001; computed on some rows.
-    """
+    """Loss of quality on some rows when one column is shuffled (Breiman 2001), shape (n_columns,)."""
     rows = rng.permutation(len(truth))[: max(IMPORTANCE_CELLS // inputs.shape[1], 300)]
     inputs, truth = inputs[rows], truth[rows]
 
