@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions
-from hybrid.evaluation.attacks import shared_cells
-from hybrid.evaluation.attacks.shared_cells import Digits, _nearest, digit_scores, written
+from hybrid.evaluation.attacks import copied_digits
+from hybrid.evaluation.attacks.copied_digits import Digits, _nearest, scores, written
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Column, Kind, Role, Table
@@ -177,7 +177,7 @@ def test_a_person_is_one_attempt_whatever_the_number_of_rows() -> None:
     train, control, table = tables(*(bills(200, rng) for _ in range(3)))
     rows = np.repeat(np.arange(200), 4)
     four = [replace(part.take(rows), persons=rows) for part in (train, control)]
-    assert [len(side) for side in digit_scores(Context(*four, table, EvaluateOptions(), 1))] == [200, 200]
+    assert [len(side) for side in scores(Context(*four, table, EvaluateOptions(), 1))] == [200, 200]
     found = measure(*four, table)
     assert isinstance(found, Measure) and found.n == 200
 
@@ -187,7 +187,7 @@ def test_large_tables_are_asked_about_through_a_sample(monkeypatch: pytest.Monke
     frames = [bills(800, rng) for _ in range(3)]
     train, control, table = tables(*frames[:2], leaked(frames[0], frames[2], "exact", rng))
     whole = measure(train, control, table)
-    monkeypatch.setattr(shared_cells, "PAIRS", 0)
+    monkeypatch.setattr(copied_digits, "PAIRS", 0)
     part = measure(train, control, table)
     assert isinstance(whole, Measure) and isinstance(part, Measure)
     assert (whole.n, part.n) == (800, 500)

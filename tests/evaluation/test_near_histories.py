@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions
-from hybrid.evaluation.attacks.persons import HistorySpace, Rows, _histories_of, _nearest, _places, near_histories
+from hybrid.evaluation.attacks.near_histories import Rows, Space, _histories, _nearest, _places, near_histories
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Measure, NotComputable
 from hybrid.evaluation.planted_leaks import LEAKS
@@ -112,12 +112,12 @@ def test_worked_by_hand() -> None:
     control = replace(small([("m", 30), ("m", 40)], *columns), persons=np.array([0, 0]))
     table = replace(small([("m", 10), ("f", 40), ("f", 20), ("m", 30)], *columns), persons=np.array([0, 0, 1, 1]))
     asked = Context(train, control, table, EvaluateOptions())
-    space = HistorySpace(asked)
+    space = Space(asked)
     assert space.weights.tolist() == [0.5, 1.0]
     points = space.points("train", np.arange(2))
     assert points[1].tolist() == [0.125, 0.375]
     zeros = np.zeros(4, np.int64)
-    people, starts = _histories_of(Rows(points, zeros[:2], zeros[:2]), zeros[:2])
+    people, starts = _histories(Rows(points, zeros[:2], zeros[:2]), zeros[:2])
     table_points = space.points("table", np.arange(4))
     # Each row without its largest term. First row: to (m, 10) 0, to (f, 40) 0; to (f, 20) 0, to (m, 30) .5 and .5: .5.
     # Second row: to (m, 10) .25 of .5 and .25, to (f, 40) 0; to (f, 20) 0. So both persons of the table are at 0.
@@ -150,5 +150,5 @@ def test_who_has_one_row_has_no_history() -> None:
 def test_a_side_without_histories_has_no_scores() -> None:
     """Of two people with one row each there is no history: no person, not an error."""
     rows = Rows(np.zeros((1, 2)), np.zeros(2, np.int64), np.zeros(2, np.int64))
-    found, starts = _histories_of(rows, np.array([0, 1]))
+    found, starts = _histories(rows, np.array([0, 1]))
     assert starts.tolist() == [0] and found.points.shape == (1, 0)

@@ -12,7 +12,7 @@ from scipy.stats.contingency import odds_ratio
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions
 from hybrid.evaluation.attacks.membership import ACCUSED, accused
-from hybrid.evaluation.attacks.shared_cells import _cells, _codes, _most_shared, cell_scores
+from hybrid.evaluation.attacks.shared_cells import _cells, _codes, _most_shared, scores
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import simultaneous
 from hybrid.evaluation.measure import Measure, NotComputable
@@ -125,7 +125,7 @@ def test_a_person_is_one_attempt_whatever_the_number_of_rows() -> None:
     rows, persons = np.repeat(np.arange(300), 4), np.repeat(np.arange(300), 4)
     four = [replace(part.take(rows), persons=persons) for part in (train, control)]
     found = context(four[0], four[1], table)
-    assert [len(side) for side in cell_scores(found)] == [300, 300]
+    assert [len(side) for side in scores(found)] == [300, 300]
     assert measure(found).n == measure(once).n == 300
 
 

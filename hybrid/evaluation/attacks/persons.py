@@ -7,20 +7,18 @@ and control persons need not be equal.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
-from hybrid.evaluation.attacks.membership import accused, folds, scores
+from hybrid.evaluation.attacks.membership import scores
 from hybrid.evaluation.attacks.outcome import Attack, attacked
-from hybrid.evaluation.context import Context, Part, Role, order_of_rows
-from hybrid.evaluation.engine.encoding import Encoded, row_keys
+from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import auc_interval
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import TIE, gower
-from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table.persons import person_groups
@@ -208,153 +206,6 @@ def membership_persons(context: Context) -> Outcome:
     return Measure(value, low, high, 0.5, len(best[0]), details).above(0.5)
 
 
-APART = 2.0
-"""Distance of codes whose values differ; differences are cut at 1."""
-
-
-class HistorySpace:
-    """Rows as points, and the weights of their columns.
-
-    Numbers and dates are the share of the people below them, in train and control together, categories multiples of
-    :data:`APART`; the column that orders the rows of a person is left out. A column weighs the share of the rows in
-    which it is another value of the person: what never changes counts once for each person.
-
-    Parameters
-    ----------
-    context : Context
-        The tables.
-    """
-
-    def __init__(self, context: Context) -> None:
-        ordered = context.encoding.positions([name for name in [context.schema.order] if name is not None])
-        self._context = context
-        self._columns = np.setdiff1d(np.arange(len(context.encoding.columns)), ordered)
-        people = [context.encoded(role).ranks for role in ("train", "control")]
-        self._known = [np.sort(column[column >= 0]) for column in np.concatenate(people).T]
-        sides = [_repeated(context, role, self._columns) for role in ("train", "control")]
-        self.weights = np.mean(sides, axis=0).astype(np.float32)
-
-    def points(self, role: Role, rows: Array) -> Array:
-        """Some rows of a table, shape (p, n), float32."""
-        table, found = self._context.encoded(role).take(rows), []
-        for at in self._columns:
-            values = APART * table.ranks[:, at]
-            if self._context.encoding.continuous[at]:
-                values = self._below(table, at)
-            found.append(values)
-        return np.array(found, dtype=np.float32).reshape(len(found), len(rows))
-
-    def _below(self, table: Encoded, at: int) -> Array:
-        """Share of the people below each number, ties counting half.
-
-        Far from all of them where it is missing.
-        """
-        known, ranks = self._known[at], table.ranks[:, at]
-        counts = sum(np.searchsorted(known, ranks, side) for side in ("left", "right"))
-        return np.where(ranks < 0, -APART, counts / (2 * max(len(known), 1)))
-
-
-def _repeated(context: Context, role: Role, columns: Array) -> Array:
-    """Different values of each person as a share of the rows."""
-    ranks, persons = context.encoded(role).ranks, person_groups(context.persons(role))
-    pairs = [row_keys([np.column_stack([persons, ranks[:, at]])])[0] for at in columns]
-    return np.array([(int(keys.max(initial=-1)) + 1) / max(len(keys), 1) for keys in pairs])
-
-
-class Rows(NamedTuple):
-    """Rows as they are compared.
-
-    Their :meth:`HistorySpace.points`, place among the person's rows, and person or owner.
-    """
-
-    points: Array
-    places: Array
-    owners: Array
-
-
-def _rows(context: Context, space: HistorySpace, part: Part, *, linked: bool) -> Rows:
-    """Rows of a part. Without links all have one owner; places are 0 without links or an order."""
-    owners = person_groups(context.persons(part.role)[part.rows]) if linked else np.zeros(len(part.rows), np.int64)
-    places = np.zeros(len(part.rows), np.int64)
-    if linked and context.schema.order is not None:
-        places = _places(owners, order_of_rows(context, part.role)[part.rows])
-    return Rows(space.points(part.role, part.rows), places, owners)
-
-
-def _places(persons: Array, times: Array) -> Array:
-    """Place of each row among those of its person, from 0; rows without a time come last."""
-    order = np.lexsort((np.where(np.isnan(times), np.inf, times), persons))
-    first = np.diff(persons[order], prepend=-1) != 0
-    places = np.empty(len(persons), np.int64)
-    places[order] = np.arange(len(persons)) - np.maximum.accumulate(np.where(first, np.arange(len(persons)), 0))
-    return places
-
-
-def _histories_of(rows: Rows, persons: Array) -> tuple[Rows, Array]:
-    """Rows of the persons with two or more, by person.
-
-    And where each person's begin, with the end of the last one; shape (n_persons + 1,).
-    """
-    chosen = np.flatnonzero(np.bincount(persons)[persons] > 1)
-    chosen = chosen[np.argsort(persons[chosen], kind="stable")]
-    points, places, owners = rows
-    starts = np.append(np.flatnonzero(np.diff(persons[chosen], prepend=-1)), len(chosen))
-    return Rows(np.ascontiguousarray(points[:, chosen]), places[chosen], owners[chosen]), starts
-
-
-def _nearest(space: HistorySpace, people: Rows, starts: Array, others: Rows) -> Array:
-    """Distance of each history to the nearest owner, shape (n_persons,)."""
-    from hybrid.evaluation.engine import kernels
-
-    found = np.zeros(len(starts) - 1)
-
-    def work(start: int, stop: int) -> None:
-        kernels.nearest_history(people, starts, others, space.weights, start, stop, found)
-
-    in_chunks(work, len(found))
-    return found
-
-
-def history_scores(context: Context) -> tuple[Array, Array]:
-    """Score of each person with several rows, 0..1.
-
-    Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the
-    table.
-    """
-    space, linked = HistorySpace(context), context.table.persons is not None
-    sides: tuple[list[Array], list[Array]] = ([], [])
-    table = _rows(context, space, context.whole("table"), linked=linked)
-    for fold in folds(context):
-        reference = _rows(context, space, fold.reference, linked=linked)
-        for side, part in zip(sides, (fold.members, fold.others), strict=True):
-            persons = person_groups(context.persons(part.role)[part.rows])
-            people, starts = _histories_of(_rows(context, space, part, linked=linked), persons)
-            near, far = (_nearest(space, people, starts, other) for other in (table, reference))
-            both = near + far
-            side.append(np.divide(far, both, out=np.full_like(both, 0.5), where=both > 0))
-    return np.concatenate(sides[0]), np.concatenate(sides[1])
-
-
-def near_histories(context: Context) -> Outcome:
-    """Risk that the table follows a person's history as a whole.
-
-    Of persons with at least two rows. Two rows differ in numbers and dates by the share of the people between them, in
-    categories and missing values by 0 or 1; each column weighs the share of the rows in which it is another value of
-    the person. The column that differs most does not count: a history that is moved in time differs in one column, and
-    so does a row with one changed category. The column that orders the rows never counts. A history is as far from a
-    person of the table as its rows are, on average, each from the nearest row of that person (the directed distance d6
-    of Dubuisson and Jain 1994, doi 10.1109/ICPR.1994.576361): where rows have an order, among those whose place in it
-    is at most one away; where the rows of the table are not linked, among all of them. The score compares the nearest
-    history of the table with the nearest one in half of control, as
-    :func:`hybrid.evaluation.attacks.membership.membership` does for rows. The risk is that of
-    :func:`.accusation.accused`, 0 without a leak.
-    """
-    if not (np.bincount(person_groups(context.persons("train"))) > 1).any():
-        return NO_HISTORY
-    train, control = history_scores(context)
-    return accused(context, train, control) if len(train) and len(control) else NONE_UNSEEN
-
-
 METRICS = (
     attack(
         persons_copied,
@@ -404,12 +255,5 @@ METRICS = (
         "How well an attacker who knows all rows of a person can find out who was in the data; .5 is guessing.",
         copy=1.0,
         needs=("control", "persons"),
-    ),
-    attack(
-        near_histories,
-        "singling out",
-        "How many training persons, beyond chance, have a history that one in the table follows closely.",
-        needs=("control", "persons"),
-        knows="a reference sample",
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.jit import compiled
-from hybrid.evaluation.engine.space import LEAF, MASK, NODE
+from hybrid.evaluation.engine.blocks import LEAF, MASK, NODE
 
 SAMPLE = 96
 """Records of a part that its cut is chosen from."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.engine.space import TIE, Blocks, Columns, Space, blocks, magnitude, sorted_order
+from hybrid.evaluation.engine.blocks import Blocks, blocks, sorted_order
+from hybrid.evaluation.engine.space import TIE, Columns, Space, magnitude
 from hybrid.evaluation.engine.threads import in_chunks
 
 SEARCHED = 0.2

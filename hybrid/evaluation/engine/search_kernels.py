@@ -15,8 +15,9 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.jit import compiled
+from hybrid.evaluation.engine.blocks import LEAF, MASK, NODE
 from hybrid.evaluation.engine.kernels import agrees, distance, slack
-from hybrid.evaluation.engine.space import LEAF, MASK, NODE, TIE
+from hybrid.evaluation.engine.space import TIE
 
 
 @compiled

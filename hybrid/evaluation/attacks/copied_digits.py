@@ -1,0 +1,183 @@
+"""Numbers of people that the table repeats digit by digit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array
+from hybrid.evaluation.attacks.membership import accused, folds, highest
+from hybrid.evaluation.context import Context, Part, Role
+from hybrid.evaluation.engine.threads import in_chunks
+from hybrid.evaluation.families import attack
+from hybrid.evaluation.measure import NotComputable, Outcome
+from hybrid.table import Column, Kind
+from hybrid.table.text import encode_texts
+
+LONGEST = 15
+"""Digits of a number that count, its first ones: a decimal number in memory has no more."""
+PAIRS, LEAST = 2 * 10**8, 1_000
+"""Pairs of a person and a record that are compared at most, and people who are attacked all the same."""
+ENOUGH = 10
+"""Digits of a record's numbers together from which a copy stands out among some thousand records."""
+
+
+# It stays in this module: compiled loops on disk name its module, and those of earlier versions would fail to load.
+class Digits(NamedTuple):
+    """Numbers of records as they are written, without sign and point.
+
+    ``digits``, shape (q, 15, n), uint8: the first digit of each number first. ``lengths``, shape (q, n), int16: number
+    of digits, 0..15; 0 where the number is missing.
+    """
+
+    digits: Array
+    lengths: Array
+
+    def take(self, rows: Array) -> Digits:
+        """These records."""
+        return Digits(np.ascontiguousarray(self.digits[..., rows]), np.ascontiguousarray(self.lengths[:, rows]))
+
+
+def _columns(context: Context) -> list[Column]:
+    return [column for column in context.encoding.columns if column.kind in (Kind.INTEGER, Kind.DECIMAL)]
+
+
+def written(values: pd.Series, column: Column) -> tuple[Array, Array]:
+    """Digits of the numbers of a column, as the source writes them.
+
+    Parameters
+    ----------
+    values : pandas.Series, shape (n,)
+        Numbers in the dtype of the column's kind.
+    column : Column
+        Its decimals and decimal mark count.
+
+    Returns
+    -------
+    digits : numpy.ndarray, shape (15, n), uint8
+    lengths : numpy.ndarray, shape (n,), int16
+        As in :class:`Digits`.
+    """
+    codes, texts = encode_texts(values, column)
+    texts[-1] = ""  # Missing: the marker may have digits.
+    plain = pd.Series(texts, dtype=object).str.replace(r"\D", "", regex=True).str.slice(0, LONGEST)
+    letters = np.array(plain.to_list(), dtype=f"S{LONGEST}").view(np.uint8).reshape(-1, LONGEST)
+    lengths = (letters > 0).sum(axis=1).astype(np.int16)
+    return np.where(letters > 0, letters - ord("0"), 0).astype(np.uint8).T[:, codes], lengths[codes]
+
+
+def _digits(context: Context, role: Role) -> Digits:
+    """All records of a table."""
+
+    def compute() -> Digits:
+        table = {"train": context.train, "control": context.control, "table": context.table}[role]
+        assert table is not None
+        found = [written(table.frame[column.name], column) for column in _columns(context)]
+        return Digits(*(np.array(rows) for rows in zip(*found, strict=True)))
+
+    return context.once(("digits", role), compute)
+
+
+def _nearest(people: Digits, others: Digits) -> Array:
+    """Edits to the nearest of the others, shape (n_people,), int64."""
+    from hybrid.evaluation.engine import digit_kernels
+
+    found = np.zeros(people.lengths.shape[1], dtype=np.int64)
+
+    def work(start: int, stop: int) -> None:
+        digit_kernels.nearest_digits(people, others, start, stop, found)
+
+    in_chunks(work, len(found))
+    return found
+
+
+def _attacked(context: Context, part: Part) -> Part:
+    """Random records of a part, a quarter of all that are attacked, where comparing all of them takes too long."""
+    rows = len(context.train) + len(context.table)
+    limit = max(PAIRS // rows, LEAST) // 4
+    if len(part.rows) <= limit:
+        return part
+    order = context.encoded(part.role).order
+    chosen = context.random(f"digits {part.role}").permutation(order[np.isin(order, part.rows)])[:limit]
+    return Part(part.role, ("digits", part.key), np.sort(chosen))
+
+
+def _sampled(context: Context) -> dict[Role, dict[str, int]]:
+    """Number of attacked records, and of all, of each table that is not attacked as a whole."""
+    counts: dict[Role, dict[str, int]] = {}
+    for parts in zip(*(fold[:2] for fold in folds(context)), strict=True):
+        role = parts[0].role
+        attacked, of = sum(len(_attacked(context, part).rows) for part in parts), len(context.encoded(role))
+        if attacked < of:
+            counts[role] = {"records": attacked, "of": of}
+    return counts
+
+
+def _nearness(context: Context, part: Part, reference: Part) -> Array:
+    """Share of the way from the reference to the table, 0..1, for each person of a part."""
+    people = _digits(context, part.role).take(part.rows)
+
+    def to_reference() -> Array:
+        return _nearest(people, _digits(context, reference.role).take(reference.rows))
+
+    key = ("copied digits", part.role, part.key, reference.key, len(part.rows))
+    far = context.once_for_all_stages(key, to_reference)
+    both = _nearest(people, _digits(context, "table")) + far
+    return np.divide(far, both, out=np.full(len(both), 0.5), where=both > 0)
+
+
+def scores(context: Context) -> tuple[Array, Array]:
+    """Scores of training people and people never seen, 0..1.
+
+    Shapes (n_train,) and (n_control,). d_R / (d_S + d_R) of the edits to the nearest record of the reference and to the
+    nearest row of the table; a person with several records scores as the highest of them.
+    """
+    found: tuple[list[Array], list[Array]] = ([], [])
+    rows: tuple[list[Array], list[Array]] = ([], [])
+    for fold in folds(context):
+        for side, whole in enumerate((fold.members, fold.others)):
+            part = _attacked(context, whole)
+            found[side].append(_nearness(context, part, fold.reference))
+            rows[side].append(part.rows)
+    train, control = (np.concatenate(side) for side in found)
+    persons = context.clusters(*(np.concatenate(side) for side in rows))
+    return (train, control) if persons is None else (highest(train, persons[0]), highest(control, persons[1]))
+
+
+def copied_digits(context: Context) -> Outcome:
+    """Risk that the table repeats the digits of a person's numbers.
+
+    Models that write a row as text repeat the digits of training records, be it with one of them changed, left out or
+    added, which may move the number far away. The attack is LevAtt (Ward et al. 2025, arXiv 2512.08875): the distance
+    of a record to a row is the number of digits to insert, to leave out or to replace (Levenshtein 1966), summed over
+    the columns of numbers, and the nearest row counts. Numbers are taken as the source writes them, with their
+    decimals, without sign and point, and with 15 digits at most; a missing one has none. Other columns, dates too, do
+    not count.
+
+    LevAtt has no reference; here the distance to the nearest row of the table is compared with that to the nearest
+    record of half of control that the person is not in, as
+    :func:`hybrid.evaluation.attacks.membership.membership` does: people with common numbers have near rows without a
+    leak. The risk is that of :func:`.accusation.accused`, 0 without a leak. The numbers of half of the training records
+    must have 10 digits or more together, so that a copy stands out.
+    """
+    names = [column.name for column in _columns(context)]
+    length = float(np.median(_digits(context, "train").lengths.sum(axis=0))) if names else 0.0
+    if length < ENOUGH:
+        reason = f"the numbers of a record have {length:g} digits together, too few (below {ENOUGH}) for copies to show"
+        return NotComputable(reason, lacks="numbers")
+    found = accused(context, *scores(context))
+    sampled = _sampled(context)
+    found.details.update({"columns": names, "digits": length} | ({"sampled": sampled} if sampled else {}))
+    return found
+
+
+METRICS = (
+    attack(
+        copied_digits,
+        "singling out",
+        "How many training people, beyond chance, have numbers whose digits one row of the table repeats.",
+        knows="a reference sample",
+    ),
+)
