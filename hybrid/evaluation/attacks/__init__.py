@@ -1,1 +1,1 @@
-"""Metrics of the family privacy, one concept per file."""
+"""Metrics of the family privacy, one subject per file."""

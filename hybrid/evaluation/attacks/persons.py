@@ -116,7 +116,7 @@ def copied_histories(context: Context) -> Outcome:
 
 
 def _histories(context: Context, role: Role) -> Mask:
-    """Which persons with two different rows or more have two that one person repeats; (n_such_persons,), bool."""
+    """Of persons with two different rows or more, those with two that one person repeats; (n_such_persons,), bool."""
     if context.table.persons is None:
         return np.zeros(len(_sequences(context, role, 2)), dtype=bool)
     mine, theirs = (_distinct_rows(context, each) for each in (role, "table"))
@@ -177,7 +177,7 @@ def _asked(context: Context, role: Role) -> Array:
 
 
 def _sequences(context: Context, role: Role, length: int) -> Mask:
-    """Which persons with ``length`` different rows or more have so many in the table; (n_such_persons,), bool."""
+    """Of persons with ``length`` different rows or more, those with so many in the table; (n_such_persons,), bool."""
     groups, keys = person_groups(context.persons(role)), context.keys[role]
     first = np.unique(np.stack([groups, keys]), axis=1, return_index=True)[1]
     n = int(groups.max(initial=-1)) + 1
