@@ -9,7 +9,7 @@ from hybrid.demo import write_demo
 
 WHOLE = {
     "  suppression_limit: 0.02 ": "  suppression_limit: 0.05 ",
-    "beta: 0.5, by: equivalence_class": "beta: 1.0, by: equivalence_class",
+    "beta: 0.45, by: equivalence_class": "beta: 1.0, by: equivalence_class",
     ", options: {min_leaf: 30}": "",
 }
 """Text of the demo's configuration, and what takes its place."""
