@@ -19,7 +19,7 @@ from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from tests.cli.cli_jobs import Run
 
 GROUPS = ("Data", "Run", "Releases", "Nights", "Compare", "Look")
-SUPPORT = {"console", "group", "options", "terminal"}
+SUPPORT = {"console", "arguments"}
 HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "ruamel", "numba", "jinja2", "prefect")
 SLOW = ("scipy", "sklearn", "numba", "sqlalchemy", "prefect", "distributed", "torch")
 
