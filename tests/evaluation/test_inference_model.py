@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-from hybrid.evaluation.attacks.inference import TREES, _guesses
+from hybrid.evaluation.attacks.inference import TREES, _forest_guesses
 
 
 @pytest.mark.parametrize("classify", [True, False])
@@ -17,7 +17,7 @@ def test_batches_make_the_same_forest(classify: bool) -> None:
     output = np.digitize(number, [-1, 0, 1]) if classify else number
     kind = RandomForestClassifier if classify else RandomForestRegressor
     whole = kind(n_estimators=TREES, random_state=11, max_features="sqrt" if classify else 4).fit(inputs, output)
-    found = _guesses(inputs, output, asked, classify, 11)
+    found = _forest_guesses(inputs, output, asked, classify, 11)
     for rows, guess in zip(asked, found, strict=True):
         if not classify:
             assert guess == pytest.approx(whole.predict(rows), rel=1e-9)
