@@ -166,7 +166,7 @@ def test_a_category_of_one_person_that_is_always_kept_is_refuted(
 
 
 def test_rows_beyond_the_limit_are_refuted(walk: Walk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs, "limited", lambda part, most, rng: part)
+    monkeypatch.setattr(inputs, "with_row_limit", lambda part, most, rng: part)
     assert refuted(game(walk, "with too many rows", 30))
 
 

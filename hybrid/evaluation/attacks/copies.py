@@ -294,6 +294,7 @@ METRICS = (
         "singling out",
         "How many training people whom nobody equals are, beyond chance, repeated in every column.",
         copy=1.0,
+        by_default=False,
         mechanism="exact",
         unit="share of people",
     ),
@@ -302,6 +303,7 @@ METRICS = (
         "singling out",
         "How many training people beside whom nobody lies have, beyond chance, a near copy in the table.",
         copy=1.0,
+        by_default=False,
         unit="share of people",
     ),
 )
