@@ -91,7 +91,6 @@ MODULES: tuple[ModuleType, ...] = (
     joint,
     exclusion,
 )
-
 """Those of this package that policies judge, or that a run computes by itself; see :func:`modules` for all."""
 GROUP = "hybrid.metrics"
 """Group of entry points. Each names a module with ``METRICS``, a tuple of entries; with ``BEFORE``, if it has a place

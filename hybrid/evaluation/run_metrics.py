@@ -206,15 +206,17 @@ def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -
         metric is computed.
     """
     named, alone = options.named, options.metrics is not None and not options.asks_for_all
+    every_default = asked is None or options.asks_for_all
     left_out = {need for need, section in SWITCHED.items() if getattr(options, section) is None}
 
     def chosen(metric: Metric) -> bool:
         needs = set(metric.needs)
-        if metric.name in named or alone or metric.family not in options.families or left_out & needs:
-            return metric.name in named
-        if asked is None or options.asks_for_all or SWITCHED.keys() & needs:
-            return metric.by_default or metric.name in (asked or ())
-        return metric.name in asked
+        if metric.name in named:
+            return True
+        if alone or metric.family not in options.families or left_out & needs:
+            return False
+        is_usual = metric.by_default and (every_default or not SWITCHED.keys().isdisjoint(needs))
+        return is_usual or metric.name in (asked or ())
 
     return [metric for metric in REGISTRY.values() if chosen(metric)]
 

@@ -259,10 +259,11 @@ def concat_tables(table: Table, other: Table) -> Table:
 
     Where only one of them names persons, each row of the other is another person.
     """
-    return Table(concat_rows(table.frame, other.frame), table.schema, _persons(table, other))
+    return Table(concat_rows(table.frame, other.frame), table.schema, persons_of_both(table, other))
 
 
-def _persons(table: Table, other: Table) -> Codes | None:
+def persons_of_both(table: Table, other: Table) -> Codes | None:
+    """Persons of the rows of two tables that have none in common; None where each row of both is another person."""
     if table.persons is None and other.persons is None:
         return None
     mine, its = (np.arange(len(each)) if each.persons is None else each.persons for each in (table, other))

@@ -102,9 +102,14 @@ class Measured:
     is_useful: bool = True
 
     @property
+    def worse_attack(self) -> Auc:
+        """The one that is farther beyond what is allowed."""
+        return max(self.attack, key=lambda each: each.value - each.allowed)
+
+    @property
     def disclosure(self) -> float:
         """AUC where it is farther beyond what is allowed."""
-        return max(self.attack, key=lambda each: each.value - each.allowed).value
+        return self.worse_attack.value
 
     @property
     def beyond(self) -> float:

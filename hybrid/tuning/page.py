@@ -134,8 +134,8 @@ def sentences(found: Tuned) -> Iterator[str]:
         )
     if not found.has_rule:
         yield (
-            f"The policy has no rule about an attacker who trains again: an AUC of {_allowed(choice.chosen):.2f} was "
-            "taken for the limit."
+            "The policy has no rule about an attacker who trains again: an AUC of "
+            f"{choice.chosen.worse_attack.allowed:.2f} was taken for the limit."
         )
     if choice.alike:
         names = ", ".join(choice.alike)
@@ -176,7 +176,9 @@ def reason(found: Tuned) -> str:
 def picture(found: Tuned) -> Figure:
     """Disclosure against usefulness of every setting, by its last round."""
     across = "AUC of the attacker who trains again, of the worse of both groups"
-    chart = frontier_chart(_points(found), _allowed(found.choice.chosen), across, "usefulness (1: as the source)")
+    chart = frontier_chart(
+        _points(found), found.choice.chosen.worse_attack.allowed, across, "usefulness (1: as the source)"
+    )
     return Figure((("Disclosure and usefulness", chart),), _text(found))
 
 
@@ -213,12 +215,8 @@ def _points(found: Tuned) -> list[FrontierPoint]:
 
 
 def _point(one: Measured, decided: bool, chosen: bool) -> FrontierPoint:
-    worse = max(one.attack, key=lambda each: each.value - each.allowed)
+    worse = one.worse_attack
     return FrontierPoint(one.name, worse.value, worse.low, worse.high, one.usefulness, decided, chosen)
-
-
-def _allowed(one: Measured) -> float:
-    return max(one.attack, key=lambda each: each.value - each.allowed).allowed
 
 
 def _interval(one: Auc) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,7 +36,7 @@ from hybrid.table.persons import n_persons
 from hybrid.table.split import split
 from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
 from hybrid.tuning.page import applied, picture, reason, write_results
-from hybrid.tuning.settings import CONFIGURED, Setting, largest_k, settings
+from hybrid.tuning.settings import CONFIGURED, Setting, is_searched, largest_k, settings
 
 AS_USEFUL = 0.01
 """Settings whose usefulness differs by no more are as useful as each other: the least disclosing is taken."""
@@ -91,9 +91,11 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
     keep : int
         How many, 1 or more.
     """
-    different = list({replace(each, name="", error=0.0): each for each in reversed(found)}.values())[::-1]
+    different: dict[Any, Measured] = {}
+    for each in found:
+        different.setdefault((each.attack, each.falls), each)
     ranked = sorted(
-        different,
+        different.values(),
         key=lambda each: (not each.is_useful, not each.passes, -each.usefulness if each.passes else each.beyond),
     )
     staying = {each.name for each in ranked[:keep]}
@@ -390,10 +392,9 @@ class _Trials:
 
 def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
     """True if the anonymization changes a record at the largest k that is tried."""
-    options = config.anonymize
-    if options is None or not options.generalizes or options.engine != "exact":
-        return True
-    asked = config.with_values({"anonymize.k": max(options.k, k)})
+    if config.anonymize is None or not is_searched(config):
+        return False
+    asked = config.with_values({"anonymize.k": max(config.anonymize.k, k)})
     try:
         found = Pipeline(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
     except InfeasibleError:

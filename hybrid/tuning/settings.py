@@ -127,11 +127,17 @@ def _ks(policy: Policy, people: int) -> list[int]:
     return [k for k in KS if least <= k <= people // 20]
 
 
+def is_searched(config: RunConfig) -> bool:
+    """True if levels are searched here, so that the anonymization can be varied."""
+    options = config.anonymize
+    return options is not None and options.generalizes and options.engine == "exact"
+
+
 def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = True) -> dict[str, Levels]:
     """Factors that are varied, with the levels of each."""
     found: dict[str, Levels] = {}
     options = config.anonymize
-    if generalizes and options is not None and options.generalizes and options.engine == "exact":
+    if options is not None and generalizes and is_searched(config):
         found["anonymize.k"] = sorted({options.k, *_ks(policy, people)})
         found["anonymize.suppression_limit"] = sorted({options.suppression_limit, *LIMITS})
         if not options.levels and options.suppressed == "leave_out" and options.known_rows == 1:

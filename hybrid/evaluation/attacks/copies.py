@@ -18,6 +18,7 @@ from hybrid.evaluation.engine.neighbours import nearest, nearest_of_others
 from hybrid.evaluation.engine.space import TIE, Space, gower
 from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.table.schema import persons_of_both
 
 Keys = dict[Role, Array]
 
@@ -177,9 +178,10 @@ def _space(context: Context) -> Space:
     return gower(context.encoding, tables=[context.encoded("train")])
 
 
-def _reach(space: Space, near: bool) -> float:
+def _reach(context: Context, near: bool) -> float:
     """Distance of a copy; of a near one, at most: one category, and every number by :data:`STEP` of its range."""
-    reach = float(len(space.weights) > 0) + STEP * len(space.center) if near else 0.0
+    continuous = context.encoding.continuous
+    reach = float(not continuous.all()) + STEP * int(continuous.sum()) if near else 0.0
     return reach + TIE * (1 + reach)
 
 
@@ -203,7 +205,9 @@ def to_others(context: Context, role: Role) -> tuple[Array, Array]:
         space = _space(context)
         asked = context.asked(context.whole(role)).rows
         everybody = context.encoded("train").join(context.encoded("control"))
-        persons = np.concatenate([_owners(context, "train"), _owners(context, "control")])
+        train, control = context.train, context.control
+        persons = train.persons if control is None else persons_of_both(train, control)
+        persons = np.arange(len(everybody)) if persons is None else persons
         own = asked + (len(context.encoded("train")) if role == "control" else 0)
         places = space.place(everybody)
         return asked, nearest_of_others(space, places.take(own), places, persons, persons[own], own)[0]
@@ -214,15 +218,7 @@ def to_others(context: Context, role: Role) -> tuple[Array, Array]:
 def lone_rows(context: Context, role: Role, near: bool) -> Array:
     """Records beside which no other person's record lies as near as a near copy, or none is equal; ascending."""
     rows, distances = to_others(context, role)
-    return rows[distances > _reach(_space(context), near)]
-
-
-def _owners(context: Context, role: Role) -> Array:
-    """Person of each record; other numbers in control than in train."""
-    persons = context.persons(role)
-    rows = np.arange(len(persons))
-    own = np.where(persons < 0, persons.max(initial=0) + 1 + rows, persons)
-    return own if role == "train" else -1 - own
+    return rows[distances > _reach(context, near)]
 
 
 def _attacked(context: Context, near: bool) -> Outcome:
@@ -233,7 +229,7 @@ def _attacked(context: Context, near: bool) -> Outcome:
         return NotComputable(reason, "too_few", lacks="lone_records")
     space = _space(context)
     rows = space.place(context.encoded("table"))
-    reach = _reach(space, near)
+    reach = _reach(context, near)
     roles: tuple[Role, Role] = ("train", "control")
     people = [space.place(context.encoded(role).take(of_role)) for role, of_role in zip(roles, lone, strict=True)]
     train, control = ((nearest(space, side, rows)[0][:, 0] <= reach).astype(float) for side in people)
