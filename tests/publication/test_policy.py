@@ -132,7 +132,8 @@ def test_templates_judge_every_default_attack_by_its_excess(template: Path) -> N
         and not metric.name.endswith("_reached")
         and "model" not in metric.needs  # No release contains the model.
     }
-    assert judged == attacks
+    # Comparisons do without copies of people alone, so they are not by default; policies judge them all the same.
+    assert judged == attacks | {"lone_copies", "lone_near_copies"}
 
 
 @pytest.mark.parametrize("template", packaged_policies().values(), ids=packaged_policies())
