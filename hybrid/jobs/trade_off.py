@@ -33,7 +33,8 @@ WHY = {
     ),
     "search": Problem(
         "the trade-off needs anonymize.engine: exact and anonymize.recoding: global, which search all levels",
-        "hybrid compare runs a plan of any configurations",
+        "for local recoding hybrid check says what is left of each column; --set anonymize.recoding=global shows what "
+        "one level for all records would cost; hybrid compare runs a plan of any configurations",
     ),
 }
 """What to say of the reasons of :func:`no_curve`."""

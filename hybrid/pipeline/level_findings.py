@@ -6,9 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+import numpy as np
+
+from hybrid.anonymize import anonymize
 from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.problem import prepare
-from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_costs, tradeoff
+from hybrid.anonymize.search.tradeoff import CLEARLY, RuleCosts, TradeoffPoint, rule_costs, tradeoff, words_of
 from hybrid.anonymize.techniques.registry import assigned, gives_k
 from hybrid.base.errors import Finding, HybridError
 from hybrid.base.manifest import Recorder
@@ -34,6 +38,8 @@ _KEEP = (
     "a smaller k, a larger anonymize.suppression_limit, coarser hierarchies or fewer quasi-identifiers may keep some "
     "of it: hybrid trade-off"
 )
+_KEEP_MORE = "a smaller k, finer levels in its hierarchy or fewer quasi-identifiers may keep more of it"
+_RULE = "leave this rule out of anonymize.models, or put it on another column"
 _PATIENCE = 10.0
 """Seconds for each search of more combinations."""
 
@@ -72,6 +78,8 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
     prepare(train, found.hierarchies, options, found.population)
     nodes = prod(found.hierarchies[name].n_levels for name in train.schema.quasi_identifiers)
     yield Finding("ok", f"{nodes:,} combinations of levels to choose from")
+    if options.recoding == "local":
+        yield from _mixed_levels(tables.train, found)
     if not config.has_tradeoff:
         return
     if nodes <= MOST_SEARCHED:
@@ -107,7 +115,40 @@ def _columns(people: Table, found: Anonymization, costs: RuleCosts) -> Iterator[
     if found.protection is not None:
         yield from _rare(people, found.protection)
     for sentence in rule_sentences(costs, words, found.options.loss.name):
-        yield Finding("note", sentence, "leave this rule out of anonymize.models, or put it on another column")
+        yield Finding("note", sentence, _RULE)
+
+
+def _mixed_levels(people: Table, found: Anonymization) -> Iterator[Finding]:
+    """Findings about columns whose level differs from record to record."""
+    labels, words = found.anonymized.labels, LevelWords.named(found.hierarchies, ages_among(found.hierarchies))
+    lost = _amount_lost(found.options, found.anonymized)
+    yield Finding("note", f"k={found.options.k}: local recoding costs {lost}, and leaves nobody out")
+    for at, name in enumerate(labels.quasi_identifiers):
+        levels = found.hierarchies[name].level_of()[labels.nodes[:, at]]
+        shares = np.bincount(levels, minlength=found.hierarchies[name].n_levels) / len(levels)
+        each = [f"{words.of[name][level]} in {_percent(share)}" for level, share in enumerate(shares) if share]
+        said = f"{', '.join(each)} of the rows" if len(each) > 1 else words.of[name][int(levels[0])]
+        values, mostly_gone = int(people.frame[name].nunique()), shares[words.roots[name]] > 0.5
+        yield Finding("note", f"{name}: {values:,} values; {said}", _KEEP_MORE if mostly_gone else "")
+    if found.protection is not None:
+        yield from _rare(people, found.protection)
+    if found.options.models:
+        alone = found.options.model_copy(update={"models": ()})
+        price = anonymize(found.coarsened, found.hierarchies, alone, population=found.population)
+        if found.anonymized.result.loss["value"] > (1 + CLEARLY) * price.result.loss["value"]:
+            rules = " and ".join(words_of(model) for model in found.options.models)
+            yield Finding("note", f"because of {rules}, that is {lost} instead of {_amount_lost(alone, price)}", _RULE)
+
+
+def _amount_lost(options: AnonymizeOptions, found: AnonymizedTable) -> str:
+    value = float(found.result.loss["value"])
+    return (
+        f"{_percent(value)} of the information" if options.loss.name == "loss" else f"{value:.4g} {options.loss.name}"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.01 else "less than 1 %"
 
 
 def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
@@ -137,8 +178,7 @@ def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
 
 
 def _share(people: Table, name: str, least: int) -> str:
-    share = 100 * small_share(people, [name], least)
-    return f"{share:.0f} %" if share >= 1 else "less than 1 %"
+    return _percent(small_share(people, [name], least))
 
 
 def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:
@@ -176,7 +216,8 @@ class RoleEffect:
     records : int
         Training records, which are anonymized.
     price : TradeoffPoint or None
-        Least loss at k and the suppression limit, from the real search; None where it was not searched.
+        Loss at k and the suppression limit, from the real search; None where it was not searched. Without levels under
+        local recoding, where they differ from record to record.
     loss : str
         Name of the loss that the price is in; ``loss`` is a share of information, 0..1.
     coarsest : mapping of str to int
@@ -226,9 +267,14 @@ def _priced(config: RunConfig, table: Table, found: RoleEffect, most: int) -> Ro
     parts = split(table, config.split, rng_for(0, "split"), config.data.person_columns, config.data.household_columns)
     people = parts.train.without_identifiers()
     combinations = prod(one.n_levels for one in hierarchies.values())
-    exact = options.engine == "exact" and options.recoding == "global" and options.population is None
+    exact = options.engine == "exact" and options.population is None
     price = None
-    if exact and combinations <= most:
+    if exact and options.recoding == "local":
+        result = anonymize(people, hierarchies, options).result
+        price = TradeoffPoint(
+            options.k, options.suppression_limit, result.loss["value"], None, 0, result.classes, result.gap
+        )
+    elif exact and combinations <= most:
         price = tradeoff(people, hierarchies, options, (options.k,), (options.suppression_limit,))[0]
     coarsest = {name: one.n_levels - 1 for name, one in hierarchies.items()}
     return RoleEffect(found.k, found.unique, found.small, combinations, len(people), price, options.loss.name, coarsest)

@@ -1,9 +1,10 @@
-"""Settings that are tried: a balanced draw of all combinations, and the configured one."""
+"""Settings that are tried: the configured one, those that differ in one thing, and a balanced draw of all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import Any
 
 from hybrid.base.errors import ConfigError
@@ -31,6 +32,8 @@ TREES = {
 """Words, and ``alpha`` and ``min_leaf`` of `cart`."""
 SHARES = (0.7, 0.5)
 """Shares of the people that are sampled, beside all of them."""
+SAMPLE = "sample"
+"""Name of the factor that says who is in."""
 OPTIONS = "synthesize.options."
 CONFIGURED = "configured"
 """Name of the setting that the configuration has; it is in every round."""
@@ -92,19 +95,20 @@ def settings(
     most : int
         Settings, at most, 1 or more.
     seed : int
-        Decides which combinations are drawn, every level about equally often.
+        Decides which combinations are drawn beside those that differ in one thing, every level about equally often.
     generalizes : bool
         Whether the anonymization changes anything, at the largest k that is tried; if not, it is not varied.
     """
-    here = Setting(CONFIGURED, {}, config)
+    here, options = Setting(CONFIGURED, {}, config), config.anonymize
     found, seen = [here], {_identity(config)}
     levels = factors(config, policy, people, generalizes)
     if not levels:
         return found
     plan = ComparePlan(base="config", factors=levels, subset=Subset(n=DRAWN * most, seed=seed))
-    for each in combinations(plan):
-        values = {key: value for key, value in each.settings.items() if _differs(config, key, value)}
-        if each.settings.get("anonymize.recoding") == "local":
+    drawn = [each.settings for each in combinations(plan)]
+    for each in chain.from_iterable(zip_longest(_neighbours(levels), drawn, fillvalue={})):
+        values = {key: value for key, value in each.items() if _differs(config, key, value)}
+        if values.get("anonymize.recoding", options and options.recoding) == "local":
             values.pop("anonymize.suppression_limit", None)  # It leaves nobody out.
         try:
             changed = config.with_values(values)
@@ -114,6 +118,13 @@ def settings(
             seen.add(_identity(changed))
             found.append(Setting(f"s{len(found):02d}", values, changed))
     return found
+
+
+def _neighbours(levels: Mapping[str, Levels]) -> Iterator[dict[str, Any]]:
+    """Values of each level of each factor alone: the sample first, which changes most."""
+    for name in sorted(levels, key=lambda name: name != SAMPLE):
+        values = levels[name]
+        yield from values.values() if isinstance(values, dict) else ({name: value} for value in values)
 
 
 def largest_k(policy: Policy, people: int) -> int:
@@ -151,7 +162,7 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
         }
     if config.sample.effective.method in ("none", "beta"):
         shares = {f"{share:.0%}": {"sample.method": "beta", "sample.beta": share} for share in SHARES}
-        found["sample"] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares
+        found[SAMPLE] = {"configured": {}, "all": {"sample.method": "beta", "sample.beta": 1.0}} | shares
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 
 

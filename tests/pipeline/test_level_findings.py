@@ -72,6 +72,29 @@ def test_the_lines_of_columns_are_the_levels_of_the_run(tmp_path: Path, anonymiz
         assert (LEFT_OUT in said) is (level == run.hierarchies[name].n_levels - 1)
 
 
+@pytest.mark.parametrize("anonymize", [{}, {"models": [ILL]}, {"k": 40}])
+def test_the_lines_of_columns_share_out_the_levels_of_a_run_with_local_recoding(
+    tmp_path: Path, anonymize: dict[str, Any]
+) -> None:
+    config = _job(tmp_path, recoding="local", **anonymize)
+    notes, run = _notes(config), Pipeline(config)
+    assert run.anonymized is not None
+    words = LevelWords.named(run.hierarchies, ["age"])
+    (price,) = [note for note in notes if note.startswith(f"k={config.k}: ")]
+    lost = run.anonymized.result.loss["value"]
+    assert price == f"k={config.k}: local recoding costs {100 * lost:.0f} % of the information, and leaves nobody out"
+    for at, name in enumerate(run.anonymized.quasi_identifiers):
+        (said,) = [note for note in notes if note.startswith(f"{name}: {run.train.frame[name].nunique()} values; ")]
+        levels = run.hierarchies[name].level_of()[run.anonymized.labels.nodes[:, at]]
+        shares = {words.of[name][level]: np.mean(levels == level) for level in np.unique(levels)}
+        if len(shares) == 1:
+            assert said.endswith(f"values; {next(iter(shares))}")
+        else:
+            assert all(f"{level} in {100 * share:.0f} %" in said for level, share in shares.items() if share >= 0.01)
+    models = config.anonymize.models if config.anonymize else ()
+    assert any(note.startswith("because of l-diversity of ill, that is ") for note in notes) is bool(models)
+
+
 def test_the_rule_that_takes_a_column_away_is_named_with_what_it_would_be_without(tmp_path: Path) -> None:
     """Age was left out for a rule about a rare illness, and every k and limit printed the same line."""
     notes = _notes(_job(tmp_path, models=[ILL]))

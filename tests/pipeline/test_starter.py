@@ -15,7 +15,7 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.starter import GuessedConfig, guess_config
+from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
 from hybrid.pipeline.starter.reading import MOST_COLUMNS
 from hybrid.table import Kind, Role
 from hybrid.table.read_file import read_table
@@ -532,3 +532,17 @@ def test_a_number_that_nearly_tells_the_age_is_known_as_the_age_is(tmp_path: Pat
     assert _roles(config) == {"age": "quasi_identifier", "experience": "quasi_identifier", "hours": "insensitive"}
     (reason,) = (one.role.reason for one in guessed.columns if one.column.name == "experience")
     assert "it nearly tells age" in reason
+
+
+@pytest.mark.parametrize("people", [9_999, 10_000])
+def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, people), "sex": rng.choice(["f", "m"], people)})
+    content = yaml.safe_load(guess_frame(frame).to_yaml(Path()))
+    anonymize, options = content["anonymize"], content["synthesize"].get("options")
+    if people < 10_000:
+        assert content["split"]["control"] == "cross" and content["sample"] == {"method": "beta", "beta": 0.5}
+        assert anonymize == {"k": 5, "recoding": "local"} and options == {"min_leaf": 50}
+    else:
+        assert content["split"]["control"] == 0.3 and "sample" not in content
+        assert anonymize == {"k": 5, "suppression_limit": 0.05} and options is None

@@ -72,6 +72,28 @@ def test_a_lost_column_is_beyond_the_rule_of_the_policy() -> None:
     assert one is not None and not one.is_useful  # .11 below real rows
 
 
+def test_another_leak_is_pooled_over_the_draws_and_counts_halfway_to_its_low_end() -> None:
+    rule = policy({"metric": "linkability", "compare": "excess", "review": 0.01, "block": 0.1})
+
+    def linked(value: float, low: float) -> dict[str, Any]:
+        return used(0.8, 0, 0) | {
+            "synthetic.linkability_excess": value,
+            "synthetic.linkability_excess_low": low,
+            "synthetic.lone_copies_excess": 0.9,  # The policy has no rule about it.
+            "synthetic.lone_copies_excess_low": 0.8,
+        }
+
+    draws = [linked(0.05, 0.02), linked(0.07, 0.02), linked(0.04, -0.01), linked(0.04, 0.01)]
+    one = Measured.of("s", attacked(), draws, {"ill": 0.3}, rule)
+    assert one is not None
+    # Mean .05, a mean half width of .04 that four draws halve: halfway to its low end is .04, .03 more than allowed.
+    assert one.leak == pytest.approx(0.03) and one.beyond == pytest.approx(0.03)
+    one = Measured.of("s", attacked(), draws[2:3], {"ill": 0.3}, rule)
+    assert one is not None and one.leak == pytest.approx(0.005)  # .04 - .05 / 2
+    one = Measured.of("s", attacked(), draws, {"ill": 0.3}, policy())
+    assert one is not None and one.leak == -1.0
+
+
 def test_what_failed_has_no_numbers() -> None:
     rows = [used(0.7, 0, 0)]
     assert Measured.of("s", attacked(status="failed"), rows, {}, policy()) is None

@@ -145,8 +145,18 @@ def roles_lines() -> Iterator[str]:
     yield "# roles: {decided_by: NAME, date: YYYY-MM-DD}"
 
 
+SUPPRESSION_LIMIT = 0.05
+"""Share of records left out that is proposed."""
 CROSSED_BELOW = 10_000
-"""Tables of fewer people are judged on folds: a third of so few is too few to compare with."""
+"""Tables of fewer people are judged on folds, since a third of so few is too few to compare with, and nobody of them is
+left out, since small groups would be missing."""
+
+
+def labels_line(people: int) -> str:
+    """The line of the section ``anonymize`` that says what becomes of small classes."""
+    if people < CROSSED_BELOW:
+        return "recoding: local           # labels as fine as each record allows, and nobody is left out; or global"
+    return f"suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
 
 
 def split_lines(unit: str, people: int) -> Iterator[str]:

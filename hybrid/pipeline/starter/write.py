@@ -22,11 +22,13 @@ from hybrid.pipeline.level_costs import LevelWords, rule_sentences
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.pipeline.starter.columns import GuessedColumn, hierarchy_paths, in_memory, order_column, write_hierarchies
 from hybrid.pipeline.starter.config_text import (
+    SUPPRESSION_LIMIT,
     AskedTable,
     column_lines,
     constraint_lines,
     drawing_lines,
     head_lines,
+    labels_line,
     publish_lines,
     questions,
     reading_lines,
@@ -42,8 +44,8 @@ from hybrid.table.persons import n_persons, with_persons
 from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.typed_table import DATA_FRAME
 
-K, SUPPRESSION_LIMIT = 5, 0.05
-"""Class size and share of records left out that are proposed."""
+K = 5
+"""Class size that is proposed."""
 _MOST_SEARCHED = 200_000
 """Combinations of levels up to which the cost of a rule is searched."""
 _MOST_TRIED = 3
@@ -221,7 +223,7 @@ class GuessedConfig:
         yield from split_lines("records", people)
         if quasi:
             yield ""
-            yield from self._anonymize_lines()
+            yield from self._anonymize_lines(people)
         yield from drawing_lines(people)
         yield from self._evaluate_lines()
         yield "policy: default             # review: `hybrid policies` lists the others"
@@ -265,7 +267,7 @@ class GuessedConfig:
     def _is_undecided(self, name: str) -> bool:
         return any(one.column.name == name and one.role.role is Role.UNDECIDED for one in self.columns)
 
-    def _anonymize_lines(self) -> Iterator[str]:
+    def _anonymize_lines(self, people: int) -> Iterator[str]:
         yield "anonymize:"
         yield f"  k: {K}                      # every combination of labels is shared by at least so many people"
         for rule in self.rules:
@@ -273,6 +275,6 @@ class GuessedConfig:
             if rule.against:
                 yield f"  # review: not proposed, since {rule.against}:"
             yield f"  # {text}" if rule.against else f"  {text}   # review"
-        yield f"  suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
+        yield f"  {labels_line(people)}"
         yield ""
         yield "transition: {method: tree, order: pre}"
