@@ -95,8 +95,8 @@ class Measured:
         Means over the draws.
     error : float
         Standard error of the mean fall over the draws; NaN of a single one.
-    is_useful : bool
-        Whether no fall is beyond what the policy allows.
+    lost : float
+        Largest fall beyond what the policy allows.
     leak : float
         Largest likely excess of :data:`LEAKS` beyond what the policy allows, halfway to the low end of its interval; -1
         where none was measured.
@@ -106,7 +106,7 @@ class Measured:
     attack: tuple[Auc, Auc]
     falls: UtilityLosses
     error: float = math.nan
-    is_useful: bool = True
+    lost: float = -1.0
     leak: float = -1.0
 
     @property
@@ -121,13 +121,13 @@ class Measured:
 
     @property
     def beyond(self) -> float:
-        """Upper end of the worse interval, or another leak, beyond what is allowed."""
-        return max(*(each.beyond for each in self.attack), self.leak)
+        """Upper end of the worse interval, another leak or a fall, whichever is farthest beyond what is allowed."""
+        return max(*(each.beyond for each in self.attack), self.leak, self.lost)
 
     @property
     def passes(self) -> bool:
         """True if both intervals end within what is allowed, no other leak is likely, and no fall is beyond it."""
-        return self.beyond <= 0 and self.is_useful
+        return self.beyond <= 0
 
     @property
     def usefulness(self) -> float:
@@ -154,8 +154,8 @@ class Measured:
         means = np.array([astuple(one) for one in each]).mean(axis=0)
         means[-2:] = [max(_likely(used, f"synthetic.{metric}") or 0.0, 0.0) for metric in CERTAIN]
         error = float(wholes.std(ddof=1) / math.sqrt(len(wholes))) if len(wholes) > 1 else math.nan
-        useful = all(float(mean) <= most for mean, most in zip(means, most_lost(policy), strict=True))
-        return cls(name, (found[0], found[1]), UtilityLosses(*map(float, means)), error, useful, _leak(used, policy))
+        lost = float((means - most_lost(policy)).max())
+        return cls(name, (found[0], found[1]), UtilityLosses(*map(float, means)), error, lost, _leak(used, policy))
 
 
 def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig:

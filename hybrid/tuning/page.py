@@ -132,7 +132,7 @@ def sentences(found: Tuned) -> Iterator[str]:
     last, choice = found.rounds[-1], found.choice
     if not choice.passing:
         yield (
-            "No setting is expected to pass the policy: the least disclosing one was taken. "
+            "No setting is expected to pass the policy: the one that is nearest to it was taken. "
             "Fewer columns, a larger table or another generator may help."
         )
     if not found.has_rule:
@@ -168,7 +168,7 @@ def reason(found: Tuned) -> str:
     chosen = (
         f"the most useful of those expected to pass ({len(found.choice.passing)})"
         if found.choice.passing
-        else "the least disclosing setting, and none is expected to pass"
+        else "the nearest to passing, and none is expected to pass"
     )
     return (
         f"{found.setting(one.name).words}: {chosen}; tried: {len(found.settings)}; AUC {exposed} for the most "

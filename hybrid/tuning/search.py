@@ -40,8 +40,8 @@ from hybrid.tuning.settings import CONFIGURED, Setting, is_searched, largest_k, 
 
 AS_USEFUL = 0.01
 """Settings whose usefulness differs by no more are as useful as each other: the least disclosing is taken."""
-AS_SAFE = 0.02
-"""Settings whose upper ends differ by no more disclose as much as each other: the most useful is taken."""
+AS_NEAR = 0.005
+"""Settings that are farther beyond what is allowed by no more are as near to it: the most useful is taken."""
 
 
 class HalvingRound(NamedTuple):
@@ -81,8 +81,7 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
     """Settings of the next round, in the order of ``found``.
 
     First those that are expected to pass, the most useful before all; then those that are the least beyond what is
-    allowed. Those that lose more than the policy allows come last, and of settings with the same numbers, which run
-    the same, the first alone goes on.
+    allowed. Of settings with the same numbers, which run the same, the first alone goes on.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def survivors(found: Sequence[Measured], keep: int) -> list[str]:
         different.setdefault((each.attack, each.falls), each)
     ranked = sorted(
         different.values(),
-        key=lambda each: (not each.is_useful, not each.passes, -each.usefulness if each.passes else each.beyond),
+        key=lambda each: (not each.passes, -each.usefulness if each.passes else each.beyond),
     )
     staying = {each.name for each in ranked[:keep]}
     return [each.name for each in found if each.name in staying]
@@ -121,11 +120,10 @@ class Choice:
 
 
 def choose(found: Sequence[Measured]) -> Choice:
-    """The most useful setting that is expected to pass; if there is none, the least disclosing.
+    """The most useful setting that is expected to pass; if there is none, the one that is nearest to passing.
 
-    Of settings that are as useful as the most useful one (:data:`AS_USEFUL`) the one with the lowest upper end. Of
-    those that disclose as much as the least disclosing one (:data:`AS_SAFE`) the most useful. A setting that loses more
-    than the policy allows is chosen only where all do.
+    Of settings that are as useful as the most useful one (:data:`AS_USEFUL`) the one that stays farthest within what is
+    allowed. Of those that are as near to passing as the nearest one (:data:`AS_NEAR`) the most useful.
 
     Parameters
     ----------
@@ -138,9 +136,8 @@ def choose(found: Sequence[Measured]) -> Choice:
         passing_well = [each for each in passing if each.usefulness >= best - AS_USEFUL]
         chosen = min(passing_well, key=lambda each: each.beyond)
     else:
-        kept = [each for each in found if each.is_useful] or list(found)
-        least = min(each.beyond for each in kept)
-        chosen = max((each for each in kept if each.beyond <= least + AS_SAFE), key=lambda each: each.usefulness)
+        least = min(each.beyond for each in found)
+        chosen = max((each for each in found if each.beyond <= least + AS_NEAR), key=lambda each: each.usefulness)
     alike = tuple(each.name for each in found if each is not chosen and _alike(each, chosen))
     return Choice(chosen, tuple(each.name for each in passing), alike)
 

@@ -28,6 +28,7 @@ TREES = {
     ", weighed splits, small leaves": (0.5, 25),
     ", fewer splits": (0.1, None),
     ", large leaves": (1.0, 100),
+    ", weighed splits, large leaves": (0.9, 100),
 }
 """Words, and ``alpha`` and ``min_leaf`` of `cart`."""
 SHARES = (0.7, 0.5)

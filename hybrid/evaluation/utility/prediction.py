@@ -257,7 +257,9 @@ def scores_of(context: Context, target: str, learner: Learner) -> tuple[Score, S
     if isinstance(real, NotComputable):
         return real
     if real.low <= (0.5 if task.classify else 0.0):
-        return NotComputable("the real table predicts nothing either", lacks="signal")
+        return NotComputable(
+            "models trained on the real rows predict no more than chance, so that nothing can be lost", lacks="signal"
+        )
     return synthetic, real
 
 

@@ -20,6 +20,7 @@ from hybrid.publication.verdict import Check, Status
 
 Condition = Literal[
     "target",
+    "signal",
     "secret",
     "sensitive",
     "quasi_identifiers",
@@ -39,10 +40,10 @@ Condition = Literal[
     "weight",
     "numbers",
 ]
-"""A part of a configuration or a table without which a rule may have nothing to judge; lone_values: values that one
-row of the table holds alone; lone_records: people whom nobody equals, or beside whom nobody lies; tied_dates: dates of
-a row that lie close together; linked_columns: columns of which one
-says something about another; persons: data.person names columns; trainings: the way from records to
+"""A part of a configuration or a table without which a rule may have nothing to judge; signal: models of the real rows
+predict a target beyond chance; lone_values: values that one row of the table holds alone; lone_records: people whom
+nobody equals, or beside whom nobody lies; tied_dates: dates of a row that lie close together; linked_columns: columns
+of which one says something about another; persons: data.person names columns; trainings: the way from records to
 the table can be repeated in minutes, or evaluate.retrain asks for it; several_rows: a person with two different rows;
 households: data.household names columns; parents: the table has a parent table; weight: a column has that role;
 numbers: numbers with so many digits together that a copy stands out.
