@@ -63,7 +63,8 @@ def _columns(title: str, table: DescribedTable) -> Iterator[str]:
     yield from ("", f"## {title}", "")
     yield from ("| column | type | meaning | missing values |", "|---|---|---|---|")
     yield from (_row(table, column) for column in table.columns)
-    form = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}" if table.is_csv else "Parquet"
+    csv = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}"
+    form = csv if table.is_csv else table.form
     yield from ("", f"The file is {form}.")
     links = [f"`{_plain(column)}` is a key of {other}" for column, other in table.references.items()]
     if links:
