@@ -6,7 +6,8 @@ import io
 import re
 import warnings
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from hybrid.base.errors import DataError, MissingExtraError, OutputError
+from hybrid.base.errors import DataError, HybridError, MissingExtraError, OutputError
 from hybrid.table.file_problems import header_problem, suspicious_cells
 from hybrid.table.files import File
 from hybrid.table.read_options import ALL_ACCEPTED, ReadOptions
@@ -68,7 +69,7 @@ def read_spreadsheet(file: File, options: ReadOptions) -> pa.Table:
         The file or the sheet cannot be read, its columns are wrong, or rows seem to be totals or notes; openpyxl is
         not installed.
     """
-    with _workbook(file) as book:
+    with _workbook(file) as book, _readable(file):
         if options.sheet is not None and options.sheet not in book.sheet_names:
             names = ", ".join(map(repr, book.sheet_names))
             raise DataError(f"{file}: there is no sheet {options.sheet!r}", hint=f"set data.sheet to one of: {names}")
@@ -94,14 +95,22 @@ def _workbook(file: File) -> pd.ExcelFile:
     _openpyxl(str(file))
     with file.open() as data:
         content = io.BytesIO(data.read())
+    with _readable(file):
+        return pd.ExcelFile(content, engine="openpyxl")
+
+
+@contextmanager
+def _readable(file: File) -> Iterator[None]:
+    """Report errors of openpyxl, whose own text may quote a cell; warnings are of decorations that are not read."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of decorations that are not read
-            return pd.ExcelFile(content, engine="openpyxl")
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError):
+            warnings.simplefilter("ignore")
+            yield
+    except HybridError:
+        raise
+    except Exception:  # noqa: BLE001 - a broken part of a workbook raises any
         raise DataError(
-            f"{file}: the file could not be read as a workbook",
-            hint="save it again as .xlsx, without a password",
+            f"{file}: the file could not be read as a workbook", hint="save it again as .xlsx, without a password"
         ) from None
 
 

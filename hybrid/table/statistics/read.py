@@ -74,6 +74,11 @@ def _column(values: pd.Series, name: str, book: Codebook, options: ReadOptions) 
     numbers = np.where(np.isin(numbers, _missing_codes(labels, options.missing)), np.nan, numbers)
     if labels and kind not in _NUMBERS and (named := _named(numbers, labels, kind)) is not None:
         return named
+    return _plain(numbers)
+
+
+def _plain(numbers: Array) -> pa.Array:
+    """Whole numbers where all are."""
     whole = numbers[~np.isnan(numbers)]
     if len(whole) and (np.abs(whole) < _LARGEST_WHOLE).all() and (whole % 1 == 0).all():
         return pa.array(np.nan_to_num(numbers).astype(np.int64), mask=np.isnan(numbers))
@@ -107,7 +112,7 @@ def _moments(numbers: Array, book: Codebook, moment: Moment) -> pa.Array:
         days = np.clip(counted // _A_DAY, *_DAYS)
         return pa.array(days.astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
     if ((counted < 0) | (counted >= _A_DAY))[~missing].any():
-        return pa.array(numbers, from_pandas=True)  # durations, not times of a day
+        return _plain(numbers)  # durations, not times of a day
     return _times(counted, missing)
 
 
