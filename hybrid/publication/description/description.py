@@ -23,7 +23,7 @@ from hybrid.publication.rules.metric import THROWN_OUT
 from hybrid.publication.table_facts import stated_tables
 from hybrid.publication.verdict import Check
 from hybrid.table import Column, Kind, Schema
-from hybrid.table.file_formats import FORMAT_WORDS, is_csv
+from hybrid.table.file_formats import FORMAT_WORDS, SPREADSHEET_SUFFIXES, is_csv
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/@:]+(:\d+)?(/[^\s@]*)?$")]
@@ -256,8 +256,13 @@ class DescribedTable:
         return is_csv(self.file.name)
 
     @property
+    def has_own_words(self) -> bool:
+        """True for CSV and workbooks, which have truth values and missing values in words of the source."""
+        return self.is_csv or Path(self.file.name).suffix in SPREADSHEET_SUFFIXES
+
+    @property
     def form(self) -> str:
-        """What a file that is no CSV is, in words."""
+        """Format of a file that is no CSV, in words."""
         return FORMAT_WORDS[Path(self.file.name).suffix]
 
 

@@ -75,10 +75,10 @@ def _row(table: DescribedTable, column: DescribedColumn) -> str:
     kind = column.words
     if table.is_csv and column.kind.is_temporal:
         kind += f", written {column.date_format}"
-    if table.is_csv and column.kind is Kind.BOOLEAN:
+    if table.has_own_words and column.kind is Kind.BOOLEAN:
         kind += f", written {column.true} and {column.false}"
     missing = f"`{column.missing}`" if column.missing else "empty"
-    cells = (column.name, kind, column.description or "not stated", missing if table.is_csv else "null")
+    cells = (column.name, kind, column.description or "not stated", missing if table.has_own_words else "null")
     return f"| {' | '.join(_plain(cell) for cell in cells)} |"
 
 

@@ -158,7 +158,7 @@ def _stated(found: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def _told_apart(labels: Mapping[Any, str], of_texts: bool) -> dict[Any, str]:
-    """Texts of codes; the code stands behind a text that several have.
+    """Texts of codes, each followed by its code where several have the same.
 
     Letters among the codes of numbers are missing values of Stata and SAS.
     """

@@ -107,7 +107,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def moment_of(program: Program, written: str | None) -> Moment | None:
-    """What a format says that numbers mean; None for numbers.
+    """Meaning of numbers of a format; None for plain numbers.
 
     Durations (``DTIME``) are numbers, and so are the months and quarters of Stata.
 

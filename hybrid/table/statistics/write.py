@@ -155,7 +155,7 @@ def _occurring(numbers: pd.Series, labels: Mapping[Any, str]) -> dict[Any, str]:
 def _coded(
     values: pd.Series, column: Column, labels: Mapping[Any, str], program: Program, moment: Moment | None
 ) -> pd.Series | None:
-    """Numbers that stand for texts in the file; None where a text stands for none."""
+    """Codes of texts in the file; None where a text has none."""
     codes, texts = encode_texts(values, column)
     if column.kind is Kind.BOOLEAN and column.format.arrow_type not in (None, "string"):
         texts = ["1" if text == column.format.true else "0" for text in texts[:-1]] + [texts[-1]]
