@@ -106,7 +106,7 @@ def _readable(file: File) -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
-    except HybridError:
+    except (HybridError, MemoryError):
         raise
     except Exception:  # noqa: BLE001 - a broken part of a workbook raises any
         raise DataError(
