@@ -223,7 +223,8 @@ def demo(
 
 def init(
     data: Annotated[
-        Path | None, typer.Argument(metavar="DATA", help="A CSV or Parquet table, or a folder of linked tables.")
+        Path | None,
+        typer.Argument(metavar="DATA", help="A data file, or a folder of linked tables."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="CONFIG", help="Default: config.yaml beside it.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
@@ -235,6 +236,7 @@ def init(
     tables: Annotated[
         list[str] | None, typer.Option("--table", metavar="TABLE", help="Only these linked tables; default: all.")
     ] = None,
+    sheet: Annotated[str | None, typer.Option("--sheet", help="Of a workbook; default: its first.")] = None,
     tune: Annotated[bool, typer.Option("--tune", help="Choose the settings at once, as hybrid tune does.")] = False,
     work: Work = Path("work"),
 ) -> None:
@@ -249,7 +251,7 @@ def init(
     notes: tuple[str, ...]
     if data is not None and not data.is_dir():
         target = out or data.parent / "config.yaml"
-        guessed = guess_config(data)
+        guessed = guess_config(data, sheet)
         guessed.write(target, force=force)
         notes = guessed.notes
     else:

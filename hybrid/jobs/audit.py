@@ -180,7 +180,7 @@ def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
         options = options.model_copy(update={"columns": columns, "unlisted": "insensitive"})
     if options.model_fields_set & READING:
         return options
-    guessed = guess_reading(path)
+    guessed = guess_reading(path, options.sheet)
     return guessed.model_copy(update={"columns": {**guessed.columns, **columns}})
 
 

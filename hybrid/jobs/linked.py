@@ -34,6 +34,7 @@ from hybrid.report import ReportInputs, render_report
 from hybrid.report.run.sections import JOINT
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table.cells import least_cell
+from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.write import layout_of, write_table
 
 
@@ -129,13 +130,15 @@ def _write_tables(run: LinkedRun, folder: Path) -> None:
         write_table(table, where, config.data.separator, config.data.encoding, pipeline.layout, drawn)
     for name, table in run.sources.public.items():
         config = run.config.public[name]
-        file, where = config.data_file, folder / file_of(name, config)
-        if file is not None and run.config.person.output.format == "same":
+        file, data, where = config.data_file, config.data, folder / file_of(name, config)
+        # Files of other programs hold notes, and labels of what does not occur: they are written anew.
+        is_plain = file is not None and file.suffix not in OFFICE_SUFFIXES
+        if file is not None and is_plain and run.config.person.output.format == "same":
             with file.open() as source, where.open("wb") as target:
                 shutil.copyfileobj(source, target)
         else:
-            layout = None if file is None else layout_of(file, config.data.separator, config.data.encoding)
-            write_table(table, where, config.data.separator, config.data.encoding, layout)
+            layout = None if file is None else layout_of(file, data.separator, data.encoding, data.sheet)
+            write_table(table, where, data.separator, data.encoding, layout)
 
 
 def _write_anonymization(run: LinkedRun, folder: Path) -> None:

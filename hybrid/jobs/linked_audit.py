@@ -43,9 +43,10 @@ from hybrid.report import ReportInputs, render_report
 from hybrid.report.run.sections import JOINT
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Table
+from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.schema import PARQUET_SUFFIXES
 
-SUFFIXES = (".csv", *PARQUET_SUFFIXES)
+SUFFIXES = (".csv", *PARQUET_SUFFIXES, *OFFICE_SUFFIXES)
 
 
 @dataclass(frozen=True)

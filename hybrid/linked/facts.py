@@ -11,14 +11,12 @@ from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
 from hybrid.publication.description.description import stated_columns
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
 from hybrid.table import Table
-from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.file_formats import output_suffix
 
 
 def file_of(name: str, config: RunConfig) -> str:
     """File of a released table: its name, in the format of its source unless the configuration says another."""
-    file, wanted = config.data_file, config.output.format
-    same = "parquet" if file is None or file.suffix in PARQUET_SUFFIXES else "csv"
-    return f"{name}.{same if wanted == 'same' else wanted}"
+    return f"{name}{output_suffix(config.data_file, config.output.format)}"
 
 
 def page_of(name: str) -> str:

@@ -366,7 +366,7 @@ def _files(release: Path, certificate: Mapping[str, Any]) -> dict[str, Path]:
 
 
 def _table(file: Path, data: DataOptions) -> Table:
-    return read_table(file, data.model_copy(update={"accept": ALL_ACCEPTED}))
+    return read_table(file, data.model_copy(update={"accept": ALL_ACCEPTED, "sheet": None}))
 
 
 def _rows(file: Path, data: DataOptions) -> pa.RecordBatchReader:

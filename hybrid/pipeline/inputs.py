@@ -69,7 +69,7 @@ class Inputs:
     def layout(self) -> Layout:
         """Layout of the input file, taken while the table is read: the file may be gone at the end."""
         file, data = self.config.data_file, self.config.data
-        return Layout() if file is None else layout_of(file, data.separator, data.encoding)
+        return Layout() if file is None else layout_of(file, data.separator, data.encoding, data.sheet)
 
     @cached_property
     def hierarchies(self) -> dict[str, Hierarchy]:

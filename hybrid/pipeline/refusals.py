@@ -17,7 +17,7 @@ from hybrid.pipeline.risk import leak_of, removal_of
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
 from hybrid.table.data_options import EACH_ROW
-from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.file_formats import output_suffix
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
@@ -102,10 +102,8 @@ def _person_counters(config: RunConfig) -> list[str]:
     return [str(at) for at, one in counters if one.counter.within == PERSON]
 
 
-def _writes_csv(config: RunConfig) -> bool:
-    file = config.data_file
-    as_source = file is not None and file.suffix not in PARQUET_SUFFIXES
-    return config.output.format == "csv" or (config.output.format == "same" and as_source)
+def _writes_no_parquet(config: RunConfig) -> bool:
+    return output_suffix(config.data_file, config.output.format) != ".parquet"
 
 
 def _has_few_rows(config: RunConfig) -> bool:
@@ -169,7 +167,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "no generator, or a known leak": lambda c: c.synthesize.is_off or leak_of(c.risk) is not None,
     "no generator beside risk.model: outliers": lambda c: removal_of(c.risk) is not None and c.synthesize.is_off,
     "no split.release beside a known leak": lambda c: leak_of(c.risk) is not None and not c.split.release,
-    "output.format: csv": _writes_csv,
+    "output.format: csv": _writes_no_parquet,
     "output.identifiers: drop": lambda c: c.output.identifiers == "drop",
     "output.identifiers: surrogate": lambda c: c.output.identifiers != "drop",
     "privacy": lambda c: c.privacy is not None,
@@ -303,7 +301,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "role weight": ("synthesize.part_rows: sampling weights are calibrated on all rows at once", _AT_ONCE),
         "output.format: csv": (
-            "synthesize.part_rows writes Parquet, and the table would be CSV",
+            "synthesize.part_rows writes Parquet, and the table would be of another format",
             "set output.format: parquet",
         ),
     },

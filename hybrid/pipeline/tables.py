@@ -20,7 +20,7 @@ from hybrid.pipeline.stages import BASELINE, FILTER, SYNTHESIZE
 from hybrid.privacy.accounting import Budget
 from hybrid.publication.privacy_account import Account
 from hybrid.table import Table
-from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.file_formats import output_suffix
 from hybrid.table.surrogates import with_surrogates
 from hybrid.table.write import write_table
 from hybrid.transition.protocol import Restored
@@ -197,9 +197,7 @@ class DrawnTables(PeopleTables):
     @property
     def synthetic_name(self) -> str:
         """File name of the synthetic table."""
-        file = self.config.data_file
-        same = "parquet" if file is None or file.suffix in PARQUET_SUFFIXES else "csv"
-        return f"synthetic.{same if self.config.output.format == 'same' else self.config.output.format}"
+        return f"synthetic{output_suffix(self.config.data_file, self.config.output.format)}"
 
     @cached_property
     def baseline(self) -> Table | None:

@@ -155,7 +155,7 @@ def _read_run(folder: Path) -> FinishedRun:
     if linked:
         synthetic = [about["file"] for about in linked]
     elif len(synthetic) != 1:
-        missing = ["synthetic.csv or .parquet", *missing]
+        missing = ["the synthetic table", *missing]
     if missing:
         lacks = ", ".join(missing)
         raise DataError(f"{folder}: the run is not complete: it lacks {lacks}", hint="run it again with hybrid run")

@@ -30,7 +30,9 @@ COUNTS = ("suppressed", "coarsened", "records", "persons", "suppressed_persons",
 MANIFEST_ENTRIES = ("name", "created", "packages", "python", "platform", "git", "stages", "explanation")
 _PRIVATE_KEY = re.compile(r"(^|_)(seed|random_state|path|dir|folder|file|url|uri|dsn|password|token|credential)s?(_|$)")
 _PLACE = re.compile(
-    r"^(/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)|://|\.(csv|tsv|txt|data|parquet|pq|ya?ml|json|db)$", re.IGNORECASE
+    r"^(/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\)|://|"
+    r"\.(csv|tsv|txt|data|parquet|pq|dta|z?sav|por|sas7bdat|xpt|xlsx|ya?ml|json|db)$",
+    re.IGNORECASE,
 )
 _LONGEST_COMMON_SEED = 10**8
 """Smallest seed that is searched for; smaller ones occur by chance."""

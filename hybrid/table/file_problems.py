@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hybrid.base.errors import DataError, Problem
+from hybrid.table.file_formats import is_csv
 from hybrid.table.files import File
 from hybrid.table.read_options import ReadOptions
-from hybrid.table.schema import PARQUET_SUFFIXES
 
 _HEAD = 64
 
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """A format that is not read, and how its files are converted.
+    """A format, and how its files are converted where it is not read.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class OtherFormat:
 FORMATS = (
     OtherFormat(
         "a spreadsheet",
-        (".xlsx", ".xlsm", ".xlsb", ".xls"),
+        (".xlsm", ".xlsb", ".xls"),
         (b"\xd0\xcf\x11\xe0",),
         "pandas.read_excel(FILE).to_csv(NEW, index=False)",
         "pandas openpyxl xlrd pyxlsb",
@@ -66,33 +66,6 @@ FORMATS = (
         (),
         "pandas.read_excel(FILE, engine='odf').to_csv(NEW, index=False)",
         "pandas odfpy",
-    ),
-    OtherFormat(
-        "a file of Stata",
-        (".dta",),
-        (b"<stata_dta>",),
-        "pandas.read_stata(FILE, convert_categoricals=False).to_parquet(NEW)",
-    ),
-    OtherFormat(
-        "a file of SAS",
-        (".sas7bdat",),
-        (bytes(12) + b"\xc2\xea\x81\x60",),
-        "pyreadstat.read_sas7bdat(FILE)[0].to_parquet(NEW)",
-        "pyreadstat pyarrow",
-    ),
-    OtherFormat(
-        "a transport file of SAS",
-        (".xpt",),
-        (b"HEADER RECORD*******LIB",),
-        "pyreadstat.read_xport(FILE)[0].to_parquet(NEW)",
-        "pyreadstat pyarrow",
-    ),
-    OtherFormat(
-        "a file of SPSS",
-        (".sav", ".zsav"),
-        (b"$FL2", b"$FL3"),
-        "pyreadstat.read_sav(FILE)[0].to_parquet(NEW)",
-        "pyreadstat pyarrow",
     ),
     OtherFormat(
         "a file of R",
@@ -123,7 +96,15 @@ FORMATS = (
     OtherFormat("a DuckDB database, which data.sql reads", (".duckdb",), (bytes(8) + b"DUCK",)),
 )
 """Formats by the ends of names and, for files of any name, by how they begin."""
-_PARQUET = OtherFormat("Parquet without the ending .parquet", (), (b"PAR1",))
+MISNAMED = (
+    OtherFormat("Parquet", (".parquet",), (b"PAR1",)),
+    OtherFormat("a file of Stata", (".dta",), (b"<stata_dta>",)),
+    OtherFormat("a file of SAS", (".sas7bdat",), (bytes(12) + b"\xc2\xea\x81\x60",)),
+    OtherFormat("a transport file of SAS", (".xpt",), (b"HEADER RECORD*******LIB",)),
+    OtherFormat("a file of SPSS", (".sav",), (b"$FL2",)),
+    OtherFormat("a compressed file of SPSS", (".zsav",), (b"$FL3",)),
+)
+"""Formats that are read by the ends of their names, and how they begin."""
 
 
 def refuse_other_format(file: File) -> None:
@@ -132,7 +113,8 @@ def refuse_other_format(file: File) -> None:
     Raises
     ------
     DataError
-        It is none of CSV or Parquet; the hint has the command that converts it.
+        It is of a format that is not read, and the hint has the command that converts it; or of one that is read under
+        another name.
     """
     try:
         with file.open() as data:
@@ -140,14 +122,16 @@ def refuse_other_format(file: File) -> None:
     except OSError:
         return
     found = next((one for one in FORMATS if file.suffix in one.suffixes), None)
-    if found is None and file.suffix not in PARQUET_SUFFIXES:
-        found = next((one for one in (*FORMATS, _PARQUET) if head.startswith(one.beginnings)), None)
-    if found is _PARQUET:
-        raise DataError(f"{file}: this is {found.name}", hint="rename it, so that its name ends in .parquet")
-    if found is not None:
+    if found is None and is_csv(file.path):
+        found = next((one for one in (*FORMATS, *MISNAMED) if one.beginnings and head.startswith(one.beginnings)), None)
+    if found in MISNAMED:
+        ending = found.suffixes[0]
         raise DataError(
-            f"{file}: this is {found.name}, and CSV and Parquet are read", hint=found.hint(PurePath(file.path).name)
+            f"{file}: this is {found.name} without the ending {ending}",
+            hint=f"rename it, so that its name ends in {ending}",
         )
+    if found is not None:
+        raise DataError(f"{file}: this is {found.name}, which is not read", hint=found.hint(PurePath(file.path).name))
 
 
 _LONG = 200

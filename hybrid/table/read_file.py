@@ -1,4 +1,4 @@
-"""Reader of CSV and Parquet files."""
+"""Reader of data files: CSV and Parquet here, those of other programs in modules of their own."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pyarrow.fs import FileType
 from hybrid.base.errors import DataError
 from hybrid.base.resources import available_bytes
 from hybrid.table.arrow import is_text
+from hybrid.table.file_formats import SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, TYPED_SUFFIXES
 from hybrid.table.file_problems import (
     header_problem,
     is_last_line,
@@ -29,7 +30,9 @@ from hybrid.table.file_problems import (
 from hybrid.table.files import File, unreachable
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES, Table
+from hybrid.table.spreadsheets import read_spreadsheet
 from hybrid.table.sql_connection import LARGEST_CELL
+from hybrid.table.statistics.read import read_statistics_file
 from hybrid.table.typed_table import MOST_COLUMNS, MOST_NAMED, TITLE_HINT, column_problems, typed_table
 
 _CELL_BYTES = 20
@@ -55,7 +58,7 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
     Parameters
     ----------
     path : Path or File
-        A CSV or Parquet file.
+        Its suffix says its format (:mod:`hybrid.table.file_formats`); any other is CSV.
     options : ReadOptions
         Separator, missing markers, and the columns' roles and kinds. ``options.path`` is not used.
 
@@ -70,22 +73,28 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
         With all problems at once: unreadable or empty file, duplicate column names, rows of the wrong length,
         columns that the config names and the file lacks (and the reverse with ``unlisted: error``), values
         that are not of the declared kind; the file was changed while it was read.
+    MissingExtraError
+        The format needs a package that is not installed.
     """
     file = File.local(path) if isinstance(path, Path) else path
     before = file.info()
     if not before.is_file:
         what = "is a folder" if before.type is FileType.Directory else "does not exist"
-        raise DataError(f"{file}: the data file {what}", hint="set data.path to a CSV or Parquet file")
+        raise DataError(f"{file}: the data file {what}", hint="set data.path to a data file")
     refuse_other_format(file)
     stored = None
     if file.suffix in PARQUET_SUFFIXES:
         raw, stored = _read_parquet(file, options)
+    elif file.suffix in STATISTICS_SUFFIXES:
+        raw = read_statistics_file(file, options)
+    elif file.suffix in SPREADSHEET_SUFFIXES:
+        raw = read_spreadsheet(file, options)
     else:
         raw = _read_csv(file, options)
     after = file.info()
     if (before.size, before.mtime_ns) != (after.size, after.mtime_ns):
         raise DataError(f"{file}: the file was changed while it was read", hint="run again when it is complete")
-    return typed_table(str(file), raw, options, keep_types=stored is not None, stored=stored)
+    return typed_table(str(file), raw, options, keep_types=file.suffix in TYPED_SUFFIXES, stored=stored)
 
 
 def _read_csv(file: File, options: ReadOptions) -> pa.Table:

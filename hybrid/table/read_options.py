@@ -37,9 +37,11 @@ class ReadOptions(Options):
     decimal: Literal[".", ","] = "."
     """The decimal mark of a CSV file."""
     encoding: str = "utf-8"
-    """The text encoding of a CSV file."""
+    """The text encoding of a CSV file, or of a file of Stata, SPSS or SAS that does not say its own."""
+    sheet: str | None = Field(default=None, min_length=1)
+    """The sheet of a workbook (.xlsx); null: the first."""
     missing: tuple[str, ...] = ("",)
-    """Texts that mean "missing" (surrounding spaces do not count)."""
+    """Texts that mean "missing" (surrounding spaces do not count); of a file of Stata, SPSS or SAS also codes."""
     columns: dict[str, ColumnOptions] = Field(default_factory=dict)
     """Every column that is not just insensitive. Columns of the data that are not named here are insensitive."""
     accept: tuple[Accepted, ...] = ()

@@ -15,7 +15,7 @@ from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import ABSENT_UNLESS_SET
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
-"""Files that are read and written as Parquet; all others are CSV."""
+"""Files that are read and written as Parquet; :mod:`hybrid.table.file_formats` has those of other programs."""
 
 LARGEST_DECIMAL = 1e30
 """Decimals beyond are refused: trees and nearest neighbours add them up with 32 bits, which end at 3e38."""

@@ -21,8 +21,12 @@ import pyarrow.parquet as pq
 from hybrid.base.arrays import Array
 from hybrid.base.atomic import atomic_file
 from hybrid.table.arrow import to_arrow
+from hybrid.table.file_formats import SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, is_csv
 from hybrid.table.files import File
 from hybrid.table.schema import PARQUET_SUFFIXES, Column, Table
+from hybrid.table.spreadsheets import write_spreadsheet
+from hybrid.table.statistics.codebook import Codebook, read_codebook
+from hybrid.table.statistics.write import write_statistics_file
 from hybrid.table.text import encode_texts
 
 _CHUNK = 250_000
@@ -33,7 +37,7 @@ _SAMPLE_ROWS = 1000
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a CSV file: everything but its fields."""
+    """Layout of a file: everything but its cells."""
 
     line_end: str = "\n"
     byte_order_mark: bool = False
@@ -42,12 +46,18 @@ class Layout:
     """Columns whose values are quoted without need."""
     bare_missing: bool = False
     """Whether missing values are not quoted in those columns."""
+    codebook: Codebook | None = None
+    """Labels and formats of the columns of a file of Stata, SPSS or SAS."""
+    sheet: str | None = None
+    """Name of the sheet of a workbook."""
 
 
-def layout_of(file: File, separator: str = ",", encoding: str = "utf-8") -> Layout:
-    """Layout of a CSV file, from its first thousand rows; the default for Parquet."""
-    if file.suffix in PARQUET_SUFFIXES:
-        return Layout()
+def layout_of(file: File, separator: str = ",", encoding: str = "utf-8", sheet: str | None = None) -> Layout:
+    """Layout of a CSV file, from its first thousand rows; the codebook of files that have one; the sheet's name."""
+    if file.suffix in STATISTICS_SUFFIXES:
+        return Layout(codebook=read_codebook(file, encoding))
+    if not is_csv(file.path):
+        return Layout(sheet=sheet)
     with file.open() as stream:
         text = stream.read(_SAMPLE_BYTES).decode(encoding, errors="replace")
     bare = text.removeprefix("\ufeff")
@@ -156,7 +166,7 @@ def write_table(
     layout: Layout | None = None,
     synthetic: bool = False,
 ) -> None:
-    """Write ``table`` as CSV or Parquet in its source's conventions.
+    """Write ``table`` in its source's conventions.
 
     The path's suffix decides the format.
 
@@ -165,23 +175,31 @@ def write_table(
     table : Table
         What to write. No row index is written.
     path : Path
-        ``*.parquet`` or ``*.pq`` for Parquet, anything else for CSV.
+        As for :func:`hybrid.table.read_file.read_table`; a file of Stata, SPSS, SAS or Excel that is written.
     separator, encoding : str
         For CSV.
     layout : Layout, optional
-        Line ends, byte order mark and needless quotes of a CSV file (:func:`layout_of`); LF and none of these if
-        not given.
+        Line ends, byte order mark and needless quotes of a CSV file, codebook, sheet (:func:`layout_of`); LF and none
+        of these if not given.
     synthetic : bool
-        Whether a Parquet file says in its metadata that its rows are synthetic (:data:`MARK`). CSV has no place for it.
+        Whether the file says that its rows are synthetic, in its metadata (Parquet, :data:`MARK`), its label or its
+        properties. CSV has no place for it.
 
     Raises
     ------
+    MissingExtraError
+        The format needs a package that is not installed.
     OutputError
-        The path is not writable or the disk is full.
+        The path is not writable, the disk is full, or the format cannot hold the table.
     """
+    layout, suffix = layout or Layout(), path.suffix.lower()
     with atomic_file(path) as temporary:
-        if path.suffix.lower() in PARQUET_SUFFIXES:
+        if suffix in STATISTICS_SUFFIXES:
+            write_statistics_file(table, temporary, suffix, layout.codebook, synthetic=synthetic)
+        elif suffix in SPREADSHEET_SUFFIXES:
+            write_spreadsheet(table, temporary, layout.sheet, synthetic=synthetic)
+        elif suffix in PARQUET_SUFFIXES:
             content = to_arrow(table)
             pq.write_table(content.cast(marked(content.schema)) if synthetic else content, temporary)
         else:
-            write_csv(table, temporary, separator, encoding, layout or Layout())
+            write_csv(table, temporary, separator, encoding, layout)

@@ -12,7 +12,18 @@ import yaml
 
 from tests.jobs.small_job import write_small_job
 
-BLOCKED = ("prefect", "sqlalchemy", "psycopg", "fastapi", "cronsim", "torch", "anjana", "dask")
+BLOCKED = (
+    "prefect",
+    "sqlalchemy",
+    "psycopg",
+    "fastapi",
+    "cronsim",
+    "torch",
+    "anjana",
+    "dask",
+    "pyreadstat",
+    "openpyxl",
+)
 BLOCK = f"""
 from importlib.machinery import PathFinder
 

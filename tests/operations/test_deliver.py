@@ -86,6 +86,22 @@ def test_a_release_with_suspicious_cells_is_read_again(
     assert found["note"].tolist() == texts
 
 
+def test_the_only_sheet_of_a_released_workbook_is_delivered(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the sheet of the source is called."""
+    url = f"sqlite:///{tmp_path / 'warehouse.sqlite'}"
+    monkeypatch.setenv("WAREHOUSE_URL", url)
+    options = DeliverOptions.model_validate({"sql": {"url_env": "WAREHOUSE_URL", "table": "people"}})
+    pd.DataFrame({"age": [34, 35]}).to_excel(release / "synthetic.xlsx", index=False)
+    (release / "synthetic.csv").unlink()
+    (release / "certificate.json").write_text(json.dumps({"name": "clinic", "files": {"synthetic.xlsx": {}}}))
+    data = {"synthetic": DATA["synthetic"].model_copy(update={"sheet": "people"})}
+    deliver(release, options, data, tmp_path, tmp_path / "work")
+    found = pd.read_sql("select * from people", sa.create_engine(url, poolclass=sa.NullPool))
+    assert found["age"].tolist() == [34, 35]
+
+
 def test_a_local_copy_verifies_by_itself(release: Path, tmp_path: Path) -> None:
     deliver(release, DeliverOptions(folder="copies"), DATA, tmp_path, tmp_path / "work")
     assert (tmp_path / "copies" / "latest").read_text().strip() == release.name

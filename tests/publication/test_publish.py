@@ -246,7 +246,7 @@ def test_an_unfinished_manifest_or_no_synthetic_table_is_told(make_run: RunMaker
     manifest = json.loads((run / "manifest.json").read_text())
     del manifest["files"]["synthetic.csv"]
     (run / "manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(DataError, match=r"lacks synthetic\.csv or \.parquet"):
+    with pytest.raises(DataError, match=r"lacks the synthetic table"):
         out(run)
     (run / "manifest.json").write_text("[]")
     with pytest.raises(DataError, match="not the folder of a finished run"):

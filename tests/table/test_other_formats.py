@@ -15,13 +15,13 @@ import pytest
 from hybrid.base.errors import DataError
 from hybrid.pipeline.starter.reading import guess_reading
 from hybrid.table.data_options import DataOptions
-from hybrid.table.file_problems import FORMATS, OtherFormat
+from hybrid.table.file_problems import FORMATS, MISNAMED, OtherFormat
 from hybrid.table.read_file import read_table
 
 OPTIONS = DataOptions(path="any")
 READERS: list[Callable[[Path], Any]] = [lambda path: read_table(path, OPTIONS), guess_reading]
 NAMES = [(one, suffix) for one in FORMATS for suffix in one.suffixes]
-BEGINNINGS = [(one, beginning) for one in FORMATS for beginning in one.beginnings]
+BEGINNINGS = [(one, beginning) for one in (*FORMATS, *MISNAMED) for beginning in one.beginnings]
 
 
 @pytest.mark.parametrize("read", READERS, ids=["read", "guess"])
@@ -45,6 +45,14 @@ def test_content_of_another_program_under_the_name_of_a_csv_file(
         read(tmp_path / "people.csv")
 
 
+@pytest.mark.parametrize("form", MISNAMED, ids=[form.name for form in MISNAMED])
+def test_a_format_under_another_name_says_how_to_name_it(form: OtherFormat, tmp_path: Path) -> None:
+    (tmp_path / "people.txt").write_bytes(form.beginnings[0] + bytes(100))
+    with pytest.raises(DataError, match="without the ending") as caught:
+        read_table(tmp_path / "people.txt", OPTIONS)
+    assert caught.value.problems[0].hint == f"rename it, so that its name ends in {form.suffixes[0]}"
+
+
 def test_a_missing_file_is_missing_whatever_its_name(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         guess_reading(tmp_path / "people.xlsx")
@@ -53,31 +61,20 @@ def test_a_missing_file_is_missing_whatever_its_name(tmp_path: Path) -> None:
 FRAME = pd.DataFrame({"age": [41, 52, 63], "ward": ["a", "b", "c"], "cost": [1.5, 2.5, 3.5]})
 
 
-def spss(path: Path) -> None:
-    pytest.importorskip("pyreadstat").write_sav(FRAME, path)
-
-
-def xport(path: Path) -> None:
-    pytest.importorskip("pyreadstat").write_xport(FRAME, path)
-
-
 WRITERS: dict[str, Callable[[Path], None]] = {
-    ".dta": lambda path: FRAME.to_stata(path, write_index=False),
-    ".xpt": xport,
-    ".sav": spss,
     ".feather": FRAME.to_feather,
     ".json": lambda path: FRAME.to_json(path, orient="records"),
 }
 
 
-def test_the_message_about_excel_names_command_and_package(tmp_path: Path) -> None:
-    """It is not executed here: the package that reads Excel is none of this project's."""
-    path = tmp_path / "people.xlsx"
-    path.write_bytes(b"PK\x03\x04" + bytes(60))
+def test_the_message_about_old_workbooks_names_command_and_package(tmp_path: Path) -> None:
+    """It is not executed here: the package that reads them is none of this project's."""
+    path = tmp_path / "people.xls"
+    path.write_bytes(b"\xd0\xcf\x11\xe0" + bytes(60))
     with pytest.raises(DataError) as caught:
         read_table(path, OPTIONS)
     hint = caught.value.problems[0].hint
-    assert "pandas.read_excel(" in hint and "openpyxl" in hint
+    assert "pandas.read_excel(" in hint and "xlrd" in hint
 
 
 @pytest.mark.parametrize("suffix", WRITERS)

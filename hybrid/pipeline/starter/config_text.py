@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -187,6 +187,15 @@ def drawing_lines(people: int) -> Iterator[str]:
     yield ""
 
 
+def description_lines(columns: Sequence[GuessedColumn], descriptions: Mapping[str, str]) -> Iterator[str]:
+    """Descriptions of columns in the section ``publish``: those of the source's file, or one to fill in."""
+    yield "#   columns:"
+    known = {one.column.name: descriptions[one.column.name] for one in columns if one.column.name in descriptions}
+    yield from (f"#     {flow(name)}: {flow({'description': text})}" for name, text in known.items())
+    if not known:
+        yield f"#     {flow(columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
+
+
 def publish_lines() -> Iterator[str]:
     """The section ``publish``, for a person to fill in."""
     yield "# For the readers of a release (README.md, croissant.json, datapackage.json, dcat.jsonld):"
@@ -240,6 +249,8 @@ def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:
             yield f"decimal: {flow(options.decimal)}              # review"
         if options.encoding != "utf-8":
             yield f"encoding: {options.encoding}          # review"
+    if options.sheet is not None:
+        yield f"sheet: {flow(options.sheet)}            # review: there are others"
     yield f'missing: {flow(list(options.missing))}   # review: texts that mean "missing"'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hybrid.constraints.discover import MOST_COLUMNS, discover
@@ -14,26 +15,37 @@ from hybrid.pipeline.starter.person_numbers import people_again, second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.suggested_constraints import with_places
 from hybrid.pipeline.starter.write import GuessedConfig, guess_rules
-from hybrid.table import Role, Table
+from hybrid.table import Kind, Role, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.dependencies import never_repeats, unique_share
+from hybrid.table.file_formats import READ_ONLY_SUFFIXES, STATISTICS_SUFFIXES
+from hybrid.table.files import File
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
+from hybrid.table.statistics.codebook import Codebook, read_codebook
 from hybrid.table.text import ambiguous_dates, as_text
 from hybrid.table.typed_table import Frame, read_frame
 
+READ_ONLY = "{suffix} is read and not written: the released table will be Parquet, or CSV with output: {{format: csv}}"
+"""Note on a format that no library writes."""
+SPECIAL = (
+    "{name}: some of its numbers have labels, as codes of missing answers do: list those codes under data.missing, or "
+    "they count as numbers"
+)
 MANY_COMBINATIONS = 8
 """Quasi-identifiers beyond which somebody should think again."""
 
 
-def guess_config(path: Path) -> GuessedConfig:
+def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
     """Guess a configuration from a table: the reading of the file, roles, kinds and hierarchies of the columns.
 
     Parameters
     ----------
     path : Path
-        A CSV or Parquet file.
+        A data file.
+    sheet : str, optional
+        Of a workbook; the first if not given.
 
     Returns
     -------
@@ -45,8 +57,22 @@ def guess_config(path: Path) -> GuessedConfig:
     DataError
         The file cannot be read.
     """
-    options = guess_reading(path)
-    return _guessed(path, options, read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED})))
+    options = guess_reading(path, sheet)
+    guessed = _guessed(path, options, read_table(path, options.model_copy(update={"accept": ALL_ACCEPTED})))
+    suffix = path.suffix.lower()
+    if suffix not in STATISTICS_SUFFIXES:
+        return guessed
+    book = read_codebook(File.local(path), options.encoding)
+    notes = [SPECIAL.format(name=name) for name in _labelled_numbers(guessed.table, book)]
+    if suffix in READ_ONLY_SUFFIXES:
+        notes.append(READ_ONLY.format(suffix=suffix))
+    return replace(guessed, descriptions=book.descriptions, notes=(*guessed.notes, *notes))
+
+
+def _labelled_numbers(table: Table, book: Codebook) -> list[str]:
+    """Columns of numbers, of which some have labels."""
+    numbers = [one.name for one in table.schema if one.kind in (Kind.INTEGER, Kind.DECIMAL)]
+    return [name for name in numbers if table.frame[name].isin(list(book.labels.get(name, ()))).any()]
 
 
 def guess_frame(frame: Frame) -> GuessedConfig:

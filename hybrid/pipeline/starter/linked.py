@@ -42,8 +42,8 @@ from hybrid.pipeline.starter.references import Reference, ReferenceTree, find_ke
 from hybrid.pipeline.starter.suggested_constraints import constraints_across, implied_orders, person_rows, with_places
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.dependencies import unique_share
+from hybrid.table.file_formats import is_csv
 from hybrid.table.persons import with_persons
-from hybrid.table.schema import PARQUET_SUFFIXES
 
 
 @dataclass(frozen=True)
@@ -391,7 +391,7 @@ def _public_lines(guessed: GuessedLinks, name: str, folder: Path) -> Iterator[st
 def _source_lines(found: FoundTable, folder: Path) -> Iterator[str]:
     if isinstance(found.place, Path):
         yield f"path: {flow(os.path.relpath(found.place, folder))}"
-        yield from reading_lines(found.options, is_csv=found.place.suffix.lower() not in PARQUET_SUFFIXES)
+        yield from reading_lines(found.options, is_csv=is_csv(found.place.name))
     else:
         yield f"sql: {flow(found.place.model_dump(exclude_none=True))}"
         yield from reading_lines(found.options, is_csv=False)

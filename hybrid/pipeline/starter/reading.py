@@ -18,12 +18,14 @@ from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Column, Kind, Table
 from hybrid.table.data_options import DataOptions
+from hybrid.table.file_formats import SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, is_csv
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.read_file import parquet_metadata, read_table
 from hybrid.table.read_options import ALL_ACCEPTED, ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.sources.sql import SqlOptions, read_sql
+from hybrid.table.spreadsheets import sheet_names
 from hybrid.table.sql_connection import connect, sqlalchemy
 from hybrid.table.text import parse
 from hybrid.table.typed_table import DATA_FRAME, Frame, read_frame
@@ -51,7 +53,7 @@ _LONGEST_HEADER = 100_000_000
 _SAMPLE_ROWS = 1000
 
 
-def guess_reading(path: Path) -> DataOptions:
+def guess_reading(path: Path, sheet: str | None = None) -> DataOptions:
     """Options that read a file.
 
     ``options.columns`` holds only kinds that differ from what reading infers.
@@ -59,25 +61,33 @@ def guess_reading(path: Path) -> DataOptions:
     Parameters
     ----------
     path : Path
-        A CSV or Parquet file.
+        A data file.
+    sheet : str, optional
+        Of a workbook; the first if not given.
 
     Returns
     -------
     DataOptions
-        ``path`` is the file's name.
+        ``path`` is the file's name. A sheet is named where a workbook has several.
 
     Raises
     ------
     DataError
         The file cannot be read at all, or has more than :data:`MOST_COLUMNS` columns.
+    MissingExtraError
+        Its format needs a package that is not installed.
     """
     if path.is_file():
         refuse_other_format(File.local(path))
     _refuse_too_wide(path)
-    options = DataOptions(path=path.name, accept=ALL_ACCEPTED)
-    if path.suffix.lower() not in PARQUET_SUFFIXES and path.is_file():
+    options = DataOptions(path=path.name, accept=ALL_ACCEPTED, sheet=sheet)
+    if path.is_file() and is_csv(path.name):
         options = _guess_csv(path)
+    elif path.is_file() and path.suffix.lower() in SPREADSHEET_SUFFIXES and sheet is None:
+        first, *others = sheet_names(File.local(path))
+        options = options.model_copy(update={"sheet": first if others else None})
     table = read_table(path, options)
+    _refuse_many(path.name, len(table.schema))
     found = [marker for marker in (*MARKERS, *MARKERS_AMONG_NUMBERS) if any(_is_marker(marker, table))]
     options = options.model_copy(update={"missing": ("", *found)})
     table = read_table(path, options) if found else table
@@ -123,6 +133,8 @@ def _n_columns(path: Path) -> int:
         return 0
     if path.suffix.lower() in PARQUET_SUFFIXES:
         return int(parquet_metadata(File.local(path)).num_columns)
+    if not is_csv(path.name):
+        return 0  # counted when it is read
     with path.open("rb") as file:
         line = file.readline(_LONGEST_HEADER)
     header = line.decode("utf-16" if line[:2] in UTF_16 else "cp1252", errors="replace")
@@ -244,7 +256,8 @@ def _are_whole(values: pd.Series) -> bool:
     return bool(values.notna().any()) and bool((values.dropna() % 1 == 0).all())
 
 
-SUFFIXES = (".csv", ".tsv", ".asc", ".data", *PARQUET_SUFFIXES)
+SUFFIXES = (".csv", ".tsv", ".asc", ".data", *PARQUET_SUFFIXES, *STATISTICS_SUFFIXES)
+"""Files of a folder that are read without being named. A workbook is none: it may explain the others."""
 MOST_TABLES = 50
 """Tables of one place: every one of them is read into memory, and every two are compared."""
 
@@ -277,7 +290,7 @@ class Place:
 
 
 def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
-    """Read the CSV and Parquet files of a folder.
+    """Read the data files of a folder.
 
     Parameters
     ----------

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from hybrid.pipeline.starter.config_text import (
     AskedTable,
     column_lines,
     constraint_lines,
+    description_lines,
     drawing_lines,
     head_lines,
     labels_line,
@@ -40,8 +41,8 @@ from hybrid.pipeline.starter.config_text import (
 )
 from hybrid.table import Role, Schema, Table
 from hybrid.table.data_options import DataOptions
+from hybrid.table.file_formats import is_csv
 from hybrid.table.persons import n_persons, with_persons
-from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.typed_table import DATA_FRAME
 
 K = 5
@@ -149,6 +150,8 @@ class GuessedConfig:
         Constraints that no row breaks, or few, for review.
     rules : tuple of GuessedRule
         Privacy models beside k: at most one that is proposed, and those that cost too much.
+    descriptions : mapping of str to str
+        What the file says about its columns.
     """
 
     data: Path | None
@@ -159,6 +162,7 @@ class GuessedConfig:
     person: str | None = None
     constraints: tuple[Suggestion, ...] = ()
     rules: tuple[GuessedRule, ...] = ()
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> str | None:
@@ -229,8 +233,7 @@ class GuessedConfig:
         yield "policy: default             # review: `hybrid policies` lists the others"
         yield ""
         yield from publish_lines()
-        yield "#   columns:"
-        yield f"#     {flow(self.columns[0].column.name)}: {{description: MEANING, unit: UNIT}}"
+        yield from description_lines(self.columns, self.descriptions)
 
     def _evaluate_lines(self) -> Iterator[str]:
         named = {"targets": targets_of(self.columns), "secrets": secrets_of(self.table, self.columns)}
@@ -250,8 +253,8 @@ class GuessedConfig:
         if self.data is None:
             yield "  # A table in memory: every run is given it, as in hybrid.run(config, data=frame)."
         yield f"  path: {flow(DATA_FRAME if self.data is None else os.path.relpath(self.data, folder))}"
-        is_csv = self.data is not None and self.data.suffix.lower() not in PARQUET_SUFFIXES
-        yield from (f"  {line}" for line in reading_lines(options, is_csv=is_csv))
+        text = self.data is not None and is_csv(self.data.name)
+        yield from (f"  {line}" for line in reading_lines(options, is_csv=text))
         yield "  unlisted: error           # a new column must be given a role before anything runs"
         if self.person is not None:
             yield "  # review: this identifier repeats; k, control and attacks count persons; none: each row is one"

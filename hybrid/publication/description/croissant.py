@@ -152,8 +152,8 @@ def _file(about: Description, file: ReleasedFile) -> dict[str, Any]:
 
 
 def _data_type(table: DescribedTable, column: DescribedColumn) -> str:
-    # Truth values that a CSV file writes in words of its own are text: readers would take every text as true.
-    own_words = table.is_csv and {column.true.lower(), column.false.lower()} != {"true", "false"}
+    # Truth values that a file writes in words of its own are text: readers would take every text as true.
+    own_words = table.has_own_words and {column.true.lower(), column.false.lower()} != {"true", "false"}
     return "sc:Text" if column.kind is Kind.BOOLEAN and own_words else DATA_TYPES[column.kind]
 
 

@@ -74,7 +74,7 @@ def _table(about: Description, table: DescribedTable) -> dict[str, Any]:
         padded = any(column.padding for column in table.columns)
         dialect = {"csv": {"delimiter": table.separator} | ({"skipInitialSpace": True} if padded else {})}
         content |= {"encoding": table.encoding, "dialect": dialect}
-    fields = {"fields": [_field(column, table.is_csv) for column in table.columns]}
+    fields = {"fields": [_field(column, table.has_own_words) for column in table.columns]}
     return content | {"schema": fields | _links(about, table)}
 
 
@@ -92,17 +92,17 @@ def _links(about: Description, table: DescribedTable) -> dict[str, Any]:
     return content | ({"foreignKeys": keys} if keys else {})
 
 
-def _field(column: DescribedColumn, csv: bool) -> dict[str, Any]:
+def _field(column: DescribedColumn, own_words: bool) -> dict[str, Any]:
     field: dict[str, Any] = {"name": column.name, "type": TYPES[column.kind]}
     if column.description is not None:
         field["description"] = column.description
     if column.unit is not None:
         field["unit"] = column.unit
-    return field | _written(column) if csv else field
+    return field | _written(column) if own_words else field
 
 
 def _written(column: DescribedColumn) -> dict[str, Any]:
-    """Format of a column's values in a CSV file."""
+    """Format of a column's values in a file with words of its own."""
     form: dict[str, Any] = {"missingValues": sorted({"", column.missing})}
     if column.kind is Kind.DECIMAL and column.decimal_mark != ".":
         form["decimalChar"] = column.decimal_mark

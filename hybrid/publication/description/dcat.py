@@ -30,6 +30,8 @@ CONTEXT = {
 }
 IANA = "https://www.iana.org/assignments/media-types/"
 FILE_TYPES = "http://publications.europa.eu/resource/authority/file-type/"
+_FORMS = {".parquet": "PARQUET", ".pq": "PARQUET", ".xlsx": "XLSX"}
+"""File types of the European Commission; those of Stata, SPSS and SAS are not among them."""
 FOLDER = "./"
 
 
@@ -76,7 +78,7 @@ def _document(file: ReleasedFile) -> dict[str, Any]:
 
 
 def _distribution(about: Description, described: DescribedTable) -> dict[str, Any]:
-    table, form = described.file, "CSV" if described.is_csv else "PARQUET"
+    table, form = described.file, "CSV" if described.is_csv else _FORMS.get(Path(described.file.name).suffix)
     content: dict[str, Any] = {
         "@id": f"#{Path(table.name).stem}",
         "@type": "dcat:Distribution",
@@ -84,7 +86,7 @@ def _distribution(about: Description, described: DescribedTable) -> dict[str, An
         "dcat:accessURL": {"@id": FOLDER},
         "dcat:downloadURL": {"@id": table.name},
         "dcat:mediaType": {"@id": f"{IANA}{table.media_type}", "@type": "dct:MediaType"},
-        "dct:format": {"@id": f"{FILE_TYPES}{form}", "@type": "dct:MediaTypeOrExtent"},
+        **({} if form is None else {"dct:format": {"@id": f"{FILE_TYPES}{form}", "@type": "dct:MediaTypeOrExtent"}}),
         "dcat:byteSize": {"@type": "xsd:nonNegativeInteger", "@value": str(table.bytes)},
         "spdx:checksum": {
             "@type": "spdx:Checksum",

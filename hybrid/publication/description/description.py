@@ -23,7 +23,7 @@ from hybrid.publication.rules.metric import THROWN_OUT
 from hybrid.publication.table_facts import stated_tables
 from hybrid.publication.verdict import Check
 from hybrid.table import Column, Kind, Schema
-from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.file_formats import FORMAT_WORDS, SPREADSHEET_SUFFIXES, is_csv
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Address = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/@:]+(:\d+)?(/[^\s@]*)?$")]
@@ -187,6 +187,7 @@ OWN_LICENSE = "LicenseRef-"
 MEDIA_TYPES = {
     ".csv": "text/csv",
     ".parquet": "application/vnd.apache.parquet",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     ".html": "text/html",
     ".json": "application/json",
 }
@@ -252,7 +253,17 @@ class DescribedTable:
 
     @property
     def is_csv(self) -> bool:
-        return Path(self.file.name).suffix not in PARQUET_SUFFIXES
+        return is_csv(self.file.name)
+
+    @property
+    def has_own_words(self) -> bool:
+        """True for CSV and workbooks, which have truth values and missing values in words of the source."""
+        return self.is_csv or Path(self.file.name).suffix in SPREADSHEET_SUFFIXES
+
+    @property
+    def form(self) -> str:
+        """Format of a file that is no CSV, in words."""
+        return FORMAT_WORDS[Path(self.file.name).suffix]
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ def _columns(title: str, table: DescribedTable) -> Iterator[str]:
     yield from ("", f"## {title}", "")
     yield from ("| column | type | meaning | missing values |", "|---|---|---|---|")
     yield from (_row(table, column) for column in table.columns)
-    form = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}" if table.is_csv else "Parquet"
+    csv = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}"
+    form = csv if table.is_csv else table.form
     yield from ("", f"The file is {form}.")
     links = [f"`{_plain(column)}` is a key of {other}" for column, other in table.references.items()]
     if links:
@@ -74,10 +75,10 @@ def _row(table: DescribedTable, column: DescribedColumn) -> str:
     kind = column.words
     if table.is_csv and column.kind.is_temporal:
         kind += f", written {column.date_format}"
-    if table.is_csv and column.kind is Kind.BOOLEAN:
+    if table.has_own_words and column.kind is Kind.BOOLEAN:
         kind += f", written {column.true} and {column.false}"
     missing = f"`{column.missing}`" if column.missing else "empty"
-    cells = (column.name, kind, column.description or "not stated", missing if table.is_csv else "null")
+    cells = (column.name, kind, column.description or "not stated", missing if table.has_own_words else "null")
     return f"| {' | '.join(_plain(cell) for cell in cells)} |"
 
 

@@ -1,4 +1,4 @@
-"""CSV and Parquet files, on this machine or behind a URL."""
+"""Data files, on this machine or behind a URL."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from hybrid.table.sources.source import Source
 
 
 class FileSource(Source):
-    """A CSV or Parquet file."""
+    """A data file, whose suffix says its format."""
 
     key = "path"
     type = str
     unset = ""
     description = (
-        "CSV (.csv, .tsv, .txt, .asc) or Parquet (.parquet, .pq), relative to the config file, or a URL (s3://...)."
+        "CSV (.csv, .tsv, .txt, .asc), Parquet (.parquet, .pq), Stata (.dta), SPSS (.sav, .zsav, .por), SAS "
+        "(.sas7bdat, .xpt) or Excel (.xlsx), relative to the config file, or a URL (s3://...)."
     )
 
     def read(self, place: Any, options: ReadOptions, folder: Path) -> Table:
