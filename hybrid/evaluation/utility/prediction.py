@@ -258,7 +258,7 @@ def scores_of(context: Context, target: str, learner: Learner) -> tuple[Score, S
         return real
     if real.low <= (0.5 if task.classify else 0.0):
         return NotComputable(
-            "models trained on the real rows predict no more than chance, so that nothing can be lost", lacks="signal"
+            "models trained on the real rows predict no better than chance, so that nothing can be lost", lacks="signal"
         )
     return synthetic, real
 
