@@ -35,7 +35,7 @@ DRAW = ("generator", "options", "epsilon", "max_rows", "seed")
 def people(pipeline: Pipeline) -> tuple[Table, Table]:
     """All rows of the training and of the control people."""
     whole, train = pipeline.table, pipeline.train
-    if whole.persons is None or train.persons is None:
+    if whole.rows_are_persons:
         assert pipeline.control is not None
         return train, pipeline.control
     known = np.isin(whole.persons, train.persons)

@@ -67,13 +67,13 @@ def anonymize(
     started = time.perf_counter()
     task = prepare(train, hierarchies, options, population)
     recoding = recode(task, progress)
-    if train.persons is not None and options.known_rows > 1:
+    if not train.rows_are_persons and options.known_rows > 1:
         task, recoding = hide_pairs(task, recoding)
     seconds = time.perf_counter() - started
     anonymized = _assemble(task, recoding, seconds)
     verified = verify(anonymized, task)
     result = replace(anonymized.result, verified=verified)
-    if train.persons is not None:
+    if not train.rows_are_persons:
         result = replace(result, min_class_persons=verified["k"], suppressed_persons=lost_persons(anonymized))
     result = replace(result, population_risk=population_risk_summary(anonymized))
     return replace(anonymized, result=replace(result, household=household_summary(anonymized)))
@@ -126,7 +126,7 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
     seconds : float
         What deciding took.
     """
-    persons = task.records.persons
+    alone = task.records.rows_are_persons
     return AnonymizationResult(
         engine=task.options.engine,
         k=task.options.k,
@@ -141,9 +141,9 @@ def summarize(task: SearchProblem, recoding: Recoding, class_sizes: Counts, seco
         gap=recoding.gap,
         seconds=seconds,
         coarsened=None if recoding.coarsened is None else int(task.records.counts @ recoding.coarsened),
-        persons=None if persons is None else persons.n_persons,
-        suppressed_persons=None if persons is None else persons.gone(recoding.suppressed),
-        known_rows=None if persons is None else task.options.known_rows,
+        persons=None if alone else task.records.n_persons,
+        suppressed_persons=None if alone else task.records.persons.gone(recoding.suppressed),
+        known_rows=None if alone else task.options.known_rows,
     )
 
 

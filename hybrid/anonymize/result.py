@@ -12,6 +12,7 @@ from hybrid.base.arrays import Codes, Leaves, Mask, Rows
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Role, Schema, Table
 from hybrid.table.cells import people_groups
+from hybrid.table.holders import holders
 from hybrid.table.persons import n_persons
 from hybrid.table.schema import concat_rows
 
@@ -76,7 +77,7 @@ class AnonymizationResult:
     def to_json(self) -> dict[str, Any]:
         """JSON types: of persons only where records share them, of households only where they are known."""
         content = asdict(self)
-        if self.persons is None:
+        if self.rows_are_persons:
             for key in ("persons", "suppressed_persons", "min_class_persons", "known_rows"):
                 del content[key]
         for key in ("population_risk", "household", "steps", "information_loss", "coarsened", "drawn", "drawn_persons"):
@@ -95,9 +96,8 @@ class AnonymizationResult:
         """Share of the labelled records (persons, where records share them) that were drawn; 1 for all."""
         if self.drawn is None:
             return 1.0
-        if self.drawn_persons is None or self.persons is None:
-            return self.drawn / (self.records - self.suppressed)
-        return self.drawn_persons / (self.persons - (self.suppressed_persons or 0))
+        drawn = self.drawn if self.drawn_persons is None else self.drawn_persons
+        return drawn / self.kept_people
 
     @property
     def k_anonymous(self) -> bool:
@@ -115,7 +115,27 @@ class AnonymizationResult:
     @property
     def unit(self) -> str:
         """Unit of k, persons or records."""
-        return "records" if self.persons is None else "persons"
+        return "records" if self.rows_are_persons else "persons"
+
+    @property
+    def rows_are_persons(self) -> bool:
+        """True where each record is another person."""
+        return self.persons is None
+
+    @property
+    def people(self) -> int:
+        """Persons (with a key) that came in; records, where each is another person."""
+        return self.records if self.persons is None else self.persons
+
+    @property
+    def lost_people(self) -> int:
+        """Persons who lost all their records; records, where each is another person."""
+        return self.suppressed if self.persons is None else self.suppressed_persons or 0
+
+    @property
+    def kept_people(self) -> int:
+        """Persons with any record; records, where each is another person."""
+        return self.people - self.lost_people
 
 
 @dataclass(frozen=True)
@@ -242,15 +262,11 @@ def left_out_by_group(anonymized: AnonymizedTable, names: Sequence[str], least: 
 
 
 def _whole(kept: Table, suppressed: Table) -> Table:
-    persons = None
-    if kept.persons is not None and suppressed.persons is not None:
-        persons = np.concatenate([kept.persons, suppressed.persons])
+    persons = None if kept.rows_are_persons else np.concatenate([kept.persons, suppressed.persons])
     return Table(concat_rows(kept.frame, suppressed.frame), kept.schema, persons)
 
 
 def _alone(table: Table, names: list[str]) -> Mask:
     classes = table.frame.groupby(names, dropna=False, observed=True, sort=False).ngroup().to_numpy()
-    persons = np.arange(len(table)) if table.persons is None else table.persons
-    pairs = np.unique(np.stack([classes, persons]), axis=1)
-    alone: Mask = np.bincount(pairs[0])[classes] == 1
+    alone: Mask = holders(classes, int(classes.max(initial=-1)) + 1, table.persons)[classes] == 1
     return alone

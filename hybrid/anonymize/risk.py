@@ -9,6 +9,7 @@ import pandas as pd
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array, Codes
+from hybrid.table.holders import NOBODY, holders
 from hybrid.table.persons import person_groups
 from hybrid.table.weights import weights_of
 
@@ -23,7 +24,7 @@ class HouseholdRisk:
     """Persons in the smallest class of a member, shape (n_households,), int."""
 
 
-def household_risk(class_ids: Codes, persons: Codes | None, households: Codes) -> HouseholdRisk:
+def household_risk(class_ids: Codes, persons: Codes, households: Codes) -> HouseholdRisk:
     """Risk of each household: 1 - prod(1 - r) over its members.
 
     The hierarchical risk of sdcMicro (Templ, Kowarik, Meindl 2015, doi 10.18637/jss.v067.i04) and mu-Argus, which takes
@@ -34,16 +35,13 @@ def household_risk(class_ids: Codes, persons: Codes | None, households: Codes) -
     ----------
     class_ids : numpy.ndarray, shape (n,), int64
         Equivalence class of each record.
-    persons : numpy.ndarray, shape (n,), int64, or None
-        Person of each record, negative without a key (nobody is counted then); None: each record is another person.
+    persons : numpy.ndarray, shape (n,), int64
+        Person of each record, negative without a key (nobody is counted then).
     households : numpy.ndarray, shape (n,), int64
         Household of each record; a person is in one.
     """
-    sizes = np.bincount(class_ids)
-    if persons is not None:
-        pairs = pd.DataFrame({"class": class_ids, "person": persons}).drop_duplicates()
-        sizes = np.bincount(pairs["class"][pairs["person"] >= 0], minlength=len(sizes))
-    members = np.arange(len(class_ids)) if persons is None else person_groups(persons)
+    sizes = holders(class_ids, int(class_ids.max(initial=-1)) + 1, np.where(persons < 0, NOBODY, persons))
+    members = person_groups(persons)
     smallest = np.full(int(members.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     np.minimum.at(smallest, members, np.maximum(sizes, 1)[class_ids])
     groups = person_groups(households)
@@ -60,7 +58,7 @@ def household_risk(class_ids: Codes, persons: Codes | None, households: Codes) -
 def household_summary(anonymized: AnonymizedTable) -> dict[str, float] | None:
     """Number of households, their mean and highest risk, worst members' classes; None if they are not known."""
     originals = anonymized.originals
-    if originals.households is None:
+    if not originals.has_households:
         return None
     found = household_risk(anonymized.class_ids, originals.persons, originals.households)
     return {
@@ -118,19 +116,16 @@ def _series(sizes: Array, z: Array) -> Array:
     return found
 
 
-def class_risk(class_ids: Codes, persons: Codes | None, weights: Array) -> tuple[Array, Array]:
+def class_risk(class_ids: Codes, persons: Codes, weights: Array) -> tuple[Array, Array]:
     """Risk and number of persons of each class; shapes (n_classes,).
 
     A person with several rows in a class has their mean weight; one without a key is not counted.
     """
     n = int(class_ids.max(initial=-1)) + 1
-    if persons is None:
-        sizes, totals = np.bincount(class_ids, minlength=n), np.bincount(class_ids, weights, minlength=n)
-    else:
-        rows = pd.DataFrame({"class": class_ids, "person": persons, "weight": weights})[persons >= 0]
-        each = rows.groupby(["class", "person"], sort=True)["weight"].mean().reset_index()
-        sizes = np.bincount(each["class"], minlength=n)
-        totals = np.bincount(each["class"], each["weight"], minlength=n)
+    rows = pd.DataFrame({"class": class_ids, "person": persons, "weight": weights})[persons >= 0]
+    each = rows.groupby(["class", "person"], sort=True)["weight"].mean().reset_index()
+    sizes = np.bincount(each["class"], minlength=n)
+    totals = np.bincount(each["class"], each["weight"], minlength=n)
     return individual_risk(np.maximum(sizes, 1), totals), sizes
 
 

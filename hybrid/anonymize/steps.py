@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.anonymize_table import anonymize
-from hybrid.anonymize.models.measure import CheckInputs, check, k_reached, persons_per_class
+from hybrid.anonymize.models.measure import CheckInputs, check, fewest_persons, k_reached
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import K_ANONYMITY, NO_PROMISE, AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.risk import household_summary, population_risk_summary
@@ -180,7 +180,7 @@ class _StepRun:
             optimal=False if searched is None else searched.optimal,
             gap=0.0 if searched is None else searched.gap,
             seconds=seconds,
-            persons=None if train.persons is None else len(np.unique(train.persons[train.persons >= 0])),
+            persons=None if train.rows_are_persons else len(np.unique(train.persons[train.persons >= 0])),
             steps=tuple(self._step(at, one) for at, one in enumerate(masked)),
         )
 
@@ -203,6 +203,7 @@ class _StepRun:
             They are not what was promised.
         """
         names, persons, options = found.quasi_identifiers, found.originals.persons, self.options
+        alone = found.originals.rows_are_persons
         columns = {
             name: values[name].astype(object) if name in values else found.labels.nodes[:, at]
             for at, name in enumerate(names)
@@ -212,10 +213,10 @@ class _StepRun:
         if len(found) + len(found.suppressed) != len(self.train):
             failures.append("records were lost or added")
         smallest = k_reached(frame, names)
-        fewest = None if persons is None else int(persons_per_class(frame, names, persons).min())
+        fewest = fewest_persons(frame, names, persons)
         checked: dict[str, Any] = {}
         if self.gives_k:
-            k = smallest if fewest is None else fewest
+            k = fewest
             inputs = CheckInputs(
                 hierarchies={name: self.hierarchies[name] for name in options.attributes if name in self.hierarchies},
                 reference={name: self.train.frame[name] for name in options.attributes},
@@ -235,9 +236,9 @@ class _StepRun:
             found.result,
             classes=int(found.class_ids.max(initial=-1)) + 1,
             min_class_size=smallest,
-            min_class_persons=fewest,
-            suppressed_persons=None if persons is None else lost_persons(found),
-            known_rows=None if persons is None else options.known_rows,
+            min_class_persons=None if alone else fewest,
+            suppressed_persons=None if alone else lost_persons(found),
+            known_rows=None if alone else options.known_rows,
             verified=checked,
             information_loss=masking_measures(found.originals, values, found.class_ids, len(found.suppressed)),
             population_risk=population_risk_summary(found) if self.gives_k and not values else None,

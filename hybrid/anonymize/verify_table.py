@@ -20,7 +20,7 @@ import pandas as pd
 
 from hybrid.anonymize.models.alpha_k import AlphaK
 from hybrid.anonymize.models.l_diversity import LDiversity
-from hybrid.anonymize.models.measure import CheckInputs, check, k_reached, persons_per_class
+from hybrid.anonymize.models.measure import CheckInputs, check, fewest_persons
 from hybrid.anonymize.models.protocol import PopulationModel, PrivacyModel
 from hybrid.anonymize.models.released import ModelCheck, equivalence_classes
 from hybrid.anonymize.models.t_closeness import TCloseness
@@ -30,6 +30,7 @@ from hybrid.base.arrays import Codes, Counts, Leaves, Nodes
 from hybrid.base.errors import VerificationError
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.hierarchy import Hierarchy
+from hybrid.table.holders import all_differ
 
 MOST_CLASSES = 20_000
 """pycanon looks at every class in Python; of more classes it is shown the smallest ones."""
@@ -38,7 +39,7 @@ MOST_SHARES = 50_000
 
 
 def second_opinion(
-    frame: pd.DataFrame, names: list[str], models: Sequence[PrivacyModel], k: int, persons: Codes | None
+    frame: pd.DataFrame, names: list[str], models: Sequence[PrivacyModel], k: int, persons: Codes
 ) -> dict[str, Any]:
     """k, distinct l, alpha and t as pycanon measures them, in the smallest classes if there are many.
 
@@ -53,8 +54,8 @@ def second_opinion(
         What was promised beside k.
     k : int
         What our own check found.
-    persons : numpy.ndarray, shape (n,), int, or None
-        Person of each record, negative without a key; None: each record is another person.
+    persons : numpy.ndarray, shape (n,), int
+        Person of each record, negative without a key.
 
     Returns
     -------
@@ -65,13 +66,14 @@ def second_opinion(
     """
     if importlib.util.find_spec("pycanon") is None:
         return {"skipped": "pycanon is not installed (extra [anjana])"}
-    if persons is not None:
+    alone = all_differ(persons)
+    if not alone:
         rows = frame[names].assign(person=persons)[persons >= 0].drop_duplicates()
         frame = frame.loc[rows.index]
     if not len(frame):
         return {"skipped": "no records"}
     classes, n_classes = equivalence_classes(frame, names)
-    shown = _classes_shown(frame, models if persons is None else ())
+    shown = _classes_shown(frame, models if alone else ())
     if n_classes > shown:
         smallest = np.argsort(np.bincount(classes), kind="stable")[:shown]
         frame = frame[np.isin(classes, smallest)]
@@ -83,7 +85,7 @@ def second_opinion(
 
         measured: dict[str, float] = {"k": anonymity.k_anonymity(frame.astype(str), names)}
         agrees = {"k": measured["k"] == k}
-        asked = [found for model in models if persons is None and (found := _opinion(frame, names, model)) is not None]
+        asked = [found for model in models if alone and (found := _opinion(frame, names, model)) is not None]
     for opinion in asked:
         measured[opinion.name], agrees[opinion.name] = opinion.measured, opinion.agrees
     judged = {opinion.model for opinion in asked}
@@ -155,11 +157,11 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     frame = pd.concat([frame, anonymized.labels.rest.frame], axis=1)
     failures = _shape_failures(anonymized, task)
     persons = anonymized.originals.persons
-    k = k_reached(frame, names) if persons is None else int(persons_per_class(frame, names, persons).min())
+    k = fewest_persons(frame, names, persons)
     if k < task.options.k:
-        unit = "records" if persons is None else "persons"
+        unit = "records" if anonymized.originals.rows_are_persons else "persons"
         failures.append(f"the smallest class has {k} {unit}, not {task.options.k}")
-    if persons is not None and task.options.known_rows > 1:
+    if not anonymized.originals.rows_are_persons and task.options.known_rows > 1:
         failures += _pair_failures(frame, names, persons, task.options.k)
     reached = _models_reached(frame, names, task, persons)
     failures += [
@@ -181,7 +183,7 @@ def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[st
         failures.append("records were lost or added")
     if len(anonymized.suppressed) > task.allowed:
         failures.append(f"{len(anonymized.suppressed)} records are left out, {task.allowed} were allowed")
-    if task.allowed_persons is not None and (gone := lost_persons(anonymized)) > task.allowed_persons:
+    elif (gone := lost_persons(anonymized)) > task.allowed_persons:
         failures.append(f"{gone} persons are left out, {task.allowed_persons} were allowed")
     for at, name in enumerate(anonymized.quasi_identifiers):
         if not covered(anonymized.hierarchies[name], anonymized.leaves[:, at], anonymized.labels.nodes[:, at]):
@@ -191,9 +193,9 @@ def _shape_failures(anonymized: AnonymizedTable, task: SearchProblem) -> list[st
 
 def lost_persons(anonymized: AnonymizedTable) -> int:
     """Number of persons with a key who lost all their records."""
+    if anonymized.originals.rows_are_persons:
+        return len(anonymized.suppressed)
     kept, left_out = anonymized.originals.persons, anonymized.suppressed.persons
-    if kept is None or left_out is None:
-        return 0
     return len(set(left_out[left_out >= 0].tolist()) - set(kept.tolist()))
 
 
@@ -215,9 +217,7 @@ def _pair_failures(frame: pd.DataFrame, names: list[str], persons: Codes, k: int
     return [f"two rows of a person are shared by {fewest} persons, not {k}"] if fewest < k else []
 
 
-def _models_reached(
-    frame: pd.DataFrame, names: list[str], task: SearchProblem, persons: Codes | None
-) -> list[ModelCheck]:
+def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem, persons: Codes) -> list[ModelCheck]:
     attributes = task.options.attributes
     inputs = CheckInputs(
         hierarchies={name: task.hierarchies[name] for name in attributes if name in task.hierarchies},

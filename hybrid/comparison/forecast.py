@@ -18,6 +18,7 @@ from hybrid.comparison.schedule import LeftOut, Planned, schedule
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import BASELINE, SYNTHESIZE, evaluation_of
 from hybrid.store import MEMORY, StorePlace
+from hybrid.table.persons import n_persons
 
 BY_GENERATOR = (SYNTHESIZE.name, BASELINE.name)
 """Stages whose time depends on the generator most of all."""
@@ -191,7 +192,7 @@ def _reach(planned: Sequence[Planned], configurations: int) -> DetectableDiffere
     control = pipeline.control
     if control is None or not len(control):
         return None
-    people = len(control) if control.persons is None else len(set(control.persons.tolist()))
+    people = n_persons(control)
     seeds, pairs = len({each.trial.seed for each in planned}), max(1, configurations * (configurations - 1) // 2)
     if seeds < 2:
         return DetectableDifference(seeds, people, 1.0, 1.0)

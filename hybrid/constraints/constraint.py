@@ -259,7 +259,7 @@ def whole_numbers(found: Numbers) -> pd.Series:
 def with_column(table: Table, column: Column, values: pd.Series) -> Table:
     """The table with another column of the same name, in its place."""
     columns = tuple(column if one.name == column.name else one for one in table.schema)
-    return Table(table.frame.assign(**{column.name: values}), Schema(columns), table.persons)
+    return Table(table.frame.assign(**{column.name: values}), Schema(columns), table.named_persons)
 
 
 def no_row(table: Table) -> Mask:

@@ -20,6 +20,7 @@ from hybrid.constraints.kinds.computed import RELATIVE, Derived, Equal
 from hybrid.constraints.kinds.order import Le, Tied
 from hybrid.constraints.registry import KINDS
 from hybrid.table import Kind, Table
+from hybrid.table.persons import first_rows
 
 LEAST_PEOPLE = 10
 """Rows, each of another person, in which the column, and every part of a sum, differs from the usual."""
@@ -55,7 +56,7 @@ def derivations(table: Table) -> Iterator[Derived]:
         At most one for a column, and none that leads back to itself. :data:`LEAST_HELD` of the rows agree with it, and
         as many of the column's values have what they are computed from.
     """
-    rows = table if table.persons is None else table.take(np.unique(table.persons, return_index=True)[1])
+    rows = first_rows(table)
     if len(rows) < LEAST_ROWS:
         return
     made: dict[str, tuple[str, ...]] = {}
@@ -397,7 +398,9 @@ def discover(table: Table) -> list[Suggestion]:
     if len(rows) < LEAST_ROWS or len(rows.schema) > MOST_COLUMNS:
         return []
     rng = rng_for(0, "discover constraints")
-    some = rows if len(rows) <= SAMPLED or rows.persons is not None else rows.take(rng.permutation(len(rows))[:SAMPLED])
+    some = (
+        rows if len(rows) <= SAMPLED or not rows.rows_are_persons else rows.take(rng.permutation(len(rows))[:SAMPLED])
+    )
     equal = [one for one in Equal.candidates(some, rng) if one.holds(rows)]
     copies = {name for one in equal for name in one.columns[1:]}
     left = [name for name in rows.schema.names if name not in copies]

@@ -261,10 +261,9 @@ def _kept(rules: Rules, condition: DrawCondition | None, table: Table) -> tuple[
 
 
 def _joined(table: Table, other: Table, units: int) -> Table:
-    persons, taken = None, np.arange(len(other)) < units
-    if table.persons is not None and other.persons is not None:
-        groups = person_groups(other.persons)
-        taken = groups < units
+    groups, persons = person_groups(other.persons), None
+    taken = groups < units
+    if not table.rows_are_persons:
         persons = np.concatenate([person_groups(table.persons), groups[taken] + n_persons(table)])
     return Table(concat_rows(table.frame, other.take(taken).frame), table.schema, persons)
 
@@ -384,7 +383,7 @@ class _Concerned:
                 changed = changes[:, self.names.index(self.source[name])]
                 values = values.where(~changed, new)
             columns[name] = values
-        return Table(pd.DataFrame(columns), again.schema, again.persons)
+        return Table(pd.DataFrame(columns), again.schema, again.named_persons)
 
 
 def _root(name: str, follows: Mapping[str, str]) -> str:

@@ -106,7 +106,7 @@ class HotDeck:
             tried, chosen = (np.concatenate(each) for each in zip(*drawn, strict=True))
             values = {name: self.donors.frame[name].iloc[chosen].reset_index(drop=True) for name in changed}
             part = rows.take(tried)
-            part = self.rules.settle(Table(part.frame.assign(**values), part.schema, part.persons))
+            part = self.rules.settle(Table(part.frame.assign(**values), part.schema, part.named_persons))
             good = np.flatnonzero(~self.rules.broken(part))
             repaired, first = np.unique(tried[good], return_index=True)
             rows = with_rows(rows, repaired, part.take(good[first]))
@@ -210,7 +210,7 @@ def with_rows(table: Table, rows: Rows, other: Table) -> Table:
         values, new = in_one_dtype(columns[name], other.frame[name])
         columns[name] = values.copy()
         columns[name].iloc[rows] = new.array
-    return Table(pd.DataFrame(columns), table.schema, table.persons)
+    return Table(pd.DataFrame(columns), table.schema, table.named_persons)
 
 
 @dataclass(frozen=True)

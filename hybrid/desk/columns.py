@@ -254,7 +254,7 @@ def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:
         table = editor.person_table(draft)
     except HybridError:
         return None
-    if table.persons is None or not len(table):
+    if table.rows_are_persons or not len(table):
         return None
     rows = np.bincount(person_groups(table.persons))
     return len(rows), int(rows.max())

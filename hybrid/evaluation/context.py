@@ -251,17 +251,14 @@ class Context:
         return self.encoding.tables[("train", "control", "table").index(role)]
 
     def persons(self, role: Role) -> Codes:
-        """Person of each row of a table; shape (n,), int64.
-
-        Each row is another person where nothing else is known.
-        """
+        """Person of each row of a table; shape (n,), int64."""
         table = {"train": self.train, "control": self.control, "table": self.table}[role]
-        return np.arange(len(self.encoded(role))) if table is None or table.persons is None else table.persons
+        return np.empty(0, dtype=np.int64) if table is None else table.persons
 
     def has_persons(self, role: Role) -> bool:
-        """True if the persons of the rows are known."""
+        """True if columns name the persons of the rows."""
         table = self.train if role == "train" else self.control
-        return table is not None and table.persons is not None
+        return table is not None and not table.rows_are_persons
 
     def clusters(self, train: Array, control: Array) -> tuple[Codes, Codes] | None:
         """Persons of records of train and of control, by position.
@@ -378,7 +375,7 @@ class Context:
     def _shuffled(self, role: Role) -> Array:
         """Positions of all rows in random order, those of a person together."""
         order, rng = self.encoded(role).order, self.random(f"parts {role}")
-        if self.train.persons is None:
+        if self.train.rows_are_persons:
             return order[rng.permutation(len(order))]
         groups = pd.factorize(self.persons(role)[order])[0]
         return order[np.argsort(rng.permutation(groups.max(initial=-1) + 1)[groups], kind="stable")]

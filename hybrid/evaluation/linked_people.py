@@ -29,7 +29,6 @@ class LinkedPeople(Table):
     @property
     def numbers(self) -> Rows:
         """Number of each person, by which the rows below name their person; shape (n_people,), int64."""
-        assert self.persons is not None
         return self.persons
 
     @classmethod
@@ -46,7 +45,7 @@ class LinkedPeople(Table):
             number of each row's person.
         """
         columns, values = list(people.schema), {name: people.frame[name] for name in people.schema.names}
-        numbers = np.arange(len(people)) if people.persons is None else people.persons
+        numbers = people.persons
         for name, (table, own) in below.items():
             owners = pd.Index(numbers).get_indexer(pd.Index(table.persons))
             for column, found in _summary(name, table.only(own), owners, len(people)):

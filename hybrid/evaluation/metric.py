@@ -175,7 +175,7 @@ class Metric:
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
 
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
-        if "persons" in self.needs and context.train.persons is None:
+        if "persons" in self.needs and context.train.rows_are_persons:
             return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
         if "parents" in self.needs and context.parentage is None:
             return NotComputable("the table has no parent table", lacks="parents")

@@ -159,8 +159,7 @@ class Leak:
         people = people[: len(context.table)]
         replaced = rng.choice(len(context.table), len(people), replace=False)
         values = self.values(context, people, rng)
-        persons = context.train.persons
-        groups = np.arange(len(people)) if persons is None else person_groups(persons[people])
+        groups = _groups(context.train, people)
         n = int(groups.max(initial=-1)) + 1
         rank = rng.permutation(n)[groups]
         planted = []
@@ -181,7 +180,7 @@ def _people_alone(
     """
     wanted = max(round(share * len(context.table)), 1)
     alone = context.once(("rows alone", ways.__name__), lambda: _rows_alone(context, ways(context)))
-    if context.train.persons is not None:
+    if not context.train.rows_are_persons:
         alone = np.intersect1d(alone, drawn_rows(context.train.persons, rng))
     return _enough(context, alone, wanted, rng)
 
@@ -195,8 +194,7 @@ def _people_apart(context: Context, share: float, rng: np.random.Generator) -> A
     wanted = max(round(share * len(context.table)), 1)
     rows, distances = to_others(context, "train")
     farthest = rows[np.argsort(-distances, kind="stable")][: int((distances > 0).sum())]
-    if context.train.persons is not None:
-        farthest = farthest[np.sort(np.unique(context.train.persons[farthest], return_index=True)[1])]
+    farthest = farthest[np.sort(np.unique(context.train.persons[farthest], return_index=True)[1])]
     apart = np.isin(farthest, lone_rows(context, "train", near=True)).sum()
     return _enough(context, np.sort(farthest[: max(apart, 2 * wanted)]), wanted, rng)
 
@@ -214,8 +212,8 @@ def _rows_alone(context: Context, ways: Array) -> Array:
     """Training rows whose cells in some columns are no other person's, of training or control."""
     train, control = context.train, context.control
     everybody = train if control is None else concat_tables(train, control)
-    if everybody.persons is not None:
-        everybody = replace(everybody, persons=person_groups(everybody.persons))  # rows without a person are one each
+    # Rows without a person are one each.
+    everybody = replace(everybody, named_persons=person_groups(everybody.persons))
     alone = np.zeros(len(train), dtype=bool)
     for number, leaked in enumerate(ways):
         names = [name for name, is_leaked in zip(context.schema.names, leaked, strict=True) if is_leaked]
@@ -311,7 +309,7 @@ def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> A
 
 def _histories(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
     """All rows of ``share`` of the persons with several."""
-    if context.train.persons is None:
+    if context.train.rows_are_persons:
         return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
     groups = person_groups(context.train.persons)
     several = np.flatnonzero(np.bincount(groups) > 1)
@@ -466,14 +464,18 @@ def _replaced(table: Table, rows: Array, values: pd.DataFrame) -> Table:
     return Table(pd.DataFrame(columns), table.schema)
 
 
+def _groups(train: Table, rows: Array) -> Array:
+    """Persons of some rows as numbers without gaps; a row that comes twice is two, where each row is a person."""
+    return np.arange(len(rows)) if train.rows_are_persons else person_groups(train.persons[rows])
+
+
 def _linked(context: Context, table: Table, replaced: Array, people: Array) -> Table:
     """The table with the persons of its rows, if known: leaked rows of a person stay together."""
-    if context.table.persons is None:
+    if context.table.rows_are_persons:
         return table
     persons = context.table.persons.copy()
-    groups = np.arange(len(people)) if context.train.persons is None else person_groups(context.train.persons[people])
-    persons[replaced] = persons.max() + 1 + groups
-    return replace(table, persons=persons)
+    persons[replaced] = persons.max() + 1 + _groups(context.train, people)
+    return replace(table, named_persons=persons)
 
 
 def _joined(first: pd.Series, second: pd.Series, order: Array) -> pd.Series:

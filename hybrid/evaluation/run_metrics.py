@@ -139,7 +139,7 @@ def _is_due(metric: Metric, context: Context) -> bool:
     if metric.family == "privacy" or context.options.metrics is not None:
         return True
     known = {
-        "persons": context.train.persons is not None,
+        "persons": not context.train.rows_are_persons,
         "order": context.schema.order is not None,
         "parents": context.parentage is not None,
     }

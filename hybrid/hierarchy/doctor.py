@@ -64,7 +64,7 @@ def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummar
     return [_summary(hierarchy, level, nodes[:, level], persons) for level in range(hierarchy.n_levels)]
 
 
-def _summary(hierarchy: Hierarchy, level: int, nodes: Array, persons: Codes | None) -> LevelSummary:
+def _summary(hierarchy: Hierarchy, level: int, nodes: Array, persons: Codes) -> LevelSummary:
     present, codes, rows = np.unique(nodes, return_inverse=True, return_counts=True)
     counts = holders(codes, len(present), persons)
     commonest = present[np.argsort(-rows, kind="stable")[:5]]

@@ -66,7 +66,9 @@ class LabelTable:
             else:
                 frame[column.name] = self.rest.frame[column.name]
                 columns.append(column)
-        return Table(pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)), self.rest.persons)
+        return Table(
+            pd.DataFrame(frame, index=pd.RangeIndex(len(self))), Schema(tuple(columns)), self.rest.named_persons
+        )
 
     def from_table(self, table: Table) -> LabelTable:
         """Read label texts back: the inverse of :meth:`to_table` for records that a generator made.

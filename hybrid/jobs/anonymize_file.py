@@ -81,7 +81,7 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     rows = open_parquet(config.data_file, config.data)
     before, created, recorder = rows.state(), datetime.now(UTC), Recorder()
     names = config.data.person_columns
-    persons = person_column(rows, config.data, names) if names else None
+    persons = person_column(rows, config.data, names) if names else np.empty(0, dtype=np.int64)
     task = FileTask(
         rows=rows,
         data=config.data,
@@ -114,12 +114,12 @@ def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: 
     return streamed
 
 
-def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) -> Mask | None:
+def _training(config: RunConfig, n_rows: int, persons: Codes, seed: int) -> Mask | None:
     """Mask of the training records; None for all."""
     most, training = config.data.max_rows, None
     if config.split.control_share:
-        training = ~control_mask(n_rows, config.split, rng_for(seed, "split"), persons)
-    if persons is None or most is None:
+        training = ~control_mask(persons if len(persons) else np.arange(n_rows), config.split, rng_for(seed, "split"))
+    if not len(persons) or most is None:
         return training
     mask = np.ones(n_rows, dtype=bool) if training is None else training
     # As of a table in memory: drawn among the training records alone.

@@ -163,8 +163,7 @@ def _persons(tables: Mapping[File, Table], names: Sequence[str]) -> tuple[dict[F
     if not names or lacking:
         return {}, lacking
     known = [name for name in tables if set(names) <= set(tables[name].schema.names)]
-    found = {name: with_persons(tables[name], names).persons for name in known}
-    return {name: persons for name, persons in found.items() if persons is not None}, []
+    return {name: with_persons(tables[name], names).persons for name in known}, []
 
 
 def without_person(lacking: Sequence[File]) -> str:

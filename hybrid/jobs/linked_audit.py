@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hybrid.base.arrays import Rows
 from hybrid.base.atomic import write_json, write_text
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.base.hashing import library_versions
@@ -186,7 +185,7 @@ def _joined(config: LinkedConfig, found: Sources, train: Sources) -> dict[str, T
     return {
         name: table
         if name == person
-        else with_columns_of(table, people, _persons(table), own_names(named, train.tables[name], person))
+        else with_columns_of(table, people, table.persons, own_names(named, train.tables[name], person))
         for name, table in found.tables.items()
     }
 
@@ -202,7 +201,8 @@ def _audited(
     schemas = {name: table.schema.without_identifiers() for name, table in joined["train"].items()}
     same = {
         file: {
-            name: Table(table.frame[schemas[name].names], schemas[name], table.persons) for name, table in of.items()
+            name: Table(table.frame[schemas[name].names], schemas[name], table.named_persons)
+            for name, table in of.items()
         }
         for file, of in joined.items()
     }
@@ -232,11 +232,6 @@ def _audited(
 
 def _broken(config: LinkedConfig, name: str, found: Sources) -> int:
     return found.orphans.get(name, 0) + int(broken_references(config, name, found).sum())
-
-
-def _persons(table: Table) -> Rows:
-    assert table.persons is not None
-    return table.persons
 
 
 def audit_folders(

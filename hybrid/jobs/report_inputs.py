@@ -285,7 +285,7 @@ def _sharing(pipeline: Pipeline) -> tuple[Array | None, Array | None]:
     None where a warehouse counted the rows of persons.
     """
     anonymized, whole = pipeline.anonymized, pipeline.inputs.whole
-    if anonymized is None or (whole is not None and whole.result.persons is not None):
+    if anonymized is None or (whole is not None and not whole.result.rows_are_persons):
         return None, None
     if whole is not None:
         return np.repeat(whole.sizes_before, whole.sizes_before), np.repeat(whole.sizes_after, whole.sizes_after)

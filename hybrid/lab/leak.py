@@ -191,7 +191,7 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
 
 def _order(table: Table, seed: int, part: str) -> Array:
     """All rows in random order, those of a person together."""
-    groups = np.arange(len(table)) if table.persons is None else person_groups(table.persons)
+    groups = person_groups(table.persons)
     rank = rng_for(seed, "leak", part).permutation(int(groups.max(initial=-1)) + 1)
     return np.argsort(rank[groups], kind="stable")
 
@@ -216,7 +216,7 @@ def without_unusual(train: Table, options: RemovalOptions, seed: int) -> Table:
     Table
         The others, in their order; ``round(remove * n)`` people fewer.
     """
-    people = np.arange(len(train)) if train.persons is None else person_groups(train.persons)
+    people = person_groups(train.persons)
     n = int(people.max(initial=-1)) + 1
     unusual = np.full(n, -np.inf)
     np.maximum.at(unusual, people, _unusual(train, options))

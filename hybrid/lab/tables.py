@@ -139,7 +139,7 @@ class TablesPlan:
     @property
     def metrics(self) -> list[Metric]:
         """Metrics that are tried, those of persons only where the rows have some."""
-        alone = self.audited.train.persons is None
+        alone = self.audited.train.rows_are_persons
         own = (each for each in metrics_of(self.options) if not (alone and "persons" in each.needs))
         return [each for each in own if each.pillar in ("indicator", "attack")]
 
@@ -181,7 +181,7 @@ def _at_most(table: Table, rows: int | None, role: str) -> Table:
     """So many rows at most, persons whole, by chance."""
     if rows is None or len(table) <= rows:
         return table
-    groups = np.arange(len(table)) if table.persons is None else person_groups(table.persons)
+    groups = person_groups(table.persons)
     rank = rng_for(0, "lab", "rows", role).permutation(int(groups.max()) + 1)[groups]
     order = np.argsort(rank, kind="stable")
     return table.take(np.sort(order[: np.searchsorted(rank[order], rank[order][rows])]))
@@ -273,7 +273,7 @@ class _Seed:
     def _sides(self) -> tuple[Table, Table]:
         everybody, options = self.plan.everybody, SplitOptions(control=self.plan.control_share)
         rng = rng_for(self.number, "lab", "sides")
-        control = control_mask(len(everybody), options, rng, everybody.persons)
+        control = control_mask(everybody.persons, options, rng)
         return everybody.take(~control), everybody.take(control)
 
     def measured(self, name: str) -> Row:

@@ -235,7 +235,7 @@ class ChildDraw:
         form = Form.of(self.rules, learned, [*self.static.values()], rng_for(self.seed, "repair records"))
         encoded = form.encoded
         anchors = [anchor.within(encoded) for anchor in self.anchors if anchor.column not in form.replaced]
-        owners = _owners(encoded)
+        owners = encoded.persons
         rows = encoded.only([name for name in encoded.schema.names if name not in self.static.values()])
         for anchor in anchors:
             rows = anchor.encode(rows, parents, owners)
@@ -245,20 +245,15 @@ class ChildDraw:
         def draw(places: Rows, attempt: int) -> Table:
             seed = int(rng_for(drawing, "again", attempt).integers(2**31)) if attempt else drawing
             table = fitted.sample(drawn.table.take(places), seed)
-            owners = places[_owners(table)]
+            owners = places[table.persons]
             for anchor in anchors:
                 table = anchor.decode(table, drawn.table, owners, encoded.schema[anchor.column])
             whole = with_columns_of(table, drawn.people, drawn.persons[owners], self.static)
-            return replace(form.decode(whole.only(encoded.schema.names)), persons=owners)
+            return replace(form.decode(whole.only(encoded.schema.names)), named_persons=owners)
 
         table, found = _held(draw, self.rules, len(drawn.table), frozenset(self.static.values()), drawing)
         left_out = len(learned) - len(form.learned)
         return table, replace(found, left_out=left_out, records=len(learned)) if self.rules else None
-
-
-def _owners(table: Table) -> Rows:
-    assert table.persons is not None
-    return table.persons
 
 
 def _held(
@@ -287,7 +282,7 @@ def _held(
     found = replace(found, repaired=max(found.broken - thrown, 0), thrown=thrown, drawn=rows)
     for attempt in range(1, MOST_ROUNDS + 1):
         broken = rules.broken(table)
-        bad = np.unique(_owners(table)[broken])
+        bad = np.unique(table.persons[broken])
         if not len(bad):
             return table, found
         again = repaired(rules.settle(draw(bad, attempt)), attempt)
@@ -309,11 +304,11 @@ def _held(
 
 def _replacing(table: Table, broken: Mask, good: Table, n_parents: int) -> tuple[Table, Mask]:
     """Good rows that take the place of broken ones of the same parent, and the rows of the table that go."""
-    places, others = _owners(table), _owners(good)
+    places, others = table.persons, good.persons
     counts = np.bincount(places[broken], minlength=n_parents)
     taken = good.take(_rank(others) < counts[others])
     gone = broken.copy()
-    gone[broken] = _rank(places[broken]) < np.bincount(_owners(taken), minlength=n_parents)[places[broken]]
+    gone[broken] = _rank(places[broken]) < np.bincount(taken.persons, minlength=n_parents)[places[broken]]
     return taken, gone
 
 
@@ -325,7 +320,7 @@ def _rank(owners: Rows) -> Rows:
 
 def _together(table: Table, other: Table) -> Table:
     """Rows of both, by parent and in their order."""
-    owners = np.concatenate([_owners(table), _owners(other)])
+    owners = np.concatenate([table.persons, other.persons])
     whole = Table(concat_rows(table.frame, other.frame), table.schema, owners)
     order = table.schema.order
     ranks = np.zeros(len(owners)) if order is None else pd.factorize(whole.frame[order], sort=True)[0].astype(float)

@@ -59,7 +59,7 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
         People are numbered anew from 0. Rows of a parent are together, in the order that they had.
     """
     kept, owners = {links.person: people}, {}
-    tables = {links.person: replace(sources.tables[links.person].take(people), persons=np.arange(len(people)))}
+    tables = {links.person: replace(sources.tables[links.person].take(people), named_persons=np.arange(len(people)))}
     for name, table in sources.tables.items():
         parent = links.tables[name].parent
         if parent is None:
@@ -69,6 +69,5 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
         rows = kept[name] = rows[np.argsort(found[rows], kind="stable")]
         owners[name] = found[rows]
         persons = tables[parent.table].persons
-        assert persons is not None
-        tables[name] = replace(table.take(rows), persons=persons[owners[name]])
+        tables[name] = replace(table.take(rows), named_persons=persons[owners[name]])
     return Sources(tables, owners, sources.public, sources.orphans)

@@ -20,7 +20,7 @@ from hybrid.linked.draw import own_names
 from hybrid.linked.keys import with_keys
 from hybrid.linked.repeat import drawn_people, real_people, some_people
 from hybrid.linked.sources import Sources, parent_keys, places_of, read_sources
-from hybrid.linked.view import GivenInputs, Link, LinkedTable, View, persons_of
+from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words
 from hybrid.pipeline.evaluation_price import untried
@@ -184,7 +184,7 @@ class LinkedRun:
         options = person.config.evaluate.model_copy(update={"metrics": names, "also": (), **alone})
 
         def again(table: Table, seed: int) -> Table:
-            return drawn_people(self.with_training(persons_of(table), seed).tables)
+            return drawn_people(self.with_training(table.persons, seed).tables)
 
         return evaluate(
             real_people(self.tables),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Codes, Mask, Rows
+from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.constraints.hold import DrawCondition
 from hybrid.linked.config import LinkedConfig, LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
@@ -169,7 +169,7 @@ def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Prob
     for name, view in config.views.items():
         options, table = config.links.tables[name], read[name].without_left_out()
         if options.parent is None:
-            tables[name] = replace(table, persons=np.arange(len(table)))
+            tables[name] = replace(table, named_persons=np.arange(len(table)))
             continue
         parent = tables[options.parent.table]
         through = pairs_of(config.links, name)
@@ -184,8 +184,7 @@ def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Prob
             problems.append(_orphans(name, options, lost, len(table)))
         orphans |= {name: lost} if drop else {}
         owners[name] = found[found >= 0]
-        persons: Codes = parent.persons[owners[name]] if parent.persons is not None else owners[name]
-        tables[name] = replace(table.take(found >= 0), persons=persons)
+        tables[name] = replace(table.take(found >= 0), named_persons=parent.persons[owners[name]])
         if not len(owners[name]):
             problems.append(
                 Problem(f"tables.{name}: no row of {name} belongs to a row of its parent", "check the keys")

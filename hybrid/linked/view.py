@@ -34,7 +34,6 @@ from hybrid.protect import Protected, protect
 from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.holders import row_holders
 from hybrid.table.persons import harmonized
 from hybrid.table.split import Parts
 
@@ -74,7 +73,7 @@ class GivenInputs(Inputs):
         return Parts(self._of(self._people.train), None if control is None else self._of(control), None)
 
     def _of(self, people: Table) -> Table:
-        return self._given.take(np.isin(persons_of(self._given), persons_of(people)))
+        return self._given.take(np.isin(self._given.persons, people.persons))
 
 
 class LinkedTable(Pipeline):
@@ -134,17 +133,17 @@ class LinkedTable(Pipeline):
     @cached_property
     def rows(self) -> Rows:
         """Row of the source of each training record."""
-        return persons_of(self.train)
+        return self.train.persons
 
     @cached_property
     def control_rows(self) -> Rows:
         """Row of the source of each control record; none without control."""
-        return np.empty(0, dtype=np.int64) if self.control is None else persons_of(self.control)
+        return np.empty(0, dtype=np.int64) if self.control is None else self.control.persons
 
     @cached_property
     def kept(self) -> tuple[Table, Rows]:
         """Records that a generator learns, with their source rows."""
-        return self.values, persons_of(self.values)
+        return self.values, self.values.persons
 
     @cached_property
     def drawn_owners(self) -> Rows:
@@ -235,7 +234,7 @@ class View(LinkedTable):
         *,
         judge_power: bool,
     ) -> None:
-        joined = with_columns_of(table, link.people.table, persons_of(table), link.static)
+        joined = with_columns_of(table, link.people.table, table.persons, link.static)
         inputs = GivenInputs(config, joined, progress, link.people)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
         self.link = link
@@ -249,7 +248,7 @@ class View(LinkedTable):
 
     @cached_property
     def rows(self) -> Rows:
-        return np.flatnonzero(np.isin(persons_of(self.table), persons_of(self.train)))
+        return np.flatnonzero(np.isin(self.table.persons, self.train.persons))
 
     @cached_property
     def static(self) -> tuple[str, ...]:
@@ -262,8 +261,8 @@ class View(LinkedTable):
 
     @cached_property
     def control_rows(self) -> Rows:
-        persons = np.empty(0, dtype=np.int64) if self.control is None else persons_of(self.control)
-        return np.flatnonzero(np.isin(persons_of(self.table), persons))
+        persons = np.empty(0, dtype=np.int64) if self.control is None else self.control.persons
+        return np.flatnonzero(np.isin(self.table.persons, persons))
 
     @property
     def parentage(self) -> Mapping[Subject, Parentage]:
@@ -287,7 +286,7 @@ class View(LinkedTable):
         """
         places = positions(self.link.owners[self.rows], self.link.parent.kept[1])
         table, people = self.learned.take(places >= 0), self.link.people.kept
-        joined = with_columns_of(table, people[0], positions(persons_of(table), people[1]), self.link.static)
+        joined = with_columns_of(table, people[0], positions(table.persons, people[1]), self.link.static)
         return joined, self.rows[places >= 0]
 
     @cached_property
@@ -308,13 +307,12 @@ class View(LinkedTable):
         own, k = self.train.only(self.own), people.config.k
         chosen = options.only(own.schema.names)
         rng, ties = rng_for(self.seed, "protect"), {rule.other: rule.anchor for rule in self.rules.tied(own)}
-        about = chosen, rng, k, row_holders(self.train)
-        found = protect(own, *about, hierarchies={}, ties=ties, decided=self.decided)
-        at = positions(persons_of(self.train), persons_of(people.learned))
-        table = with_columns_of(replace(found.table, persons=self.train.persons), people.learned, at, self.link.static)
+        found = protect(own, chosen, rng, k, {}, ties=ties, decided=self.decided)
+        at = positions(self.train.persons, people.learned.persons)
+        table = with_columns_of(found.table, people.learned, at, self.link.static)
         table = self.rules.repair(table, self.train, rng_for(self.seed, "protect", "constraints"))
-        ordered = harmonized(replace(table, persons=self.link.owners[self.rows]), ())
-        table = replace(ordered, persons=self.train.persons)
+        ordered = harmonized(replace(table, named_persons=self.link.owners[self.rows]), ())
+        table = replace(ordered, named_persons=self.train.named_persons)
         return replace(found, table=table, labelled=table)
 
     def _draw(self) -> DrawnRows:
@@ -329,20 +327,13 @@ class View(LinkedTable):
         draw = ChildDraw(self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress)
         known = {name: positions(one.link.owners[one.kept[1]], of_source) for name, one in link.siblings.items()}
         drawn = {name: one.drawn_owners for name, one in link.siblings.items()}
-        persons = np.arange(len(made)) if made.persons is None else made.persons
         table, redrawn = draw(
-            replace(learned, persons=positions(link.owners[ids], of_source)),
+            replace(learned, named_persons=positions(link.owners[ids], of_source)),
             link.dependable(parents, known),
-            DrawnParents(link.dependable(made, drawn), link.people.generated.table, persons),
+            DrawnParents(link.dependable(made, drawn), link.people.generated.table, made.persons),
         )
-        found = Generated(replace(table, persons=persons[persons_of(table)]), {}, redrawn)
-        return DrawnRows(found, persons_of(table))
-
-
-def persons_of(table: Table) -> Rows:
-    """Person of each row, which every table of linked tables knows."""
-    assert table.persons is not None
-    return table.persons
+        found = Generated(replace(table, named_persons=made.persons[table.persons]), {}, redrawn)
+        return DrawnRows(found, table.persons)
 
 
 def positions(values: Rows, among: Rows) -> Rows:

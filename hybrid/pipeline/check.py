@@ -39,7 +39,6 @@ from hybrid.synthesize.estimate import foreseen
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
 from hybrid.table.data_options import EACH_ROW
-from hybrid.table.holders import row_holders
 from hybrid.table.persons import constant_within, person_groups
 from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.split import split
@@ -223,12 +222,11 @@ def _persons(config: RunConfig, table: Table) -> Iterator[Finding]:
             f"data.person: none states that each row is another person, although {', '.join(repeating)} repeats",
             "name the column that says whose a row is, unless that is so",
         )
-    if table.households is not None:
-        members = person_groups(np.arange(len(table)) if table.persons is None else table.persons)
-        pairs = np.unique(np.stack([person_groups(table.households), members]), axis=1)
+    if table.has_households:
+        pairs = np.unique(np.stack([person_groups(table.households), person_groups(table.persons)]), axis=1)
         sizes = np.bincount(pairs[0])
         yield Finding("ok", f"{len(sizes):,} households with up to {sizes.max(initial=0):,} persons each")
-    if table.persons is None:
+    if table.rows_are_persons:
         return
     if second := second_persons(config, table):
         yield Finding(
@@ -344,7 +342,7 @@ def _protection(config: RunConfig, people: Table) -> list[Finding]:
     generalized = set(people.schema.quasi_identifiers) - config.unlabelled if config.anonymize is not None else set()
     note = Finding("note", f"protect.columns keeps all values of {', '.join(kept)}, also those of single people")
     return [
-        *map(Finding.error, text_problems(people, options, config.k, row_holders(people), generalized=generalized)),
+        *map(Finding.error, text_problems(people, options, config.k, generalized)),
         *([note] if kept else []),
     ]
 

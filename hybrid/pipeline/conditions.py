@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-import numpy as np
-
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition, Redrawn
@@ -14,7 +12,7 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import least_persons
 from hybrid.publication.table_facts import rounded
 from hybrid.table import Schema, Table
-from hybrid.table.holders import row_holders
+from hybrid.table.holders import n_distinct, row_holders
 from hybrid.table.persons import n_persons
 
 KEY = "synthesize.where"
@@ -106,16 +104,15 @@ def selection(config: RunConfig, train: Table, *, by_person: bool, decided: bool
         return None
     condition, least = DrawCondition(text), least_persons(config)
     people = row_holders(train)
-    everyone = np.arange(len(train)) if people is None else people
     met = condition.rows(train)
-    holders = len(np.unique(everyone[met]))
-    others = len(np.unique(everyone)) - holders
+    holders, everybody = n_distinct(people[met]), n_distinct(people)
+    others = everybody - holders
     if not decided and min(holders, others) < least:
         few = "meet" if holders < least else "do not meet"
-        unit = "records" if people is None else "persons"
+        unit = "records" if train.rows_are_persons else "persons"
         hint = "widen the condition" if holders < least else "leave the condition out: nearly all meet it"
         raise ConfigError(f"{KEY}: fewer than {least} training {unit} {few} the condition", hint=hint, values=text)
-    total = max(rounded(len(np.unique(everyone))), 1)
+    total = max(rounded(everybody), 1)
     chosen = train.take(_met(condition, train, by_person=by_person))
     return Selection(condition, by_person, chosen, max(ceil(100 * least / total), 1))
 

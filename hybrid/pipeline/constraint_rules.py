@@ -85,8 +85,8 @@ def _copied(labels: LabelTable, copies: int) -> LabelTable:
     if copies == 1:
         return labels
     copied = labels.take(np.tile(np.arange(len(labels)), copies))
-    if labels.rest.persons is None:
+    if labels.rest.rows_are_persons:
         return copied
     groups = person_groups(labels.rest.persons)
     persons = (groups + (groups.max() + 1) * np.arange(copies)[:, None]).ravel()
-    return replace(copied, rest=replace(copied.rest, persons=persons))
+    return replace(copied, rest=replace(copied.rest, named_persons=persons))

@@ -102,7 +102,7 @@ def filtered(
     order = rng_for(seed, "filter").permutation(len(table))
     counts = Filtered(tuple(drawn), tuple(removed))
     return FilteredTable(
-        replace(table, persons=None).take(order), generated.fallbacks, generated.redrawn, generated.losses, counts
+        replace(table, named_persons=None).take(order), generated.fallbacks, generated.redrawn, generated.losses, counts
     )
 
 
@@ -111,7 +111,7 @@ def control_halves(control: Table, seed: int) -> tuple[Table, Table]:
 
     Each person is in one half. A filter judged on the control records that it used looks better than it is.
     """
-    people = np.arange(len(control)) if control.persons is None else person_groups(control.persons)
+    people = person_groups(control.persons)
     n_people = int(people.max(initial=-1)) + 1
     first = np.isin(people, rng_for(seed, "control of the filter").permutation(n_people)[: n_people // 2])
     mine, others = (control.take(np.flatnonzero(rows)) for rows in (first, ~first))

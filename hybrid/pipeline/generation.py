@@ -268,11 +268,11 @@ class Generation:
         margins = margins_of(people, 1 - self.config.split.share_apart)
         if margins is not None:
             table = calibrated(table, margins)
-        if table.persons is None or self.config.synthesize.is_off:
-            mixed = replace(table, persons=None, households=None).take(rng.permutation(len(table)))
+        if table.rows_are_persons or self.config.synthesize.is_off:
+            mixed = replace(table, named_persons=None, named_households=None).take(rng.permutation(len(table)))
         else:
             groups = rng.permutation(n_persons(table))[person_groups(table.persons)]
-            mixed = replace(table, persons=groups).take(np.argsort(groups, kind="stable"))
+            mixed = replace(table, named_persons=groups).take(np.argsort(groups, kind="stable"))
         return Generated(mixed, drawn.fallbacks, drawn.redrawn, drawn.losses)
 
 

@@ -105,9 +105,8 @@ def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> s
     schema, values = table.schema[own], table.frame[own]
     if schema.kind not in (Kind.INTEGER, Kind.DECIMAL):
         raise HierarchyError(f"quantiles are of numbers, and {column.name!r} is {schema.kind}", hint="another type")
-    holders = row_holders(table)
-    if holders is not None:
-        values = values[~pd.DataFrame({"holder": holders, "value": values.to_numpy()}).duplicated().to_numpy()]
+    held = pd.DataFrame({"holder": row_holders(table), "value": values.to_numpy()})
+    values = values[~held.duplicated().to_numpy()]
     counts = content.get("counts", QUANTILES)
     if set(content) - {"type", "counts"} or not counts or not all(isinstance(one, int) for one in counts):
         raise HierarchyError("quantiles have counts alone, and these are whole numbers", hint="such as counts=[8,4,2]")

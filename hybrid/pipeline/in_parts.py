@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
@@ -98,7 +98,7 @@ def draw_in_parts(
             writer.write_table(released.cast(writer.schema))
             sampled.append(_share(table, 1 / n_parts, persons))
             written += len(table)
-            persons += 0 if table.persons is None else n_persons(table)
+            persons += n_persons(table)
             progress("parts", number, n_parts)
     finally:
         if writer is not None:
@@ -135,15 +135,10 @@ class _Repeats:
 
 def _share(table: Table, share: float, persons: int) -> Table:
     """First rows, or all rows of the first persons: the order is random."""
-    if table.persons is None:
-        return table.take(np.arange(round(share * len(table))))
     some = table.take(np.flatnonzero(table.persons < round(share * n_persons(table))))
-    assert some.persons is not None
-    return Table(some.frame, some.schema, some.persons + persons)
+    return some if table.rows_are_persons else replace(some, named_persons=some.persons + persons)
 
 
 def _joined(table: Table, other: Table) -> Table:
-    both = None
-    if table.persons is not None and other.persons is not None:
-        both = np.concatenate([table.persons, other.persons])
+    both = None if table.rows_are_persons else np.concatenate([table.persons, other.persons])
     return Table(concat_rows(table.frame, other.frame), table.schema, both)

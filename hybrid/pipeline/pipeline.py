@@ -191,8 +191,7 @@ class Pipeline(DrawnTables):
         schema = self.explained
         known = self.hierarchies
         derived = [name for name in schema.quasi_identifiers if name in known and known[name].rule]
-        persons = self.table.persons
-        nameless = persons is not None and bool((persons < 0).any())
+        nameless = bool((self.table.persons < 0).any())
         linked = schema != self.table.schema.without_identifiers()
         about = self.config, schema, self.inputs.domains, derived
         whole = self.inputs.whole

@@ -109,7 +109,7 @@ def measure_power_of(
     Of several folds, a trial plants the leak into every one, and the pooled numbers are judged. ``people``: those in
     the data, where they are more than those of this table.
     """
-    people = people_in(judged) if people is None else people
+    people = people or people_in(judged)
     demanded = policy.demanded(people)
     gate = _Gate(policy, evaluation, confidence or confidence_of_each(policy, evaluation))
     planned = trials_for(policy.power.trials, len(judged[0].table))
@@ -131,8 +131,8 @@ def people_in(judged: Sequence[Context]) -> int:
 
 
 def n_people(table: Table | None) -> int:
-    """People of a table: its persons, or rows where each is another person."""
-    return 0 if table is None else len(table) if table.persons is None else n_persons(table)
+    """Number of persons of a table, 0 without one."""
+    return 0 if table is None else n_persons(table)
 
 
 def _tried(

@@ -147,7 +147,7 @@ def drawn_privately(
     """
     options = config.privacy
     assert options is not None
-    people = train if train.persons is None else train.take(train.persons >= 0)
+    people = train.take(train.persons >= 0)
     most = config.data.max_rows or 1
     coded = encode_table(people, options, listed, most)
     model = _learned(config, coded, most, seed, progress)

@@ -14,7 +14,6 @@ from hybrid.hierarchy.load import load_hierarchies
 from hybrid.pipeline.config import RunConfig
 from hybrid.protect import Protected, protect
 from hybrid.table import DTYPES, Kind, Table
-from hybrid.table.holders import row_holders
 from hybrid.table.persons import constant_within, harmonized
 
 LEAST_ROUNDED = 100
@@ -59,8 +58,7 @@ def protected(
         return None
     rng = rng_for(seed, "protect")
     ties = {rule.other: rule.anchor for rule in rules.tied(train, static)}
-    about = config.protection, rng, config.k, row_holders(train), hierarchies
-    found = protect(train, *about, ties=ties, decided=decided)
+    found = protect(train, config.protection, rng, config.k, hierarchies, ties=ties, decided=decided)
 
     def kept(table: Table, draws: str) -> Table:
         table = harmonized(table, static)
@@ -79,7 +77,7 @@ def protected(
 
 def static_columns(config: RunConfig, train: Table) -> tuple[str, ...] | None:
     """Columns with one value in all rows of every training person; None where single rows are drawn."""
-    if train.persons is None or not config.draws_persons:
+    if train.rows_are_persons or not config.draws_persons:
         return None
     return tuple(constant_within(train, train.schema.without_identifiers().names))
 

@@ -163,7 +163,7 @@ def _read(pipeline: Pipeline, seconds: float | None) -> Iterator[StageRecords]:
 
 def _people(pipeline: Pipeline) -> str:
     """Number of persons and of records beyond ``data.max_rows``; empty where each record is another person."""
-    if pipeline.train.persons is None:
+    if pipeline.train.rows_are_persons:
         return ""
     used = len(pipeline.train) + (0 if pipeline.control is None else len(pipeline.control))
     limited = pipeline.config.data.max_rows is not None
@@ -175,8 +175,8 @@ def _protected(pipeline: Pipeline) -> Count | None:
     found = pipeline.protected
     if found is None:
         return None
-    unit = "records" if found.table.persons is None else "persons"
-    unit = unit if found.table.households is None else "households"
+    unit = "records" if found.table.rows_are_persons else "persons"
+    unit = "households" if found.table.has_households else unit
     return len(found.table), f"values of fewer than {found.result.min_count} {unit} replaced"
 
 
@@ -222,7 +222,7 @@ def _filtered(pipeline: Pipeline) -> Count | None:
 
 def _generated(pipeline: Pipeline) -> Count:
     table, generator = pipeline.drawn.table, pipeline.config.synthesize.generator
-    persons = "" if table.persons is None else f", {n_persons(table):,} synthetic persons"
+    persons = "" if table.rows_are_persons else f", {n_persons(table):,} synthetic persons"
     if pipeline.all_rows is not None:
         return pipeline.all_rows.rows, f"{generator}, in parts; {len(table):,} of them, drawn at random, were judged"
     return len(table), f"{generator}{persons}{_accepted(pipeline)}"

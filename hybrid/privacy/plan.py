@@ -50,7 +50,7 @@ class FoundKeys:
     delta: float
 
 
-def find_keys(values: pd.Series, persons: Codes | None, rows: int, rho: float, delta: float, bits: Bits) -> FoundKeys:
+def find_keys(values: pd.Series, persons: Codes, rows: int, rho: float, delta: float, bits: Bits) -> FoundKeys:
     """Find the categories that many persons have.
 
     Stability-based selection (Korolova et al. 2009; Bun, Nissim and Stemmer 2016) with Gaussian noise: only keys that
@@ -62,14 +62,14 @@ def find_keys(values: pd.Series, persons: Codes | None, rows: int, rho: float, d
     ----------
     values : pandas.Series, shape (n_rows,)
         Categories, missing ones too.
-    persons : numpy.ndarray, shape (n_rows,), or None
-        Person of each row; None: each row is another person.
+    persons : numpy.ndarray, shape (n_rows,)
+        Person of each row.
     rows : int
         Rows of one person, at most.
     """
     known = values.notna().to_numpy()
     codes, keys = pd.factorize(values[known].astype(str), sort=True)
-    groups = np.arange(int(known.sum())) if persons is None else person_groups(persons)[known]
+    groups = person_groups(persons)[known]
     pairs = np.unique(np.stack([codes, groups]), axis=1) if len(codes) else np.empty((2, 0), dtype=np.int64)
     counts = np.bincount(pairs[0], minlength=len(keys))
     variance = variance_for(rho, rows)

@@ -134,7 +134,7 @@ def _below(
     records: tuple[Leaves, Levels],
     least: int,
     rng: np.random.Generator,
-    persons: Array | None,
+    persons: Array,
     *,
     public: bool,
     released: bool,

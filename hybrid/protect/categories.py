@@ -15,7 +15,7 @@ from hybrid.protect.donors import category_codes, draw_alike, draw_below
 from hybrid.protect.group_values import decoded, grouped, with_names
 from hybrid.protect.options import ProtectOptions, Replace
 from hybrid.table import DTYPES, Kind, Table
-from hybrid.table.holders import holders
+from hybrid.table.holders import holders, n_distinct, row_holders
 
 OTHER = "other"
 """The category of all rare ones together, under ``replace: other``."""
@@ -46,7 +46,7 @@ class Rarity:
         return held
 
 
-def rarity(values: pd.Series, least: int, persons: Array | None = None) -> Rarity:
+def rarity(values: pd.Series, least: int, persons: Array) -> Rarity:
     """Count who holds each category of a column of categories or booleans."""
     if values.dtype == DTYPES[Kind.BOOLEAN]:
         codes, names = values.astype("Int8").fillna(-1).to_numpy(dtype=np.int64), ["False", "True"]
@@ -63,7 +63,7 @@ def protect_categories(
     least: int,
     matrix: Array,
     rng: np.random.Generator,
-    persons: Array | None = None,
+    persons: Array,
     tree: Hierarchy | None = None,
     *,
     named: bool = False,
@@ -81,8 +81,8 @@ def protect_categories(
         People who must hold a category.
     matrix : numpy.ndarray, shape (n, p)
         The other columns, for ``sample``.
-    persons : numpy.ndarray, shape (n,), int, optional
-        Person of each record.
+    persons : numpy.ndarray, shape (n,), int
+        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`).
     tree : Hierarchy, optional
         Of the column: then ``sample`` and ``other`` draw from the categories under the lowest node that has any.
     named : bool
@@ -93,7 +93,7 @@ def protect_categories(
     if not affected.any():
         return values
     kept = (found.codes >= 0) & ~affected
-    people = int(affected.sum()) if persons is None else len(np.unique(persons[affected]))
+    people = n_distinct(persons[affected])
     codes, names = found.codes.copy(), [*found.names, OTHER]
     if replace == "other" and not boolean and tree is None and (people >= least or OTHER in _kept_names(found)):
         codes[affected] = names.index(OTHER) if OTHER in _kept_names(found) else len(found.names)
@@ -139,7 +139,6 @@ def text_problems(
     table: Table,
     options: ProtectOptions,
     k: int = 0,
-    persons: Array | None = None,
     generalized: Container[str] = (),
 ) -> list[Problem]:
     """Columns without a decision, and decisions about columns that the table does not have.
@@ -147,24 +146,21 @@ def text_problems(
     Parameters
     ----------
     table : Table
-        The training records, without identifiers.
+        The training records, without identifiers, and with their persons and households.
     options : ProtectOptions
         Decisions made already.
     k : int
         Of the anonymization; 0 without one.
-    persons : numpy.ndarray, shape (n,), int, optional
-        Person of each record.
     generalized : container of str
         Columns that will be generalized, and need no decision.
     """
-    return [*_unknown(table, options), *_texts(table, options, k, persons, generalized)]
+    return [*_unknown(table, options), *_texts(table, options, k, generalized)]
 
 
 def refuse_texts(
     table: Table,
     options: ProtectOptions,
     k: int = 0,
-    persons: Array | None = None,
     generalized: Container[str] = (),
 ) -> None:
     """Refuse a table with columns that need a decision.
@@ -176,7 +172,7 @@ def refuse_texts(
     DataError
         All such columns at once.
     """
-    problems = text_problems(table, options, k, persons, generalized)
+    problems = text_problems(table, options, k, generalized)
     if problems:
         raise DataError(problems)
 
@@ -188,10 +184,8 @@ def _unknown(table: Table, options: ProtectOptions) -> Iterator[Problem]:
             yield Problem(f"protect.columns.{name}: no such column, or an identifier", f"one of: {names}")
 
 
-def _texts(
-    table: Table, options: ProtectOptions, k: int, persons: Array | None, generalized: Container[str]
-) -> Iterator[Problem]:
-    least = options.least_holders(k)
+def _texts(table: Table, options: ProtectOptions, k: int, generalized: Container[str]) -> Iterator[Problem]:
+    least, persons = options.least_holders(k), row_holders(table)
     for column in table.schema:
         decided = column.name in options.columns or column.name in generalized
         if column.kind is not Kind.CATEGORICAL or decided or not len(table):

@@ -47,13 +47,13 @@ def keep_probability(held: Array, least: int) -> Array:
     return probability
 
 
-def values_let_through(codes: Array, n_codes: int, least: int, rng: np.random.Generator, persons: Array | None) -> Mask:
+def values_let_through(codes: Array, n_codes: int, least: int, rng: np.random.Generator, persons: Array) -> Mask:
     """Values that come through by :func:`keep_probability`, shape (n_codes,), bool; arguments as for ``holders``."""
     through: Mask = rng.random(n_codes) < keep_probability(holders(codes, n_codes, persons), least)
     return through
 
 
-def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator, persons: Array | None) -> Levels:
+def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator, persons: Array) -> Levels:
     """Lowest level on which enough records of rare values share a group.
 
     Only these records count: were others of the group counted, too, its name would show a single person whose value is
@@ -67,8 +67,8 @@ def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator,
         Level up to which each may rise.
     least : int
         Fewer people are never a group.
-    persons : numpy.ndarray, shape (m,), int, or None
-        Person of each record; None: each is another one.
+    persons : numpy.ndarray, shape (m,), int
+        Who counts as a holder of each record.
 
     Returns
     -------
@@ -80,8 +80,7 @@ def shared_groups(own: Nodes, top: Levels, least: int, rng: np.random.Generator,
         # A value that is its own group has had its chance.
         waiting = np.flatnonzero((found < 0) & (level <= top) & (own[:, level] != own[:, 0]))
         nodes, codes = np.unique(own[waiting, level], return_inverse=True)
-        who = None if persons is None else persons[waiting]
-        found[waiting[values_let_through(codes, len(nodes), least, rng, who)[codes]]] = level
+        found[waiting[values_let_through(codes, len(nodes), least, rng, persons[waiting])[codes]]] = level
     return found
 
 
@@ -92,7 +91,7 @@ def grouped(
     top: Levels,
     least: int,
     rng: np.random.Generator,
-    persons: Array | None,
+    persons: Array,
 ) -> Nodes:
     """Node of the value, or group of values, that each record is written as.
 
@@ -116,7 +115,7 @@ def grouped(
     """
     own = tree.node_of[leaves]
     written, rows = own[:, 0].copy(), np.flatnonzero(rare)
-    level = shared_groups(own[rows], top[rows], least, rng, None if persons is None else persons[rows])
+    level = shared_groups(own[rows], top[rows], least, rng, persons[rows])
     written[rows] = own[rows, np.where(level < 0, top[rows], level)]
     left = rows[level < 0]
     others = np.ones(len(leaves), dtype=bool)

@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.keys import pack
 from hybrid.table import DTYPES, Column, Kind
-from hybrid.table.holders import holders, people_bounds
+from hybrid.table.holders import all_differ, holders, n_distinct, people_bounds
 
 MOST_DIGITS = 15
 """Significant decimal digits that a float64 always keeps."""
@@ -157,7 +157,7 @@ def protect_numbers(
     column: Column,
     least: int,
     rng: np.random.Generator,
-    persons: Array | None = None,
+    persons: Array,
     listed: Array | None = None,
 ) -> RedrawnColumn:
     """Code both ends of a column and redraw its rare values.
@@ -182,8 +182,8 @@ def protect_numbers(
         The column, in the dtype of its kind.
     least : int
         People who must hold a value so that it stays.
-    persons : numpy.ndarray, shape (n,), int, optional
-        Person of each record; by default every record is a person.
+    persons : numpy.ndarray, shape (n,), int
+        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`).
     listed : numpy.ndarray, optional
         Values that the column can have, if a file lists them: nothing else is drawn.
     """
@@ -206,16 +206,16 @@ def protect_numbers(
 
 
 def _drawn(
-    steps: Steps, codes: Array, stays: Array, block: int, persons: Array | None, rng: np.random.Generator
+    steps: Steps, codes: Array, stays: Array, block: int, persons: Array, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     """Positions of all records after the draw, and a missing mask; ``stays`` (m,) marks the values that are kept."""
     missing = codes < 0
     positions = steps.values[codes]
     rows = np.flatnonzero(~missing & ~stays[codes])
-    people = len(rows) if persons is None else len(np.unique(persons[rows]))
+    people = n_distinct(persons[rows])
     if people >= block:
         drawn = _from_blocks(steps, codes[rows], stays, block * len(rows) / people, rng)
-        positions[rows] = drawn if persons is None else drawn[_first_alike(codes[rows], persons[rows])]
+        positions[rows] = drawn[_first_alike(codes[rows], persons[rows])]
     elif stays.any():
         positions[rows] = _nearest(steps.values[stays], positions[rows], rng)
     else:
@@ -225,6 +225,8 @@ def _drawn(
 
 def _first_alike(codes: Array, persons: Array) -> Array:
     """Position of the first record of the same person and value; records without a person (below 0) are alone."""
+    if all_differ(persons):
+        return np.arange(len(persons))
     alone = np.where(persons < 0, persons.max(initial=0) + 1 + np.arange(len(persons)), persons)
     pairs, _ = pack(((alone, int(alone.max(initial=0)) + 1), (codes, int(codes.max(initial=0)) + 1)), len(codes))
     _, first, back = np.unique(pairs, return_index=True, return_inverse=True)

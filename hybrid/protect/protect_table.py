@@ -16,6 +16,7 @@ from hybrid.protect.donors import ranks_of
 from hybrid.protect.options import ProtectOptions, Replace
 from hybrid.protect.related_dates import protect_ties, redraw
 from hybrid.table import Column, Kind, Role, Table
+from hybrid.table.holders import row_holders, row_persons
 
 BELOW_LABELS = "below labels"
 """Method of columns that are generalized with their true values, and protected where values are restored."""
@@ -90,7 +91,6 @@ def protect(
     options: ProtectOptions,
     rng: np.random.Generator,
     k: int = 0,
-    persons: Array | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     *,
     ties: Mapping[str, str] | None = None,
@@ -101,7 +101,8 @@ def protect(
     Parameters
     ----------
     table : Table, n records
-        The training records, without identifiers. Their order does not matter: the same records in another order
+        The training records, without identifiers, and with their persons and households
+        (:func:`hybrid.table.holders.row_holders`). Their order does not matter: the same records in another order
         get the same values.
     options : ProtectOptions
         How many people must hold a value, and what takes its place.
@@ -109,9 +110,6 @@ def protect(
         Draws.
     k : int
         Of the anonymization, which raises the default of ``min_count``; 0 without one.
-    persons : numpy.ndarray, shape (n,), int, optional
-        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`): its household or its person;
-        by default every record is a person.
     hierarchies : mapping of str to Hierarchy, optional
         Of quasi-identifiers that will be generalized, and of sensitive columns that have one. They need no decision,
         and ``labelled`` has the true quasi-identifiers. In ``table`` rare categories of quasi-identifiers become
@@ -136,13 +134,12 @@ def protect(
     """
     trees = {} if hierarchies is None else hierarchies
     if not decided:
-        refuse_texts(table, options, k, persons, generalized=trees)
+        refuse_texts(table, options, k, generalized=trees)
     ranks = ranks_of(table)
     order = np.lexsort(ranks.T[::-1]) if ranks.shape[1] else np.arange(len(table))
     ranks, back = ranks[order], np.argsort(order)
     sorted_table = table.take(order)
-    people = None if persons is None else persons[order]
-    histories = people if table.households is None else sorted_table.persons
+    people, histories = row_holders(sorted_table), row_persons(sorted_table)
     least = options.least_holders(k)
     columns: dict[str, pd.Series] = {}
     results: dict[str, ColumnProtection] = {}
@@ -161,7 +158,7 @@ def protect(
     drawn = {name for name, one in results.items() if one.method == "draw" and _listed(trees.get(name)) is None}
     plain, beside = streams[-1].spawn(2)
     tied = {name: anchor for name, anchor in (ties or {}).items() if {name, anchor} <= drawn}
-    together = protect_ties(sorted_table, columns, tied, least, plain, people)
+    together = protect_ties(sorted_table, columns, tied, least, plain)
     for name, new in together.items():
         changed = _changed(sorted_table.frame[name], new)
         results[name] = replace(results[name], changed=_masked_share(changed, len(table), least))
@@ -171,7 +168,7 @@ def protect(
         for name, anchor in (ties or {}).items()
         if name in drawn - set(true) and anchor in drawn | set(true)
     }
-    apart = protect_ties(sorted_table, columns | true, counted, least, beside, people, fixed=true) if true else together
+    apart = protect_ties(sorted_table, columns | true, counted, least, beside, fixed=true) if true else together
     results |= {name: replace(results[name], method=BELOW_LABELS) for name in true if results[name].method != "keep"}
 
     def unsorted(found: Mapping[str, pd.Series]) -> Table:
@@ -192,8 +189,8 @@ def _numbers(
     column: Column,
     least: int,
     rng: np.random.Generator,
-    persons: Array | None,
-    histories: Array | None,
+    persons: Array,
+    histories: Array,
     listed: Array | None,
 ) -> tuple[pd.Series, ColumnProtection]:
     redrawn = redraw(values, column, least, rng, histories, persons, listed)
@@ -208,7 +205,7 @@ def _categories(
     least: int,
     others: Array,
     rng: np.random.Generator,
-    persons: Array | None,
+    persons: Array,
     tree: Hierarchy | None,
 ) -> tuple[pd.Series, ColumnProtection]:
     found = rarity(values, least, persons)

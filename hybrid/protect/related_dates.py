@@ -12,7 +12,7 @@ from hybrid.base.arrays import Array, Mask
 from hybrid.constraints.gaps import MICROSECONDS, after, gaps, lengths
 from hybrid.protect.numbers import RedrawnColumn, protect_numbers, steps_of
 from hybrid.table import DTYPES, Column, Kind, Role, Table
-from hybrid.table.holders import holders, people_bounds
+from hybrid.table.holders import all_differ, holders, people_bounds, row_holders
 
 _STEPS = Column("steps", Role.INSENSITIVE, Kind.INTEGER)
 
@@ -22,16 +22,16 @@ def redraw(
     column: Column,
     least: int,
     rng: np.random.Generator,
-    persons: Array | None,
-    whose: Array | None,
+    persons: Array,
+    whose: Array,
     listed: Array | None = None,
 ) -> RedrawnColumn:
-    """Protect a column of numbers or dates; ``whose``: who counts as a holder of each record.
+    """Protect a column of numbers or dates; ``whose``: who counts as a holder of each record of some ``persons``.
 
     By first values and gaps where it orders the rows of persons (:func:`protect_history`), else by values
     (:func:`~hybrid.protect.numbers.protect_numbers`).
     """
-    if column.order and persons is not None and listed is None:
+    if column.order and listed is None and not all_differ(persons):
         return protect_history(values, column, least, rng, persons, whose)
     return protect_numbers(values, column, least, rng, whose, listed)
 
@@ -42,7 +42,7 @@ def protect_history(
     least: int,
     rng: np.random.Generator,
     persons: Array,
-    whose: Array | None = None,
+    whose: Array,
 ) -> RedrawnColumn:
     """Redraw each person's first value and the gaps after it.
 
@@ -61,19 +61,18 @@ def protect_history(
         As for :func:`protect_numbers`.
     persons : numpy.ndarray, shape (n,), int
         Person of each record. Negative ones have no key: each is a history of its own.
-    whose : numpy.ndarray, shape (n,), int, optional
-        Who counts as a holder of each record: its household, or by default its person.
+    whose : numpy.ndarray, shape (n,), int
+        Who counts as a holder of each record (:func:`hybrid.table.holders.row_holders`).
     """
-    counted = persons if whose is None else whose
     codes, distinct = pd.factorize(values, sort=True)
-    ends = people_bounds(codes, least, counted) if len(distinct) else None
-    held = holders(codes, len(distinct), counted)
+    ends = people_bounds(codes, least, whose) if len(distinct) else None
+    held = holders(codes, len(distinct), whose)
     steps = None if ends is None or held.min() >= least else steps_of(pd.Series(distinct), column)
     if steps is None or ends is None or not steps.whole:
-        return protect_numbers(values, column, least, rng, counted)
+        return protect_numbers(values, column, least, rng, whose)
     known = np.flatnonzero(codes >= 0)
     known = known[np.lexsort((codes[known], persons[known]))]
-    places, people, counted = steps.values[codes[known]], persons[known], counted[known]
+    places, people, counted = steps.values[codes[known]], persons[known], whose[known]
     begins = np.append(True, people[1:] != people[:-1]) | (people < 0)
     gaps = np.diff(places, prepend=places[:1])
     starts, no_start = _redrawn(places[begins], least, rng, counted[begins])
@@ -103,7 +102,6 @@ def protect_ties(
     ties: Mapping[str, str],
     least: int,
     rng: np.random.Generator,
-    persons: Array | None = None,
     *,
     fixed: Container[str] = (),
 ) -> dict[str, pd.Series]:
@@ -127,7 +125,7 @@ def protect_ties(
         or missing after protection.
     ties : mapping of str to str
         Each tied column with the one that it is counted from; without circles.
-    least, rng, persons
+    least, rng
         As for :func:`~hybrid.protect.numbers.protect_numbers`.
     fixed : container of str
         Columns that stay as they are in ``own``, since they are generalized. Of those counted from them the gap is
@@ -138,7 +136,7 @@ def protect_ties(
     dict of str to pandas.Series
         The tied columns and those that they are counted from.
     """
-    new: dict[str, pd.Series] = {}
+    persons, new = row_holders(before), dict[str, pd.Series]()
     for tree in _trees(ties):
         found = {tree[0]: own[tree[0]]}
         for name in tree[1:]:
@@ -147,7 +145,7 @@ def protect_ties(
             drawn = protect_numbers(lengths, _GAPS, least, rng, persons).values
             placed = after(anchor, drawn, before.schema[name]).astype(DTYPES[before.schema[name].kind])
             found[name] = placed.where(own[name].notna() & placed.notna(), own[name])
-        alone = tree[0] in fixed or (persons is not None and before.schema.order in found)
+        alone = tree[0] in fixed or (before.schema.order in found and not all_differ(persons))
         held = {name: _Held.of(before.frame[name], least, persons) for name in found}
         # Beside a date that is generalized only the gap is learned: its own value comes out of no stage.
         for name in () if tree[0] in fixed else tree[1:]:
@@ -177,7 +175,7 @@ class _Held:
     ends: tuple[pd.Timestamp, pd.Timestamp] | None
 
     @classmethod
-    def of(cls, values: pd.Series, least: int, persons: Array | None) -> _Held:
+    def of(cls, values: pd.Series, least: int, persons: Array) -> _Held:
         codes, distinct = pd.factorize(values, sort=True)
         few = np.append(holders(codes, len(distinct), persons) < least, False)
         ends = people_bounds(codes, least, persons) if len(distinct) else None

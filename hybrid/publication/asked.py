@@ -67,7 +67,7 @@ def not_asked(policy: Policy | None, options: EvaluateOptions, table: Table) -> 
     if options.metrics is not None:
         return ""
     known = {
-        "persons": table.persons is not None,
+        "persons": not table.rows_are_persons,
         "order": table.schema.order is not None,
         "weight": bool(table.schema.having(Role.WEIGHT)),
     }

@@ -32,13 +32,13 @@ class Membership:
         Keyed hashes of the kept records, ascending, each once.
     classes : numpy.ndarray, shape (n,), uint64
         Number of each record's equivalence class.
-    persons : numpy.ndarray, shape (n,), uint64, or None
-        Keyed hash of each record's person; None: each record is another person.
+    persons : numpy.ndarray, shape (n,), uint64
+        Keyed hash of each record's person: the record itself, where each is another person.
     """
 
     records: Array
     classes: Array
-    persons: Array | None = None
+    persons: Array
 
 
 @dataclass(frozen=True)
@@ -77,20 +77,21 @@ class JointClasses:
         Hash of each record's class (or absence) in every release: equal for records of one joint class.
     never_in : numpy.uint64
         The signature of a record that was in none of them.
-    persons : numpy.ndarray, shape (n,), uint64, or None
-        Keyed hash of each record's person; None: each record is another person.
+    persons : numpy.ndarray, shape (n,), uint64
+        Keyed hash of each record's person: the record itself, where each is another person.
     """
 
     releases: int
     records: Array
     signatures: Array
     never_in: np.uint64
-    persons: Array | None = None
+    persons: Array
 
     @classmethod
     def empty(cls) -> JointClasses:
         """Empty history, before the first release."""
-        return cls(0, np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.uint64), np.uint64(0))
+        nobody = np.empty(0, dtype=np.uint64)
+        return cls(0, nobody, nobody, np.uint64(0), nobody)
 
     def joined(self, new: Membership) -> JointClasses:
         """Join one more release, in O(n log n) whatever the number of releases."""
@@ -100,17 +101,15 @@ class JointClasses:
         classes = np.zeros(len(records), dtype=np.uint64)
         classes[np.searchsorted(records, new.records)] = new.classes + np.uint64(1)
         never_in = np.uint64(hash_pairs(np.asarray(self.never_in), np.uint64(0)))
-        persons = None
-        if self.persons is not None or new.persons is not None:
-            persons = np.empty(len(records), dtype=np.uint64)
-            for part in (self, new):
-                persons[np.searchsorted(records, part.records)] = part.records if part.persons is None else part.persons
+        persons = np.empty(len(records), dtype=np.uint64)
+        for part in (self, new):
+            persons[np.searchsorted(records, part.records)] = part.persons
         return JointClasses(self.releases + 1, records, hash_pairs(signatures, classes), never_in, persons)
 
     def exposure(self, new: Membership, k: int) -> Exposure:
         """Exposure of the joined releases; ``new`` is the last of them."""
         _, groups, sizes = np.unique(self.signatures, return_inverse=True, return_counts=True)
-        if self.persons is not None:
+        if named_persons(self.records, self.persons):
             members = np.unique(np.stack([groups.reshape(-1), np.unique(self.persons, return_inverse=True)[1]]), axis=1)
             sizes = np.bincount(members[0], minlength=len(sizes))
         exposed = sizes[groups] < k
@@ -133,7 +132,7 @@ class JointClasses:
             records=self.records,
             signatures=self.signatures,
             never_in=self.never_in,
-            **({} if self.persons is None else {"persons": self.persons}),
+            **named_persons(self.records, self.persons),
         )
         return content.getvalue()
 
@@ -147,8 +146,13 @@ class JointClasses:
             It is something else.
         """
         with np.load(io.BytesIO(content), allow_pickle=False) as found:
-            persons = found.get("persons")
+            persons = found.get("persons", found["records"])
             return cls(int(found["releases"]), found["records"], found["signatures"], found["never_in"][()], persons)
+
+
+def named_persons(records: Array, persons: Array) -> dict[str, Array]:
+    """What a file holds of the persons of records: nothing where each record is another person."""
+    return {} if np.array_equal(persons, records) else {"persons": persons}
 
 
 def membership(
@@ -180,9 +184,10 @@ def membership(
     inside = distinct[at] == content if len(distinct) else np.zeros(len(content), dtype=bool)
     whose = record_hashes(train, secret, key)
     # Rows of one person are told apart by what they hold.
-    content_of = whose if train.persons is None else hash_pairs(whose, record_hashes(train, secret, train.schema.names))
+    alone = train.rows_are_persons
+    content_of = whose if alone else hash_pairs(whose, record_hashes(train, secret, train.schema.names))
     records = each_once(content_of[inside])
     classes = anonymized.class_ids[first[at[inside]]].astype(np.uint64)
     order = np.argsort(records)
-    persons = None if train.persons is None else whose[inside][order]
-    return Membership(records[order], classes[order], persons)
+    persons = records if alone else whose[inside]
+    return Membership(records[order], classes[order], persons[order])

@@ -236,11 +236,11 @@ def _drawn(result: AnonymizationResult) -> Iterator[str]:
 
 
 def _persons_left_out(result: AnonymizationResult) -> str:
-    if result.persons is None:
+    if result.rows_are_persons:
         return ""
     known = "one row" if result.known_rows == 1 else f"{result.known_rows} rows"
     return (
-        f", and with them all records of {few(result.suppressed_persons or 0)} of {few(result.persons)} persons; "
+        f", and with them all records of {few(result.lost_people)} of {few(result.people)} persons; "
         f"k counts persons, for attackers who know {known} of each"
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.publication.composition import Exposure, JointClasses, Membership
+from hybrid.publication.composition import Exposure, JointClasses, Membership, named_persons
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.folder import releases_in
 from hybrid.publication.ledger import Ledger, LedgerEntry
@@ -33,7 +33,7 @@ class JoinedHistory:
 def keep_membership(private_dir: Path, run_id: str, found: Membership) -> None:
     """Keep the membership of a run (mode 0600) until publication."""
     content = io.BytesIO()
-    persons = {} if found.persons is None else {"persons": found.persons}
+    persons = named_persons(found.records, found.persons)
     np.savez_compressed(content, records=found.records, classes=found.classes, **persons)
     keep_private(_path(private_dir, run_id), content.getvalue(), KEPT_DAYS)
 
@@ -70,7 +70,7 @@ def joined_history(run: FinishedRun, ledger: Ledger, releases_dir: Path, private
     if earlier is None:
         return JoinedHistory("an earlier release is in the ledger without its classes", None)
     with np.load(path, allow_pickle=False) as content:
-        found = Membership(content["records"], content["classes"], content.get("persons"))
+        found = Membership(content["records"], content["classes"], content.get("persons", content["records"]))
     joint = earlier.joined(found)
     return JoinedHistory(joint.exposure(found, run.anonymization.k), joint)
 

@@ -43,7 +43,7 @@ def protection(
         return
     elsewhere = anonymization is not None and anonymization.drawn is not None
     yield from () if elsewhere else _protected(protected)
-    several = is_linked(config) or (anonymization is not None and anonymization.persons is not None)
+    several = is_linked(config) or (anonymization is not None and not anonymization.rows_are_persons)
     sample = SampleOptions.model_validate(config.get("sample") or {})
     unit = "person" if several else "record"
     drawn = _drawn_there(anonymization) if anonymization is not None and elsewhere else _sampled(sample, unit)
@@ -62,7 +62,7 @@ def protection(
 
 
 def _drawn_there(anonymization: AnonymizationResult) -> str:
-    people = "people" if anonymization.persons is not None else "records"
+    people = "records" if anonymization.rows_are_persons else "people"
     share = text_of(float(f"{100 * anonymization.drawn_share:.2g}"))
     return (
         "The coarser columns were chosen and checked in the warehouse, on all of about "
@@ -123,11 +123,11 @@ def _anonymized(table: TableFacts, anonymization: AnonymizationResult | None) ->
     else:
         share = text_of(float(f"{100 * anonymization.suppressed / anonymization.records:.2g}"))
         yield f"About {share} % of the records were left out, because too few others look like them."
-    if anonymization.persons and anonymization.suppressed_persons is not None:
-        if anonymization.suppressed_persons < ROUNDED_TO:
+    if not anonymization.rows_are_persons:
+        if anonymization.lost_people < ROUNDED_TO:
             yield f"Fewer than {ROUNDED_TO} people lost all their records."
         else:
-            share = text_of(float(f"{100 * anonymization.suppressed_persons / anonymization.persons:.2g}"))
+            share = text_of(float(f"{100 * anonymization.lost_people / anonymization.people:.2g}"))
             yield f"About {share} % of the people lost all their records."
 
 
@@ -135,7 +135,7 @@ def _alike(table: TableFacts, anonymization: AnonymizationResult) -> str:
     if not anonymization.k_anonymous:
         return f"Values of these columns were changed, and no groups of people look alike: {listed(table.generalized)}."
     size = text_of(anonymization.smallest)
-    people = "records" if anonymization.persons is None else "people"
+    people = "records" if anonymization.rows_are_persons else "people"
     how = "changed" if masks_values(anonymization) else "made coarser"
     return f"These columns were {how} until at least {size} {people} look alike in them: {listed(table.generalized)}."
 

@@ -87,7 +87,7 @@ def group_shares(table: Table, kept: Rows | None, columns: Sequence[str]) -> tup
         chosen = codes if kept is None else codes[kept]
         after = np.bincount(chosen, minlength=len(groups) + 1) / max(len(chosen), 1)
         names = [*map(str, groups), "(missing)"]
-        there = holders(chosen, len(names), whose if whose is None or kept is None else whose[kept])
+        there = holders(chosen, len(names), whose if kept is None else whose[kept])
         people = np.minimum(holders(codes, len(names), whose), there)
         found = zip(names, before.tolist(), after.tolist(), people.tolist(), strict=True)
         shares.extend(GroupShare(name, *one) for one in found if one[1])
@@ -253,8 +253,6 @@ def _draw(strata: Codes, table: Table, options: SampleOptions, rng: np.random.Ge
     first record.
     """
     groups = kept_together(table)
-    if groups is None:
-        return _draw_units(strata, options, rng)
     chosen, expected = _draw_units(strata[np.unique(groups, return_index=True)[1]], options, rng)
     return None if chosen is None else np.flatnonzero(np.isin(groups, chosen)), expected
 
@@ -273,9 +271,9 @@ def _facts(table: Table, kept: Rows | None, expected: float, strata: Codes, opti
 
 
 def _unit(table: Table) -> str:
-    if table.households is not None:
+    if table.has_households:
         return "households"
-    return "records" if table.persons is None else "persons"
+    return "records" if table.rows_are_persons else "persons"
 
 
 def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator) -> tuple[Rows | None, float]:

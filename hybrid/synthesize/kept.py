@@ -160,7 +160,7 @@ def fit_or_reuse_sequences(
     """
     generator, own = options.engine, options.resolve()
     require(generator)
-    known = (own, table, table.persons, list(static), seed, model_version(generator))
+    known = (own, table, table.named_persons, list(static), seed, model_version(generator))
     key = "" if store.place is None else fingerprint(STAGE, "persons", *known)
 
     def train() -> FittedSequences:

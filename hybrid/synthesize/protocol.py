@@ -8,9 +8,11 @@ categories and missing values are handled in one place for all of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import GeneratorError
@@ -113,22 +115,25 @@ class Encoded:
         float64 for continuous, int32 for discrete features, in the order of ``features``. Continuous values
         are steps above the smallest value (0, 1, 2, ...) or plain numbers if the column has no grid; never
         infinite.
-    persons : numpy.ndarray, shape (n_rows,), int64, or None
-        Person of each row, as in :class:`hybrid.table.Table`; None where each row is another person, and in the
-        processes of generators of their own.
+    persons : numpy.ndarray, shape (n_rows,), int64, optional
+        Person of each row, as in :class:`hybrid.table.Table`; each row is another person where they are not given, as
+        in the processes of generators of their own.
     """
 
     features: Sequence[Feature]
     columns: Sequence[Array]
-    persons: Array | None = None
+    persons: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        if not len(self.persons) and self.columns:
+            object.__setattr__(self, "persons", np.arange(len(self.columns[0])))
 
     def __len__(self) -> int:
         return len(self.columns[0])
 
     def take(self, rows: Array) -> Encoded:
         """The rows at these positions, or of this mask."""
-        persons = None if self.persons is None else self.persons[rows]
-        return Encoded(self.features, [column[rows] for column in self.columns], persons)
+        return Encoded(self.features, [column[rows] for column in self.columns], self.persons[rows])
 
 
 @dataclass(frozen=True)

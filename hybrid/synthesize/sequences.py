@@ -102,7 +102,7 @@ class FittedSequences:
         if n_rows == 0:
             raise GeneratorError(f"{self.name} drew persons without rows", hint="learn from more persons")
         columns = self.arrangement.whole(drawn)
-        return replace(self.codec.decode(columns, n_rows), persons=np.repeat(np.arange(n_persons), drawn.counts))
+        return replace(self.codec.decode(columns, n_rows), named_persons=np.repeat(np.arange(n_persons), drawn.counts))
 
 
 def fit_sequences(
@@ -140,7 +140,7 @@ def fit_sequences(
     """
     generator = options.engine
     require(generator)
-    if not isinstance(generator, SequenceGenerator) or table.persons is None:
+    if not isinstance(generator, SequenceGenerator) or table.rows_are_persons:
         hint = f"use synthesize.generator: {' or '.join(sequence_generators())}"
         raise GeneratorError(f"{generator.name} draws single rows, no persons", hint=hint)
     codec = Codec(table, generator.encoding(options.resolve()))
@@ -273,7 +273,7 @@ class FittedChildren:
         with blamed_on(self.name, "draw"):
             drawn = self.model.draw_rows(known, len(parents), seed)
         owners = np.repeat(np.arange(len(parents)), drawn.counts)
-        return replace(self.rows.decode(list(drawn.rows), len(owners)), persons=owners)
+        return replace(self.rows.decode(list(drawn.rows), len(owners)), named_persons=owners)
 
 
 def fit_children(
@@ -284,7 +284,7 @@ def fit_children(
     Parameters
     ----------
     parents : Table, n_parents rows
-        No identifiers; ``persons`` has the person of each, which several may share; None: each is another person.
+        No identifiers; ``persons`` has the person of each, which several may share.
     rows : Table, 1 row or more
         No identifiers and no columns of the parents; ``persons`` has the position of each row's parent. Rows of a
         parent are in the order of the column that the schema marks, or in the table's order.
@@ -303,7 +303,7 @@ def fit_children(
         Training failed, a table has identifiers, or the generator learns single rows only.
     """
     generator = options.engine
-    if not isinstance(generator, SequenceGenerator) or rows.persons is None:
+    if not isinstance(generator, SequenceGenerator) or rows.rows_are_persons:
         names = " or ".join(sequence_generators())
         raise GeneratorError(f"{generator.name} draws single rows", hint=f"use synthesize.generator: {names}")
     require(generator)
@@ -313,7 +313,7 @@ def fit_children(
         codec.encode(table, rng_for(seed, "encode", which))
         for codec, table, which in zip(codecs, (parents, rows), ("parents", "rows"), strict=True)
     ]
-    who = np.arange(len(parents)) if parents.persons is None else person_groups(parents.persons)
+    who = person_groups(parents.persons)
     data = _sequences(encoded[0], encoded[1], who, rows.persons, _order_of(rows, codecs[1]))
     model = learn(generator, data, options, seed, progress)
     return FittedChildren(generator.name, codecs[0], codecs[1], model)

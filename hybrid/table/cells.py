@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
-from hybrid.table.holders import NOBODY, holders, people_bounds, row_holders
+from hybrid.table.holders import NOBODY, all_differ, holders, people_bounds, row_holders
 from hybrid.table.schema import Column, Kind, Table
 
 MOST_CATEGORIES = 12
@@ -86,8 +86,7 @@ def column_cells(table: Table, name: str, minimum: int, most: int = MOST_CATEGOR
     if count_people(known, whose) < minimum:
         return None
     if column.kind.is_continuous:
-        people = None if whose is None else whose[known]
-        return _intervals(table.frame[name][known], people, column.kind, minimum)
+        return _intervals(table.frame[name][known], whose[known], column.kind, minimum)
     cells = _categories(table, name, minimum, most)
     if column.kind is Kind.BOOLEAN:
         spelling = {"True": column.format.true, "False": column.format.false}
@@ -95,8 +94,8 @@ def column_cells(table: Table, name: str, minimum: int, most: int = MOST_CATEGOR
     return cells
 
 
-def count_people(rows: Mask, whose: Codes | None) -> int:
-    return int(holders(np.zeros(int(rows.sum()), dtype=np.int64), 1, None if whose is None else whose[rows])[0])
+def count_people(rows: Mask, whose: Codes) -> int:
+    return int(holders(np.zeros(int(rows.sum()), dtype=np.int64), 1, whose[rows])[0])
 
 
 def _categories(table: Table, name: str, minimum: int, most: int) -> Cells:
@@ -117,7 +116,7 @@ def _categories(table: Table, name: str, minimum: int, most: int) -> Cells:
     )
 
 
-def _intervals(present: pd.Series, whose: Codes | None, kind: Kind, minimum: int) -> Cells | None:
+def _intervals(present: pd.Series, whose: Codes, kind: Kind, minimum: int) -> Cells | None:
     numbers = _numbers(present)
     limits, texts = (
         _date_limits(present, whose, minimum) if kind.is_temporal else _limits(numbers, whose, kind, minimum)
@@ -135,14 +134,14 @@ def _intervals(present: pd.Series, whose: Codes | None, kind: Kind, minimum: int
     return Cells(tuple(labels), tuple(int(n) for n in slots), edges=tuple(texts[ends[0] - 1 : ends[-2]]), _bounds=kept)
 
 
-def _joined(places: Array, n_places: int, whose: Codes | None, minimum: int) -> list[int]:
+def _joined(places: Array, n_places: int, whose: Codes, minimum: int) -> list[int]:
     """Exclusive ends of joined intervals with no or ``minimum`` people; the outer ones are never empty."""
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(n_places + 1))
 
     def held(first: int, end: int) -> int:
         rows = np.ones(starts[end] - starts[first], dtype=bool)
-        return count_people(rows, None if whose is None else whose[order[starts[first] : starts[end]]])
+        return count_people(rows, whose[order[starts[first] : starts[end]]])
 
     ends, first = list[int](), 0
     for at in range(1, n_places + 1):
@@ -158,7 +157,7 @@ def _joined(places: Array, n_places: int, whose: Codes | None, minimum: int) -> 
     return ends
 
 
-def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, float] | None:
+def _ends(numbers: Array, whose: Codes, minimum: int) -> tuple[float, float] | None:
     """Range of round bounds; None where too few people have a value.
 
     The 1st and 99th percentile of the people, each of whom weighs as much as any other, and not beyond the values of
@@ -168,25 +167,25 @@ def _ends(numbers: Array, whose: Codes | None, minimum: int) -> tuple[float, flo
     limits = people_bounds(codes, minimum, whose)
     if limits is None:
         return None
-    low, high = np.quantile(numbers, [0.01, 0.99], method="inverted_cdf", weights=_weights(whose, len(numbers)))
+    low, high = np.quantile(numbers, [0.01, 0.99], method="inverted_cdf", weights=_weights(whose))
     return max(float(low), float(distinct[limits[0]])), min(float(high), float(distinct[limits[1]]))
 
 
-def _weights(whose: Codes | None, n: int) -> Array:
-    if whose is None:
-        return np.ones(n)
+def _weights(whose: Codes) -> Array:
+    if all_differ(whose):
+        return np.ones(len(whose))
     codes, distinct = pd.factorize(whose)
     weights: Array = np.where(whose == NOBODY, 0.0, 1 / np.bincount(codes, minlength=len(distinct))[codes])
     return weights
 
 
-def _limits(numbers: Array, whose: Codes | None, kind: Kind, minimum: int) -> tuple[Array, list[str]]:
+def _limits(numbers: Array, whose: Codes, kind: Kind, minimum: int) -> tuple[Array, list[str]]:
     ends = _ends(numbers, whose, minimum)
     limits = np.array([]) if ends is None else _even_limits(*ends, whole=kind is Kind.INTEGER)
-    shares = np.bincount(np.searchsorted(limits, numbers, side="right"), _weights(whose, len(numbers)))
+    shares = np.bincount(np.searchsorted(limits, numbers, side="right"), _weights(whose))
     positive = numbers > 0
     if shares.max() > 0.5 * shares.sum() and len(limits) != 1:
-        above = _ends(numbers[positive], None if whose is None else whose[positive], minimum)
+        above = _ends(numbers[positive], whose[positive], minimum)
         limits = limits if above is None else _growing_limits(*above, whole=kind is Kind.INTEGER)
     return limits, [f"{limit:,.10g}" for limit in limits]
 
@@ -223,7 +222,7 @@ _DATE_STEPS = (
 """NumPy unit, how many of them, and where counting starts (weeks on Mondays, years at 0)."""
 
 
-def _date_limits(present: pd.Series, whose: Codes | None, minimum: int) -> tuple[Array, list[str]]:
+def _date_limits(present: pd.Series, whose: Codes, minimum: int) -> tuple[Array, list[str]]:
     ends = _ends(_numbers(present), whose, minimum)
     if ends is None:
         return np.array([]), []

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.table.holders import pair_numbers, sharing
+from hybrid.table.holders import all_differ, pair_numbers, sharing
+from hybrid.table.persons import first_rows
 from hybrid.table.schema import Column, Kind, Table
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -143,10 +144,8 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
     known : sequence of str
         Columns that an attacker may know.
     """
-    people = table
-    if table.persons is not None:
-        people = table.take(np.sort(np.unique(table.persons, return_index=True)[1]))
     found = {name: "constant" for name in of if table.frame[name].nunique(dropna=False) < 2}
+    people = first_rows(table)
     for teller, told in functional_dependencies(people, [name for name in of if name not in found], known):
         codes = [(_codes(part.frame[teller]), _codes(part.frame[told])) for part in (people, table)]
         if told in found or teller in found or not _is_confirmed(*codes[0]) or not _tells(*codes[1]):
@@ -157,7 +156,9 @@ def no_secrets(table: Table, of: Sequence[str], known: Sequence[str]) -> dict[st
 
 def _held(table: Table, codes: Array) -> int:
     """Number of values of a column, each counted once for everybody who holds it."""
-    return len(table) if table.persons is None else int(pair_numbers(codes, pd.factorize(table.persons)[0]).max()) + 1
+    if all_differ(table.persons):
+        return len(table)
+    return int(pair_numbers(codes, pd.factorize(table.persons)[0]).max()) + 1
 
 
 def _tells(teller: Array, told: Array) -> bool:

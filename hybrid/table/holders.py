@@ -18,29 +18,36 @@ from hybrid.table.schema import Table
 
 NOBODY = int(np.iinfo(np.int64).min)
 """Holder of a row whose person is not known: it may be anybody's, so nobody is counted on its account."""
+_WIDEST = 100
+"""Numbers of persons per row up to which they are counted in an array; others are not asked whether they differ."""
 
 
-def row_persons(table: Table) -> Codes | None:
-    """Person of each row, as k counts them.
-
-    :data:`NOBODY` for rows without a key. None: each row is another person.
-    """
-    return None if table.persons is None else np.where(table.persons < 0, NOBODY, table.persons)
+def row_persons(table: Table) -> Codes:
+    """Person of each row, as k counts them; :data:`NOBODY` for rows without a key."""
+    return np.where(table.persons < 0, NOBODY, table.persons)
 
 
-def row_holders(table: Table) -> Codes | None:
+def row_holders(table: Table) -> Codes:
     """Holder of each row, for counting who holds a value.
 
-    Its household where the table has any, or else its person; :data:`NOBODY` for rows without a person. None: each row
-    is another person.
+    Its household where the table has any, or else its person; :data:`NOBODY` for rows without a person.
     """
-    persons = row_persons(table)
-    if table.households is None:
-        return persons
-    return table.households if persons is None else np.where(persons == NOBODY, NOBODY, table.households)
+    return np.where(table.persons < 0, NOBODY, table.households)
 
 
-def holders(codes: Array, n_codes: int, persons: Array | None) -> Array:
+def all_differ(persons: Array) -> bool:
+    """True where each row is another person with a key, so that whoever counts people may count rows."""
+    if not len(persons) or (persons[0] >= 0 and (persons[1:] > persons[:-1]).all()):
+        return True
+    return bool(persons.min() >= 0 and persons.max() < _WIDEST * len(persons) and np.bincount(persons).max() == 1)
+
+
+def n_distinct(persons: Array) -> int:
+    """Number of different persons."""
+    return len(persons) if all_differ(persons) else len(pd.unique(persons))
+
+
+def holders(codes: Array, n_codes: int, persons: Array) -> Array:
     """Count the distinct people who hold each value.
 
     Parameters
@@ -49,15 +56,15 @@ def holders(codes: Array, n_codes: int, persons: Array | None) -> Array:
         Number of each record's value, 0..n_codes - 1; -1 where it is missing.
     n_codes : int
         Number of distinct values.
-    persons : numpy.ndarray, shape (n,), int, or None
-        Holder of each record (:func:`row_holders`); None: every record is a person.
+    persons : numpy.ndarray, shape (n,), int
+        Holder of each record (:func:`row_holders`).
 
     Returns
     -------
     numpy.ndarray, shape (n_codes,), int64
     """
     known = codes >= 0
-    if persons is None:
+    if all_differ(persons):
         return np.bincount(codes[known].astype(np.int64), minlength=n_codes)
     known &= persons != NOBODY
     pairs = pd.DataFrame({"value": codes[known].astype(np.int64), "person": persons[known]}).drop_duplicates()
@@ -102,7 +109,7 @@ def pair_numbers(first: Array, second: Array) -> Array:
     return by_first_row(keys)[0]
 
 
-def people_bounds(codes: Array, least: int, persons: Array | None) -> tuple[int, int] | None:
+def people_bounds(codes: Array, least: int, persons: Array) -> tuple[int, int] | None:
     """Codes of the values of the ``least``-th smallest and ``least``-th largest person.
 
     Parameters
@@ -111,7 +118,7 @@ def people_bounds(codes: Array, least: int, persons: Array | None) -> tuple[int,
         Numbers of the values by size; -1 where missing.
     least : int
         People at and beyond each bound.
-    persons : numpy.ndarray, shape (n,), int, or None
+    persons : numpy.ndarray, shape (n,), int
         As for :func:`holders`; of a person with several values the outermost counts.
 
     Returns
@@ -119,9 +126,8 @@ def people_bounds(codes: Array, least: int, persons: Array | None) -> tuple[int,
     tuple of int or None
         Lower and upper bound; None where too few people have a value to set any.
     """
-    known = np.flatnonzero(codes >= 0 if persons is None else (codes >= 0) & (persons != NOBODY))
-    people = known if persons is None else persons[known]
-    table = pd.DataFrame({"person": people, "value": codes[known]}).groupby("person")["value"]
+    known = np.flatnonzero((codes >= 0) & (persons != NOBODY))
+    table = pd.DataFrame({"person": persons[known], "value": codes[known]}).groupby("person")["value"]
     lowest, highest = np.sort(table.min().to_numpy()), np.sort(table.max().to_numpy())
     if len(lowest) < least or highest[-least] < lowest[least - 1]:
         return None

@@ -17,6 +17,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.keys import group_rows, pack_small
+from hybrid.table.holders import all_differ, n_distinct
 from hybrid.table.schema import Role, Schema, Table
 
 
@@ -41,7 +42,7 @@ def with_persons(table: Table, names: Sequence[str]) -> Table:
     if unknown:
         raise unknown_person(unknown, table.schema.names)
     columns = [pd.factorize(table.frame[name])[0].astype(np.int64) for name in names]
-    return replace(table, persons=person_codes(columns))
+    return replace(table, named_persons=person_codes(columns))
 
 
 def with_order(table: Table, name: str | None) -> Table:
@@ -96,9 +97,9 @@ def harmonized(table: Table, static: Sequence[str] | None) -> Table:
     ----------
     table : Table, n rows
     static : sequence of str or None
-        Columns with one value per person; None, or no persons: the table stays as it is.
+        Columns with one value per person; None, or each row another person: the table stays as it is.
     """
-    if static is None or table.persons is None:
+    if static is None or all_differ(table.persons):
         return table
     groups, frame = person_groups(table.persons), table.frame.copy()
     for name in static:
@@ -160,6 +161,8 @@ def person_groups(persons: Codes) -> Codes:
     numpy.ndarray, shape (n,), int64
         0..n_persons-1.
     """
+    if (persons[1:] > persons[:-1]).all() and not (persons < 0).any():
+        return np.arange(len(persons))
     groups, distinct = pd.factorize(persons, use_na_sentinel=False)
     order = np.lexsort((np.where(distinct < 0, -distinct, distinct), distinct < 0))
     rank = np.empty(len(distinct), dtype=np.int64)
@@ -169,14 +172,19 @@ def person_groups(persons: Codes) -> Codes:
 
 
 def n_persons(table: Table) -> int:
-    """Number of persons of a table; its rows, where each is another person."""
-    return len(table) if table.persons is None else len(pd.unique(table.persons))
+    """Number of persons of a table, of whom each row without a key is another."""
+    return n_distinct(table.persons)
+
+
+def first_rows(table: Table) -> Table:
+    """The first row of each person, in the table's order."""
+    if all_differ(table.persons):
+        return table
+    return table.take(np.sort(np.unique(table.persons, return_index=True)[1]))
 
 
 def with_any_of(table: Table, rows: Mask) -> Mask:
     """All rows of the persons who have any of these rows; shape (n_rows,), bool."""
-    if table.persons is None:
-        return rows
     groups = person_groups(table.persons)
     return np.asarray(np.bincount(groups, rows)[groups] > 0)
 
@@ -201,7 +209,7 @@ def drawn_rows(persons: Codes, rng: np.random.Generator) -> Array:
 
 def with_row_limit(table: Table, most: int | None, rng: np.random.Generator) -> Table:
     """Table with at most ``most`` rows of each person, drawn at random; None: all rows."""
-    if most is None or table.persons is None:
+    if most is None or all_differ(table.persons):
         return table
     return table.take(row_limit_mask(table.persons, most, rng))
 
@@ -211,7 +219,7 @@ def constant_within(table: Table, names: Sequence[str]) -> list[str]:
 
     Missing values do not count. None where no person has several rows with a value.
     """
-    if table.persons is None:
+    if all_differ(table.persons):
         return []
     groups = person_groups(table.persons)
     n_groups = int(groups.max(initial=-1)) + 1
@@ -253,23 +261,18 @@ def with_households(table: Table, names: Sequence[str]) -> Table:
             hint=f"use some of: {', '.join(table.schema.names)}",
         )
     households = person_codes([pd.factorize(table.frame[name])[0].astype(np.int64) for name in names])
-    if table.persons is not None:
-        persons = person_groups(table.persons)
-        households = np.where(households < 0, -1 - persons, households)
-        pairs = pd.DataFrame({"person": persons, "household": households}).drop_duplicates()
-        moved = int(pairs["person"].duplicated().sum())
-        if moved:
-            raise DataError(
-                f"data.household: {moved:,} times a person is in another household than in its first row",
-                hint="give every row of a person the household of one date, or leave data.household out",
-            )
-    return replace(table, households=households)
+    persons = person_groups(table.persons)
+    households = np.where(households < 0, -1 - persons, households)
+    pairs = pd.DataFrame({"person": persons, "household": households}).drop_duplicates()
+    moved = int(pairs["person"].duplicated().sum())
+    if moved:
+        raise DataError(
+            f"data.household: {moved:,} times a person is in another household than in its first row",
+            hint="give every row of a person the household of one date, or leave data.household out",
+        )
+    return replace(table, named_households=households)
 
 
-def kept_together(table: Table) -> Codes | None:
-    """Group of each row whose rows are drawn together, 0..n_groups-1.
-
-    Households, or else persons; None where each row stands alone.
-    """
-    codes = table.persons if table.households is None else table.households
-    return None if codes is None else person_groups(codes)
+def kept_together(table: Table) -> Codes:
+    """Group of each row whose rows are drawn together, 0..n_groups-1: households, or else persons."""
+    return person_groups(table.households)

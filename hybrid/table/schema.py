@@ -203,25 +203,46 @@ class Table:
         Treat as read-only: no stage mutates its input.
     schema : Schema
         The columns, in the frame's order.
-    persons : numpy.ndarray, shape (n_rows,), int64, or None
-        Person of each row, negative for rows without a key (:func:`hybrid.table.persons.person_codes`); None: each row
-        is another person.
-    households : numpy.ndarray, shape (n_rows,), int64, or None
-        Household of each row (:func:`hybrid.table.persons.with_households`); None: not known.
+    named_persons : numpy.ndarray, shape (n_rows,), int64, optional
+        Person of each row where columns name one, negative for rows without a key
+        (:func:`hybrid.table.persons.person_codes`). What counts or compares people reads :attr:`persons`.
+    named_households : numpy.ndarray, shape (n_rows,), int64, optional
+        Household of each row where columns name one (:func:`hybrid.table.persons.with_households`). What counts or
+        compares households reads :attr:`households`.
     """
 
     frame: pd.DataFrame
     schema: Schema
-    persons: Codes | None = field(default=None, metadata=ABSENT_UNLESS_SET)
-    households: Codes | None = field(default=None, metadata=ABSENT_UNLESS_SET)
+    named_persons: Codes | None = field(default=None, metadata=ABSENT_UNLESS_SET)
+    named_households: Codes | None = field(default=None, metadata=ABSENT_UNLESS_SET)
 
     def __post_init__(self) -> None:
         if list(self.frame.columns) != self.schema.names:
             raise ValueError("the frame's columns are not the schema's")
-        if any(of is not None and len(of) != len(self.frame) for of in (self.persons, self.households)):
+        if any(len(of) != len(self.frame) for of in (self.persons, self.households)):
             raise ValueError("there is not one person, or not one household, per row")
         if not isinstance(self.frame.index, pd.RangeIndex):
             object.__setattr__(self, "frame", self.frame.reset_index(drop=True))
+
+    @property
+    def rows_are_persons(self) -> bool:
+        """True where no column names the person of a row, so that each row is another one."""
+        return self.named_persons is None
+
+    @property
+    def has_households(self) -> bool:
+        """True where columns name the household of a row."""
+        return self.named_households is not None
+
+    @property
+    def persons(self) -> Codes:
+        """Person of each row, shape (n_rows,): 0, 1, ... where each row is another; negative for rows without a key."""
+        return np.arange(len(self.frame)) if self.named_persons is None else self.named_persons
+
+    @property
+    def households(self) -> Codes:
+        """Household of each row, shape (n_rows,): its person's own where no column names one."""
+        return self.persons if self.named_households is None else self.named_households
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -234,16 +255,20 @@ class Table:
         """Hand the columns to polars, pyarrow and others: ``polars.DataFrame(table)``."""
         return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
 
+    @property
+    def _named(self) -> tuple[Codes | None, Codes | None]:
+        return self.named_persons, self.named_households
+
     def take(self, positions: Array) -> Table:
         """Rows at these positions (integers, or a boolean mask), renumbered from 0."""
         rows = self.frame.loc[positions] if positions.dtype == bool else self.frame.iloc[positions]
-        persons, households = (None if of is None else of[positions] for of in (self.persons, self.households))
+        persons, households = (None if of is None else of[positions] for of in self._named)
         return Table(rows.reset_index(drop=True), self.schema, persons, households)
 
     def only(self, names: Iterable[str]) -> Table:
         """These columns, in the table's order."""
         schema = self.schema.only(names)
-        return Table(self.frame[schema.names], schema, self.persons, self.households)
+        return Table(self.frame[schema.names], schema, *self._named)
 
     def without_identifiers(self) -> Table:
         """The table without its identifier, undecided and excluded columns."""
@@ -259,15 +284,16 @@ def concat_tables(table: Table, other: Table) -> Table:
 
     Where only one of them names persons, each row of the other is another person.
     """
-    return Table(concat_rows(table.frame, other.frame), table.schema, persons_of_both(table, other))
+    alone = table.rows_are_persons and other.rows_are_persons
+    persons = None if alone else persons_of_both(table, other)
+    return Table(concat_rows(table.frame, other.frame), table.schema, persons)
 
 
-def persons_of_both(table: Table, other: Table) -> Codes | None:
-    """Persons of the rows of two tables that have none in common; None where each row of both is another person."""
-    if table.persons is None and other.persons is None:
-        return None
-    mine, its = (np.arange(len(each)) if each.persons is None else each.persons for each in (table, other))
-    both: Codes = np.concatenate([mine, np.where(its < 0, its + min(int(mine.min()), 0), its + int(mine.max()) + 1)])
+def persons_of_both(table: Table, other: Table) -> Codes:
+    """Persons of the rows of two tables that have none in common."""
+    mine, its = table.persons, other.persons
+    lowest, highest = int(mine.min(initial=0)), int(mine.max(initial=-1))
+    both: Codes = np.concatenate([mine, np.where(its < 0, its + lowest, its + highest + 1)])
     return both
 
 

@@ -194,17 +194,15 @@ def _used(table: Table, options: SplitOptions, rng: np.random.Generator) -> Tabl
     return table.take(np.sort(rng.permutation(len(table))[: options.rows]))
 
 
-def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, persons: Codes | None = None) -> Array:
+def control_mask(persons: Codes, options: SplitOptions, rng: np.random.Generator) -> Array:
     """Mask of the control records of :func:`split` without stable sides.
 
     Parameters
     ----------
-    n_rows : int
-        Records.
+    persons : numpy.ndarray, shape (n_rows,), int
+        Person of each record, who is on one side.
     options, rng
         As for :func:`split`.
-    persons : numpy.ndarray, shape (n_rows,), int, optional
-        Person of each record, who is on one side; each record is another person if not given.
 
     Returns
     -------
@@ -223,18 +221,14 @@ def control_mask(n_rows: int, options: SplitOptions, rng: np.random.Generator, p
         raise ConfigError(f"split.{key} is for tables that are read as a whole", hint="leave it out")
     share = options.control_share
     if share == 0:
-        return np.zeros(n_rows, dtype=bool)
-    if persons is None:
-        return _between(rng.permutation(n_rows), 0.0, share)
+        return np.zeros(len(persons), dtype=bool)
     groups = person_groups(persons)
     return _between(rng.permutation(int(groups.max(initial=-1)) + 1), 0.0, share)[groups]
 
 
 def _each_alone(table: Table, options: SplitOptions, rng: np.random.Generator) -> tuple[Mask, Mask]:
     """Masks of control and fresh records, each group drawn by itself."""
-    together = kept_together(table)
-    if together is None:
-        together = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
+    together = _together(table, options)
     place = rng.random(int(together.max(initial=-1)) + 1)[together]
     share = options.control_share
     control = place < share
@@ -271,16 +265,15 @@ def _ranked(
             hashes[alone] = record_hashes(table.take(alone), secret, person)
         distinct, groups = np.unique(hashes if key else each_once(hashes), return_inverse=True)
         return groups, np.arange(len(distinct))
-    together = kept_together(table)
-    if together is not None:
-        groups = together
-    else:
-        groups = np.arange(len(table)) if options.key is None else _groups(table.frame[options.key])
+    groups = _together(table, options)
     return groups, rng.permutation(int(groups.max()) + 1)
 
 
-def _groups(key: pd.Series) -> Array:
-    codes: Array
+def _together(table: Table, options: SplitOptions) -> Codes:
+    if options.key is None or table.has_households or not table.rows_are_persons:
+        return kept_together(table)
+    key = table.frame[options.key]
+    codes: Codes
     codes, distinct = pd.factorize(key)
     missing = codes < 0
     codes[missing] = len(distinct) + np.arange(int(missing.sum()))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Codes, Mask
+from hybrid.base.arrays import Mask
 from hybrid.table.persons import constant_within
 from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
 
@@ -58,24 +58,24 @@ def with_surrogates(
         are whole (3.0, as programs write whole numbers with gaps). Dates, booleans and other decimals are left
         missing. Columns that number persons (``person``) have no gaps.
     """
-    owners = None if table.persons is None else pd.factorize(table.persons)[0]
+    owners = pd.factorize(table.persons)[0]
     of_person = {*person, *constant_within(source, schema.identifiers)}
     absent = [column for column in schema if column.name not in table.schema]
     frame = {name: table.frame[name] for name in table.schema.names}
     for place, column in enumerate(absent):
         known, step = _known(column, source, elsewhere or {}), (place, len(absent))
-        if owners is not None and column.name in of_person:
+        if column.name in of_person:
             numbers = _surrogates(column, int(owners.max(initial=-1)) + 1, known, after[1], step)
             found = numbers.take(owners).reset_index(drop=True)
         else:
             found = _surrogates(column, len(table), known, after[0], step)
-        gaps = None if column.name in person else gaps_like(source, column.name, table, owners)
+        gaps = None if column.name in person else gaps_like(source, column.name, table)
         frame[column.name] = found if gaps is None else found.mask(gaps)
     ordered = pd.DataFrame(frame, index=pd.RangeIndex(len(table)), columns=pd.Index(schema.names))
-    return Table(ordered, schema, table.persons)
+    return Table(ordered, schema, table.named_persons)
 
 
-def gaps_like(source: Table, name: str, table: Table, owners: Codes | None = None) -> Mask | None:
+def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
     """Mask of the rows without an identifier.
 
     Parameters
@@ -85,9 +85,8 @@ def gaps_like(source: Table, name: str, table: Table, owners: Codes | None = Non
     name : str
         The column.
     table : Table, n rows
-        Rows that get it, with other columns of the source.
-    owners : numpy.ndarray, shape (n,), int, optional
-        Number of the person of each row: where no column tells the gaps, all rows of a person have them or none.
+        Rows that get it, with other columns of the source. Where none of these tells the gaps, all rows of a person
+        have them or none.
 
     Returns
     -------
@@ -109,7 +108,7 @@ def gaps_like(source: Table, name: str, table: Table, owners: Codes | None = Non
             with_gap, without = codes[: len(empty)][empty], codes[: len(empty)][~empty]
             if not np.isin(with_gap, without).any():
                 return np.isin(codes[len(empty) :], with_gap)
-    places = np.arange(len(table)) if owners is None else owners
+    places = pd.factorize(table.persons)[0]
     share = float(empty.mean())
     spread: Mask = np.floor((places + 1) * share) > np.floor(places * share)
     return spread

@@ -11,6 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
 from hybrid.table.holders import holders, row_holders
+from hybrid.table.persons import n_persons
 from hybrid.table.schema import Column, Kind, Role, Table
 
 HOLDERS = 10
@@ -108,7 +109,7 @@ def margins_of(train: Table, share: float) -> Margins | None:
     weights = weights_of(train)
     if weights is None:
         return None
-    n = len(train) if train.persons is None else len(np.unique(train.persons))
+    n = n_persons(train)
     columns = (column for column in train.schema if not column.kind.is_continuous)
     found = tuple(_margin(train, column.name, weights / weights.sum(), HOLDERS / max(n, 1)) for column in columns)
     return Margins(float(f"{weights.sum() / share:.3g}"), tuple(margin for margin in found if margin is not None))

@@ -12,6 +12,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array, Leaves, Mask, Nodes
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Column, Kind, Table
+from hybrid.table.holders import holders, row_persons
 from hybrid.transition.drawing.domain import domains_of
 from hybrid.transition.fit import with_known_values
 
@@ -145,10 +146,9 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
 
 def _seeds(anonymized: AnonymizedTable, others: list[Array]) -> Seeds:
     """Persons that agree with each record in class and other columns; a record without a person adds none."""
-    group, persons = _rows([anonymized.class_ids, *others]), anonymized.originals.persons
-    person = pd.Series(np.arange(len(group)) if persons is None else persons)
-    pairs = pd.DataFrame({"group": group, "person": person.where(person >= 0)})
-    found = pairs.groupby("group")["person"].nunique().to_numpy()[group]
+    group = _rows([anonymized.class_ids, *others])
+    whose = row_persons(anonymized.originals)
+    found = holders(group, int(group.max(initial=-1)) + 1, whose)[group]
     return Seeds(int(found.min()), float(np.median(found)), int((found < anonymized.result.k).sum()))
 
 

@@ -48,10 +48,7 @@ class Repeats:
         static : collection of str
             Columns with one value per person, and others to leave as they are.
         """
-        persons = anonymized.originals.persons
-        if persons is None:
-            return cls()
-        groups = person_groups(persons)
+        groups = person_groups(anonymized.originals.persons)
         places = np.argsort(groups, kind="stable")
         shares = {}
         for at, name in enumerate(anonymized.quasi_identifiers):
@@ -77,7 +74,7 @@ class Repeats:
         rng : numpy.random.Generator
             Draws.
         """
-        if not self.shares or table.persons is None or not len(table):
+        if not self.shares or not len(table):
             return table
         groups = person_groups(table.persons)
         places = np.argsort(groups, kind="stable")

@@ -30,7 +30,7 @@ def random_persons(seed: int, n: int) -> list[Person]:
 
 
 def with_persons(problem: Problem, persons: list[Person]) -> Table:
-    return replace(problem.table(), persons=np.array(persons))
+    return replace(problem.table(), named_persons=np.array(persons))
 
 
 def best_node(

@@ -117,7 +117,7 @@ def test_many_records_of_one_person_are_nobody_to_hide_among(alone: bool) -> Non
     persons = np.arange(52)
     if alone:
         persons[40:46] = 40
-    found = coarsened(replace(table(origins, sexes), persons=persons))
+    found = coarsened(replace(table(origins, sexes), named_persons=persons))
     assert found.coarsened is not None
     assert np.flatnonzero(found.coarsened).tolist() == list(range(46, 52))
     assert {origin == "a" for origin, _ in texts(found)[46:]} == {not alone}
@@ -126,7 +126,7 @@ def test_many_records_of_one_person_are_nobody_to_hide_among(alone: bool) -> Non
 def test_records_without_a_key_are_nobody_to_hide_among() -> None:
     train = table([*COMMON, *"abcdef"])
     task = prepare(
-        replace(train, persons=np.where(np.arange(56) < 47, -1, np.arange(56))),
+        replace(train, named_persons=np.where(np.arange(56) < 47, -1, np.arange(56))),
         hierarchies(train),
         AnonymizeOptions(k=5, suppressed="coarsen"),
         None,

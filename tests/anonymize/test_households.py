@@ -14,14 +14,14 @@ def test_by_hand() -> None:
     """Classes of 5, 5, 2 persons. A household of three: two in a class of five and one in that of two."""
     classes = np.array([0] * 5 + [1] * 5 + [2] * 2)
     households = np.array([0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9])
-    found = household_risk(classes, None, households)
+    found = household_risk(classes, np.arange(len(classes)), households)
     assert found.risk[0] == pytest.approx(1 - 0.8 * 0.8 * 0.5)
     assert found.risk[1:9] == pytest.approx([0.2] * 8) and found.risk[9] == pytest.approx(0.5)
     assert list(found.worst_class) == [2, *[5] * 8, 2]
 
 
 def test_four_at_k_five_are_at_59_percent() -> None:
-    found = household_risk(np.repeat([0, 1, 2, 3], 5), None, np.tile([0, 1, 2, 3, 4], 4))
+    found = household_risk(np.repeat([0, 1, 2, 3], 5), np.arange(20), np.tile([0, 1, 2, 3, 4], 4))
     assert found.risk == pytest.approx([1 - 0.8**4] * 5)
 
 
@@ -34,7 +34,7 @@ def test_rows_of_a_person_are_one_member_at_its_smallest_class() -> None:
 
 
 def test_alone_in_a_class_is_certain() -> None:
-    assert list(household_risk(np.array([0]), None, np.array([7])).risk) == [1.0]
+    assert list(household_risk(np.array([0]), np.array([0]), np.array([7])).risk) == [1.0]
     nameless = household_risk(np.array([0, 0]), np.array([-1, 4]), np.array([-1, 3]))
     assert list(nameless.risk) == [1.0, 1.0], "who has no key is counted as nobody"
 

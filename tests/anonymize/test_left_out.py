@@ -52,7 +52,7 @@ def test_groups_of_few_people_are_not_told() -> None:
 @pytest.mark.parametrize("rows", [1, 3])
 def test_people_are_counted_once(rows: int) -> None:
     origins = np.repeat(["a"] * 60 + ["c"] * 3, rows).tolist()
-    train = replace(table(origins), persons=np.repeat(np.arange(63), rows))
+    train = replace(table(origins), named_persons=np.repeat(np.arange(63), rows))
     assert left_out(train, 2)[0] == LeftOutGroup("", EVERYBODY, 63, 3)
 
 

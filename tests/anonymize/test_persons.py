@@ -212,7 +212,7 @@ def test_the_verifier_counts_persons_itself() -> None:
         with_persons(problem, persons), problem.hierarchies(), AnonymizeOptions(k=2, suppression_limit=0.3), None
     )
     found = anonymize(task.train, problem.hierarchies(), task.options)
-    merged = replace(found.originals, persons=np.zeros(len(found), dtype=np.int64))
+    merged = replace(found.originals, named_persons=np.zeros(len(found), dtype=np.int64))
     with pytest.raises(VerificationError, match="the smallest class has 1 persons"):
         verify(replace(found, originals=merged), task)
 

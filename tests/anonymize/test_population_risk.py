@@ -44,5 +44,5 @@ def test_persons_count_once_with_their_mean_weight() -> None:
     risk, sizes = class_risk(classes, persons, np.array([10.0, 30.0, 20.0, 99.0, 7.0]))
     assert list(sizes) == [2, 1]
     assert risk == pytest.approx(individual_risk(np.array([2, 1]), np.array([40.0, 7.0])))
-    rows, _ = class_risk(classes, None, np.array([10.0, 30.0, 20.0, 99.0, 7.0]))
+    rows, _ = class_risk(classes, np.arange(5), np.array([10.0, 30.0, 20.0, 99.0, 7.0]))
     assert rows == pytest.approx(individual_risk(np.array([4, 1]), np.array([159.0, 7.0])))

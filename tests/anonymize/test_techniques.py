@@ -94,7 +94,7 @@ def test_groups_have_k_persons_who_are_equal(seed: int, k: int, missing: float, 
     found = _anonymized(table, k=k)
     restored = _restored(found, "single").frame[found.quasi_identifiers]
     members = defaultdict(set)
-    whose = np.arange(45) if table.persons is None else table.persons
+    whose = table.persons
     for row, person in zip(restored.astype(object).astype(str).itertuples(index=False), whose, strict=True):
         members[tuple(row)] |= {person} - {-1}
     assert min(map(len, members.values())) >= k

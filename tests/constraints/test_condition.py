@@ -61,7 +61,7 @@ def test_columns_that_a_condition_cannot_name() -> None:
 def test_persons_are_drawn_until_enough_meet_the_condition_and_keep_the_rules() -> None:
     rules = Rules.fit(declared({"formula": "b < 9"}), drawn(100, 0), 1)
     table, redrawn = draw_held(drawn, rules, 40, DrawCondition("a = 3 and b = 4"))
-    assert table.persons is not None and len(np.unique(table.persons)) == 40 and len(table) == 80
+    assert not table.rows_are_persons and len(np.unique(table.persons)) == 40 and len(table) == 80
     meets = ((table.frame["a"] == 3) & (table.frame["b"] == 4)).groupby(table.persons).any()
     assert meets.all() and (table.frame["b"] < 9).all()
     # Rows with b = 9 are repaired, and then each has the pair with 1/90: 1 - (1 - 1/90)^2 of all persons.

@@ -101,8 +101,7 @@ def test_what_check_accepts_is_held_by_everything_that_holds_rules(first: Kind, 
 def hold(rules: Rules, table: Table) -> None:
     """Everything that a run does with rules."""
     rng = np.random.default_rng(1)
-    people = np.maximum(table.persons, 0) if table.persons is not None else None
-    protected = protect(table, ProtectOptions(), rng, persons=people, ties=ties(rules, table), decided=True).table
+    protected = protect(table, ProtectOptions(), rng, ties=ties(rules, table), decided=True).table
     repaired = rules.repair(protected, table, rng)
     assert len(repaired) == len(table) and repaired.schema.names == table.schema.names
     assert len(rules.broken(repaired)) == len(table)

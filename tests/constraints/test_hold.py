@@ -144,7 +144,7 @@ def test_the_first_of_several_copies_that_keeps_the_rules_is_taken() -> None:
 
     drawn_before = 0
     together = restore_held(
-        lambda rows, copies: replace(restore(rows, copies), persons=np.arange(len(rows) * copies) // 2),
+        lambda rows, copies: replace(restore(rows, copies), named_persons=np.arange(len(rows) * copies) // 2),
         held,
         2,
         ["a"],

@@ -38,7 +38,7 @@ def visits_of(age: np.ndarray, ward: np.ndarray, cost: np.ndarray, persons: np.n
 
 def context(train: Table, control: Table, table: Table) -> Context:
     """The context of a released table, whose rows are nobody's."""
-    return Context(train, control, replace(table, persons=None), EvaluateOptions())
+    return Context(train, control, replace(table, named_persons=None), EvaluateOptions())
 
 
 def joined(one: Table, other: Table) -> Table:

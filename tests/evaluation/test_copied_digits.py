@@ -176,7 +176,7 @@ def test_a_person_is_one_attempt_whatever_the_number_of_rows() -> None:
     rng = np.random.default_rng(4)
     train, control, table = tables(*(bills(200, rng) for _ in range(3)))
     rows = np.repeat(np.arange(200), 4)
-    four = [replace(part.take(rows), persons=rows) for part in (train, control)]
+    four = [replace(part.take(rows), named_persons=rows) for part in (train, control)]
     assert [len(side) for side in scores(Context(*four, table, EvaluateOptions(), 1))] == [200, 200]
     found = measure(*four, table)
     assert isinstance(found, Measure) and found.n == 200

@@ -70,7 +70,10 @@ def test_counts_of_real_rows_are_rounded_up_to_tens() -> None:
 
 def test_rows_of_persons_are_no_more_than_their_persons() -> None:
     people = np.repeat(np.arange(500), 4)
-    alone, few = measured(REAL, REAL), measured(replace(REAL, persons=people), replace(REAL, persons=people))
+    alone, few = (
+        measured(REAL, REAL),
+        measured(replace(REAL, named_persons=people), replace(REAL, named_persons=people)),
+    )
     assert alone.high is not None and few.high == pytest.approx(2 * alone.high)
 
 

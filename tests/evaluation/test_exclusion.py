@@ -82,12 +82,12 @@ def test_small_groups_are_one_group_and_never_named() -> None:
 def test_the_unit_is_the_person() -> None:
     """One person with a hundred rows is one; of 40 persons from far, all but that one are gone."""
     rows = [("here", 1)] * 200 + [("far", 1)] * 139
-    train = replace(small(rows, *COLUMNS), persons=np.array([*range(200), *[200] * 100, *range(201, 240)]))
-    table = replace(small(rows[:300], *COLUMNS), persons=np.array([*range(200), *[200] * 100]))
+    train = replace(small(rows, *COLUMNS), named_persons=np.array([*range(200), *[200] * 100, *range(201, 240)]))
+    table = replace(small(rows[:300], *COLUMNS), named_persons=np.array([*range(200), *[200] * 100]))
     linked = measured("group_exclusion", train, None, table, groups=("origin",))
     assert linked.details["unit"] == "persons"
     assert linked.value == pytest.approx(1 - (1 / 201) / (40 / 240))
-    rows_alone = measured("group_exclusion", train, None, replace(table, persons=None), groups=("origin",))
+    rows_alone = measured("group_exclusion", train, None, replace(table, named_persons=None), groups=("origin",))
     assert rows_alone.details["unit"] == "rows"
     assert rows_alone.value == pytest.approx(1 - (100 / 300) / (139 / 339))
 

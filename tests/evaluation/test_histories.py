@@ -97,7 +97,7 @@ def test_a_copy_is_closest_and_real_people_are_near() -> None:
 
 def test_strangers_and_shuffled_rows_are_seen() -> None:
     train, control = visits(600, 1), visits(600, 2)
-    strangers = of(train, replace(train, persons=None), control)
+    strangers = of(train, replace(train, named_persons=None), control)
     alone, separated = rows_per_person(strangers), c2st_agg(strangers)
     assert isinstance(alone, Measure) and alone.value > 0.4
     assert isinstance(separated, Measure) and separated.value > 0.8
@@ -105,7 +105,7 @@ def test_strangers_and_shuffled_rows_are_seen() -> None:
         outcome = compute(strangers)
         assert isinstance(outcome, NotComputable) and outcome.state == "too_few"
     whose = np.random.default_rng(0).permutation(train.persons)  # type: ignore[arg-type]
-    mixed = of(train, replace(train, persons=whose), control)
+    mixed = of(train, replace(train, named_persons=whose), control)
     for compute, least in ((within_person, 0.2), (row_transitions, 0.15), (gaps_between_rows, 0.02)):
         outcome = compute(mixed)
         assert isinstance(outcome, Measure) and outcome.value > least, compute.__name__
@@ -144,7 +144,7 @@ def test_histories_are_copied_where_one_person_of_the_table_has_both_rows() -> N
 def test_rows_of_a_person_are_joined_by_a_table_that_links_them() -> None:
     train, control, clean = visits(300, 1), visits(300, 2), visits(300, 3)
     (copy, honest, unlinked) = (
-        joined_rows(of(train, drawn, control)) for drawn in (train, clean, replace(train, persons=None))
+        joined_rows(of(train, drawn, control)) for drawn in (train, clean, replace(train, named_persons=None))
     )
     assert isinstance(copy, Measure) and copy.value > 0.9
     assert isinstance(honest, Measure) and honest.excess is not None
@@ -167,6 +167,6 @@ def test_they_are_measured_where_persons_and_an_order_are_known() -> None:
     columns = tuple(replace(column, order=None) for column in SCHEMA)
     unordered = [replace(one, schema=Schema(columns)) for one in (train, control, drawn)]
     assert measured(*unordered) == set(NAMES) - {"rows_in_order", "gaps_between_rows"}
-    assert measured(*(replace(one, persons=None) for one in (train, control, drawn))) == set()
+    assert measured(*(replace(one, named_persons=None) for one in (train, control, drawn))) == set()
     outcome = REGISTRY["rows_in_order"].measure(Context(*unordered, options)).outcome
     assert isinstance(outcome, NotComputable) and outcome.lacks == "order"

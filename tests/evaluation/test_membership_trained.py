@@ -72,7 +72,7 @@ def test_what_is_too_small_is_no_number(people: Table) -> None:
 
 
 def test_a_person_is_in_with_all_rows_or_with_none(people: Table) -> None:
-    whole = replace(people, persons=np.arange(len(people)) // 2)
+    whole = replace(people, named_persons=np.arange(len(people)) // 2)
     context = Context(whole, None, whole, OPTIONS, seed=3)
     pool, chosen, exposed = chosen_people(context)
     assert len(pool) == 80 and all(len(set(whole.persons[rows])) == 1 and len(rows) == 2 for rows in pool)  # type: ignore[index]

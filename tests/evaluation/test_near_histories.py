@@ -41,7 +41,7 @@ def accounts(n: int, rng: np.random.Generator) -> Table:
             "late": rng.choice(["no", "yes"], n, p=[0.8, 0.2])[persons],
         }
     )
-    return replace(read_frame(frame, ReadOptions()), persons=persons)
+    return replace(read_frame(frame, ReadOptions()), named_persons=persons)
 
 
 def context(n: int, seed: int, *, linked: bool, ordered: bool = False) -> Context:
@@ -49,14 +49,14 @@ def context(n: int, seed: int, *, linked: bool, ordered: bool = False) -> Contex
     train, control, table = (accounts(size, rng) for size in (n, n, n))
     tables = [with_order(part, "month" if ordered else None) for part in (train, control, table)]
     if not linked:
-        tables[2] = replace(tables[2], persons=None)
+        tables[2] = replace(tables[2], named_persons=None)
     return Context(tables[0], tables[1], tables[2], EvaluateOptions(), seed)
 
 
 def leaked(asked: Context, share: float, seed: int) -> Measure:
     found = LEAKS["histories"].plant(asked, share, np.random.default_rng(seed))
     assert not isinstance(found, NotComputable)
-    assert (found.table.persons is None) == (asked.table.persons is None)
+    assert found.table.rows_are_persons == asked.table.rows_are_persons
     measure = near_histories(Context(asked.train, asked.control, found.table, asked.options, asked.seed))
     assert isinstance(measure, Measure)
     return measure
@@ -108,9 +108,9 @@ def test_worked_by_hand() -> None:
     x is another value in each of the person's rows and weighs 1; sex is the same in all, and weighs 1 / 2.
     """
     columns = (("sex", Kind.CATEGORICAL, Role.INSENSITIVE), ("x", Kind.INTEGER, Role.INSENSITIVE))
-    train = replace(small([("f", 10), ("f", 20)], *columns), persons=np.array([0, 0]))
-    control = replace(small([("m", 30), ("m", 40)], *columns), persons=np.array([0, 0]))
-    table = replace(small([("m", 10), ("f", 40), ("f", 20), ("m", 30)], *columns), persons=np.array([0, 0, 1, 1]))
+    train = replace(small([("f", 10), ("f", 20)], *columns), named_persons=np.array([0, 0]))
+    control = replace(small([("m", 30), ("m", 40)], *columns), named_persons=np.array([0, 0]))
+    table = replace(small([("m", 10), ("f", 40), ("f", 20), ("m", 30)], *columns), named_persons=np.array([0, 0, 1, 1]))
     asked = Context(train, control, table, EvaluateOptions())
     space = Space(asked)
     assert space.weights.tolist() == [0.5, 1.0]

@@ -135,8 +135,13 @@ def test_five_equal_rows_of_each_person_are_no_more_evidence_than_one(name: str)
     once = [part.take(np.unique(part.persons, return_index=True)[1]) for part in once]  # type: ignore[arg-type]
     train, control, table = (part.take(np.repeat(np.arange(len(part)), 5)) for part in once)
     options = EvaluateOptions(secrets=("cost",), min_cell=20)
-    known = Context(train, control, replace(table, persons=None), options)
-    rows = Context(replace(train, persons=None), replace(control, persons=None), replace(table, persons=None), options)
+    known = Context(train, control, replace(table, named_persons=None), options)
+    rows = Context(
+        replace(train, named_persons=None),
+        replace(control, named_persons=None),
+        replace(table, named_persons=None),
+        options,
+    )
     metric = REGISTRY[name]
     of_persons, of_rows = (metric.measure(c, metric.columns(c)[0]).outcome for c in (known, rows))
     assert isinstance(of_persons, Measure) and isinstance(of_rows, Measure)
@@ -154,13 +159,13 @@ def test_a_value_of_one_patient_is_rare_however_often_it_occurs() -> None:
     outcome = rare_values(context(train, control, table))
     assert isinstance(outcome, Measure)
     assert outcome.details["columns"]["ward"]["train"] > 0
-    alone = rare_values(context(replace(train, persons=None), replace(control, persons=None), table))
+    alone = rare_values(context(replace(train, named_persons=None), replace(control, named_persons=None), table))
     assert isinstance(alone, Measure)
 
 
 def test_they_need_to_know_the_person() -> None:
     rng = np.random.default_rng(5)
-    train, control, table = (replace(visits(40, rng), persons=None) for _ in range(3))
+    train, control, table = (replace(visits(40, rng), named_persons=None) for _ in range(3))
     outcome = REGISTRY["persons_copied"].measure(Context(train, control, table, EvaluateOptions())).outcome
     assert isinstance(outcome, NotComputable) and outcome.lacks == "persons"
     found = evaluate(train, control, {"synthetic": table}, EvaluateOptions(families=["privacy"]), rng)
@@ -184,7 +189,7 @@ def test_rows_of_a_person_stay_together_where_a_table_is_cut() -> None:
     rng = np.random.default_rng(3)
     persons = np.repeat(np.arange(60), 4)
     frame = pd.DataFrame({"place": persons + rng.normal(0, 0.01, len(persons)), "kind": rng.choice(list("ab"), 240)})
-    people = replace(read_frame(frame, ReadOptions()), persons=persons)
+    people = replace(read_frame(frame, ReadOptions()), named_persons=persons)
     few, drawn = people.take(persons < 15), people.take(persons >= 30)
     context = Context(people, few, drawn, EvaluateOptions())
     cut = [part.rows for part, *_ in context.parts(["train", "control"])]

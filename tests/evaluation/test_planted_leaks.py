@@ -188,7 +188,7 @@ def of_persons(rows_each: int, people: int = 2000) -> Context:
 def test_one_row_of_each_leaked_person_is_planted(name: LeakName) -> None:
     tables = of_persons(3)
     leaked = LEAKS[name].people(tables, 0.5, np.random.default_rng(1))
-    assert not isinstance(leaked, NotComputable) and tables.train.persons is not None
+    assert not isinstance(leaked, NotComputable) and not tables.train.rows_are_persons
     assert len(leaked) == (10 if name == "exposed" else 500)
     assert len(set(tables.train.persons[leaked])) == len(leaked)
 
@@ -300,7 +300,7 @@ def test_histories_enter_with_all_rows_and_stay_one_person() -> None:
     tables = of_persons(4, people=100)
     linked = Table(tables.table.frame, SCHEMA, np.arange(1000) // 4)
     found = LEAKS["histories"].plant(Context(tables.train, None, linked, tables.options), 0.1, np.random.default_rng(1))
-    assert not isinstance(found, NotComputable) and found.table.persons is not None
+    assert not isinstance(found, NotComputable) and not found.table.rows_are_persons
     assert len(found.rows) == 40
     new = found.table.persons[found.rows]
     assert (np.unique(new, return_counts=True)[1] == 4).all() and new.min() > 249

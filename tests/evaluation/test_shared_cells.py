@@ -123,7 +123,7 @@ def test_a_person_is_one_attempt_whatever_the_number_of_rows() -> None:
     train, control, table = tables(rng, 300, 300, 300)
     once = context(train, control, table)
     rows, persons = np.repeat(np.arange(300), 4), np.repeat(np.arange(300), 4)
-    four = [replace(part.take(rows), persons=persons) for part in (train, control)]
+    four = [replace(part.take(rows), named_persons=persons) for part in (train, control)]
     found = context(four[0], four[1], table)
     assert [len(side) for side in scores(found)] == [300, 300]
     assert measure(found).n == measure(once).n == 300

@@ -63,7 +63,7 @@ def pipeline(survey: Path) -> Pipeline:
 
 def test_every_stage_keeps_households_together(pipeline: Pipeline) -> None:
     train, control, sampled = pipeline.train, pipeline.control, pipeline.sampled
-    assert control is not None and train.households is not None and control.households is not None
+    assert control is not None and train.has_households and control.has_households
     assert not set(train.households.tolist()) & set(control.households.tolist())
     assert sampled is not None and sampled.unit == "households"
     kept, before = sampled.anonymized.originals.households, pipeline.anonymized.originals.households
@@ -75,8 +75,8 @@ def test_every_stage_keeps_households_together(pipeline: Pipeline) -> None:
 def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: Pipeline) -> None:
     found = pipeline.anonymized
     result = found.result
-    assert result.household is not None and found.originals.households is not None
-    risk = household_risk(found.class_ids, None, found.originals.households).risk
+    assert result.household is not None and found.originals.has_households
+    risk = household_risk(found.class_ids, found.originals.persons, found.originals.households).risk
     assert result.household["risk_max"] == risk.max() and result.household["risk_mean"] == pytest.approx(risk.mean())
     assert result.household["worst_class_min"] == result.min_class_size
     public = public_anonymization(result)["household"]

@@ -5,6 +5,7 @@ A new place that prints a number of people, or decides by one, is one more line 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,12 +31,14 @@ from hybrid.pipeline.level_findings import role_effect
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
 from hybrid.protect import ProtectOptions, protect
+from hybrid.publication.certificate import build_certificate
 from hybrid.publication.finished_run import read_run
+from hybrid.publication.gate import DrawNumber
 from hybrid.publication.rare_values import RareValues
+from hybrid.publication.verdict import Verdict
 from hybrid.report import compare_tables
 from hybrid.sample.draw import group_shares
 from hybrid.table import Table
-from hybrid.table.holders import row_holders
 
 SECRET = b"twelve bytes"
 MADE = datetime(2026, 11, 20, tzinfo=UTC)
@@ -176,6 +179,24 @@ def guarantee(case: Case) -> Any:
     return people_in(run_report(case.pipeline, MADE).guarantee)
 
 
+def certificate(case: Case) -> Any:
+    """Numbers of persons, and every sentence that names people."""
+    found = build_certificate(
+        read_run(case.run),
+        release="release",
+        created="2026-11-20T00:00:00+00:00",
+        verdict=Verdict.of("test 1", ()),
+        draw=DrawNumber(1, 1),
+        acceptances=(),
+        data_tag="tag",
+        release_tag="tag",
+        files={},
+        signing={},
+    )
+    counts = {key: found["anonymization"][key] for key in found["anonymization"] if "persons" in key}
+    return counts, people_in(json.dumps([found[key] for key in ("summary", "guarantee", "explanation")]))
+
+
 def suppression_by_group(case: Case) -> Any:
     assert case.pipeline.anonymized is not None
     return left_out_by_group(case.pipeline.anonymized, group_columns(case.table.schema), 20)
@@ -187,7 +208,7 @@ def groups_of_the_sample(case: Case) -> Any:
 
 def protection(case: Case) -> Any:
     train = case.pipeline.train
-    found = protect(train, ProtectOptions(), np.random.default_rng(1), 5, row_holders(train)).result
+    found = protect(train, ProtectOptions(), np.random.default_rng(1), 5).result
     return [(one.column, one.values, one.rare) for one in found.columns]
 
 
@@ -207,6 +228,7 @@ PLACES: tuple[Callable[[Case], Any], ...] = (
     class_sizes,
     anonymization,
     guarantee,
+    certificate,
     suppression_by_group,
     groups_of_the_sample,
     protection,
@@ -214,19 +236,23 @@ PLACES: tuple[Callable[[Case], Any], ...] = (
 )
 
 
+OF_TABLES = (init, desk_effect, desk_column, hierarchy_table, charts, groups_of_the_sample, last_look)
+"""Those that look at the table alone, which no split parts."""
+
+
+def _case(folder: Path, frame: pd.DataFrame, times: int, config: str) -> Case:
+    frame.loc[frame.index.repeat(times)].to_csv(folder / "visits.csv", index=False)
+    (folder / "config.yaml").write_text(config)
+    (folder / "birth_year.yaml").write_text("type: intervals\nwidths: [10, 20, 40]\n")
+    (folder / "sex.csv").write_text("m;*\nf;*\n")
+    return Case(folder)
+
+
 @pytest.fixture(scope="module")
 def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Case]:
     """The table as it is, and with every row three times."""
-    found = []
-    for times in (1, 3):
-        folder = tmp_path_factory.mktemp(f"times{times}")
-        frame = visits()
-        frame.loc[frame.index.repeat(times)].to_csv(folder / "visits.csv", index=False)
-        (folder / "config.yaml").write_text(CONFIG)
-        (folder / "birth_year.yaml").write_text("type: intervals\nwidths: [10, 20, 40]\n")
-        (folder / "sex.csv").write_text("m;*\nf;*\n")
-        found.append(Case(folder))
-    return found[0], found[1]
+    once, thrice = (_case(tmp_path_factory.mktemp(f"times{n}"), visits(), n, CONFIG) for n in (1, 3))
+    return once, thrice
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
@@ -234,3 +260,22 @@ def test_rows_written_three_times_are_no_more_people(cases: tuple[Case, Case], p
     once, thrice = map(place, cases)
     assert once, "the place says nothing, so that nothing was compared"
     assert once == thrice
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> tuple[Case, Case]:
+    """One row of each patient, where nobody says whose a row is, and every row three times under the patient's name."""
+    first, nobody = visits().drop_duplicates("patient_id"), CONFIG.replace("person: patient_id", "person: none")
+    return (
+        _case(tmp_path_factory.mktemp("patients"), first, 1, nobody),
+        _case(tmp_path_factory.mktemp("patients thrice"), first, 3, CONFIG),
+    )
+
+
+@pytest.mark.parametrize("place", OF_TABLES, ids=lambda place: place.__name__)
+def test_rows_that_are_persons_are_as_many_under_their_names(
+    patients: tuple[Case, Case], place: Callable[[Case], Any]
+) -> None:
+    alone, thrice = map(place, patients)
+    assert alone, "the place says nothing, so that nothing was compared"
+    assert alone == thrice

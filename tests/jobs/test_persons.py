@@ -78,11 +78,11 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_stage_keeps_the_rows_of_a_person_together(job: Path) -> None:
     pipeline = Pipeline(load_config(job))
     train, control, found, sampled = pipeline.train, pipeline.control, pipeline.anonymized, pipeline.sampled
-    assert train.persons is not None and control is not None and control.persons is not None
+    assert not train.rows_are_persons and control is not None and not control.rows_are_persons
     assert not set(train.persons.tolist()) & set(control.persons.tolist())
     assert pd.Series(train.persons[train.persons >= 0]).value_counts().max() <= 12
     assert found is not None and sampled is not None
-    assert pipeline.protected is not None and pipeline.protected.table.persons is not None
+    assert pipeline.protected is not None and not pipeline.protected.table.rows_are_persons
     kept, drawn = found.originals.persons, sampled.anonymized.originals.persons
     assert kept is not None and drawn is not None
     rows = pd.Series(kept).value_counts()
@@ -117,7 +117,7 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
 
 def test_rows_that_no_generator_drew_are_not_linked(job: Path, tmp_path: Path) -> None:
     pipeline = Pipeline(load_config(job, {"synthesize.generator": "none"}))
-    assert pipeline.generated.table.persons is None
+    assert pipeline.generated.table.rows_are_persons
     assert pipeline.synthetic.frame["patient"].is_unique
     config = pipeline.config.model_dump(mode="json")
     assert NOT_LINKED in guarantee_sentence(None, config, Evaluation(()))
@@ -174,10 +174,10 @@ def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypa
 
     monkeypatch.setattr("hybrid.pipeline.generation.fit_or_reuse", kept)
     pipeline = Pipeline(load_config(job, {"transition.order": order, "synthesize.generator": "baynet"}))
-    assert pipeline.generated.table.persons is None, "synthetic rows are nobody's"
+    assert pipeline.generated.table.rows_are_persons, "synthetic rows are nobody's"
     (table,) = learned
     original = pipeline.anonymized.originals
-    assert table.persons is not None and original.persons is not None
+    assert not table.rows_are_persons and not original.rows_are_persons
     rows, before = (Counter(persons.tolist()) for persons in (table.persons, original.persons))
     assert len(rows) > 20 and rows == Counter({person: before[person] for person in rows}), "with all their rows"
 
@@ -207,16 +207,16 @@ def test_an_audit_counts_persons_where_both_files_name_them(job: Path, tmp_path:
         table.to_csv(path, index=False)
     config = load_config(job)
     found = read_audited(paths[0], paths[1], paths[2], config.data)
-    assert found.train.persons is not None and len(set(found.train.persons.tolist())) == 100
-    assert found.control is not None and found.control.persons is not None
-    assert found.synthetic.persons is None
+    assert not found.train.rows_are_persons and len(set(found.train.persons.tolist())) == 100
+    assert found.control is not None and not found.control.rows_are_persons
+    assert found.synthetic.rows_are_persons
     visits.to_csv(paths[2], index=False)
     linked = read_audited(paths[0], paths[1], paths[2], config.data).synthetic
-    assert linked.persons is not None and (np.unique(linked.persons, return_counts=True)[1] > 1).any()
+    assert not linked.rows_are_persons and (np.unique(linked.persons, return_counts=True)[1] > 1).any()
     visits.drop(columns="patient").to_csv(paths[2], index=False)
     visits[~first].drop(columns="patient").to_csv(paths[1], index=False)
     found = read_audited(paths[0], paths[1], paths[2], config.data)
-    assert found.train.persons is None
+    assert found.train.rows_are_persons
     assert "rows are counted, not persons: data.person is not in the file of control" in found.notes
     only = load_config(job, {"evaluate": {"metrics": ["identical_match"], "power": False}})
     check = audit_tables(found, only, tmp_path / "audit", 1).checks[0]

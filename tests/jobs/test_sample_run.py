@@ -135,7 +135,7 @@ def test_a_condition_of_a_configuration_and_of_a_table_in_memory(zone: Path) -> 
     changes: dict[str, Any] = {"synthesize.where": "emergency", "transition.order": "post", "data.order": None}
     changes["data.max_rows"] = 1
     first = run(config, frame, out=zone / "post", work=work, store=store, overrides=changes)
-    assert first.synthetic.persons is None and first.synthetic.frame["emergency"].all()
+    assert first.synthetic.rows_are_persons and first.synthetic.frame["emergency"].all()
     assert len(first.synthetic) % 10 == 0
     again = sample_run(zone / "post", "age >= 40", out=zone / "again", rows=25, data=frame, work=work)
     assert len(again.synthetic) == 25 and (again.synthetic.frame["age"] >= 40).all()

@@ -138,14 +138,14 @@ def test_without_control_half_of_the_people_stand_in(folder: Path, monkeypatch: 
 def test_a_limit_on_rows_keeps_persons_whole(folder: Path) -> None:
     plan = plan_of(folder)
     persons = np.repeat(np.arange(100), 3)
-    train = replace(plan.audited.train, persons=persons)
+    train = replace(plan.audited.train, named_persons=persons)
     some = plans._at_most(train, 31, "train")
-    assert some.persons is not None and len(some) == 30
+    assert not some.rows_are_persons and len(some) == 30
     assert set(np.bincount(some.persons)) == {0, 3}
-    mine, its = (replace(train.take(np.arange(3)), persons=np.array(each)) for each in ([0, 1, -1], [0, -1, 2]))
+    mine, its = (replace(train.take(np.arange(3)), named_persons=np.array(each)) for each in ([0, 1, -1], [0, -1, 2]))
     both = concat_tables(mine, its).persons
     assert both is not None and both.tolist() == [0, 1, -1, 2, -2, 4]
-    some = concat_tables(mine, replace(its, persons=None)).persons
+    some = concat_tables(mine, replace(its, named_persons=None)).persons
     assert some is not None and some.tolist() == [0, 1, -1, 2, 3, 4]
 
 

@@ -94,7 +94,7 @@ def test_views_have_the_columns_of_persons_and_parents_by_keys(read: Callable[[]
     parents = audited.parentage["drugs"]["synthetic"]
     assert len(parents["table"].owners) == len(drugs.synthetic) and (parents["table"].owners >= 0).all()
     assert parents["control"].table is audited.tables["visits"].control
-    assert drugs.synthetic.persons is not None and drugs.synthetic.persons.max() < len(
+    assert not drugs.synthetic.rows_are_persons and drugs.synthetic.persons.max() < len(
         audited.tables["patients"].synthetic
     )
 

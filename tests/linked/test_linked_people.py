@@ -91,7 +91,7 @@ def test_people_are_taken_with_all_rows_of_theirs_and_no_others(
     assert (visits.frame["patient"].to_numpy() == np.array(whose, dtype=object)[visits.persons]).all()
     keys = visits.frame["visit"].to_numpy()
     assert (drugs.frame["visit"].to_numpy() == keys[found.owners["drugs"]]).all()
-    assert visits.persons is not None and (drugs.persons == visits.persons[found.owners["drugs"]]).all()
+    assert not visits.rows_are_persons and (drugs.persons == visits.persons[found.owners["drugs"]]).all()
     for name, table in found.tables.items():
         assert len(table) == int(np.isin(read.tables[name].persons, people).sum())  # type: ignore[arg-type]
 
@@ -149,7 +149,7 @@ def test_people_who_were_not_learned_from_are_no_leak_and_numbers_repeat(
 def copying(self: ChildDraw, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, None]:
     """Learned rows as they are, given to drawn parents in turn."""
     owners = np.sort(np.arange(len(learned)) % len(drawn.table))
-    return replace(learned, persons=owners), None
+    return replace(learned, named_persons=owners), None
 
 
 @pytest.mark.slow

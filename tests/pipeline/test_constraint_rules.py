@@ -22,14 +22,14 @@ class Noted:
         self.persons: list[list[int]] = []
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        assert labels.rest.persons is not None
+        assert not labels.rest.rows_are_persons
         self.persons.append(list(person_groups(labels.rest.persons)))
         return Restored(labels.rest, {"leaf": 1})
 
 
 def test_each_copy_of_a_person_is_a_person_of_its_own() -> None:
     table = table_of(a=(Kind.INTEGER, [1, 9, 9, 1]), b=(Kind.INTEGER, [5, 5, 5, 5]))
-    rest = replace(table, persons=np.array([2, 4, 2, 7]))
+    rest = replace(table, named_persons=np.array([2, 4, 2, 7]))
     a, b = (Column(name, role, Kind.INTEGER) for name, role in (("a", Role.QUASI_IDENTIFIER), ("b", Role.INSENSITIVE)))
     labels = LabelTable(np.zeros((4, 1), dtype=np.int32), rest, Schema((a, b)), {})
     rules = Rules.fit(declared({"le": ["a", "b"]}), table_of(a=(Kind.INTEGER, [1]), b=(Kind.INTEGER, [5])), 1)
@@ -41,4 +41,4 @@ def test_each_copy_of_a_person_is_a_person_of_its_own() -> None:
     assert last == [person + 2 * copy for copy in range(90) for person in (0, 1, 0)]
     assert restored.redrawn is not None and restored.redrawn.left == 2  # rows
     assert restored.fallbacks == {"leaf": 12}
-    assert restored.table.persons is not None and list(restored.table.persons) == [2, 4, 2, 7]
+    assert not restored.table.rows_are_persons and list(restored.table.persons) == [2, 4, 2, 7]

@@ -273,7 +273,7 @@ def test_persons_with_several_rows_keep_the_constraints_in_all_of_them(
 ) -> None:
     pipeline = Pipeline(config_of(job, **visits, **more, constraints=VISITS))
     table = pipeline.generated.table
-    assert table.persons is not None
+    assert not table.rows_are_persons
     assert {rule.constraint.key: int(mask.sum()) for rule, mask in pipeline.rules.masks(table)} == dict.fromkeys(
         ("le", "combinations", "counter", "formula", "derived"), 0
     )

@@ -52,7 +52,7 @@ def test_the_private_configuration_has_a_domain_for_every_column(config: Path) -
     pipeline.check()
     assert pipeline.is_private
     train = pipeline.train
-    assert train.persons is not None
+    assert not train.rows_are_persons
     assert len(set(train.persons.tolist())) == len(train)
 
 

@@ -57,7 +57,7 @@ def test_every_row_is_written_and_each_part_gives_its_share_of_the_sample() -> N
     assert pq.ParquetFile(found.file).num_row_groups == 4
     assert found.table.frame["age"].tolist() == [start + at for start in (0, 250, 500, 750) for at in range(62)]
     assert found.all_rows.rows == 1000 and found.all_rows.judged == len(found.table) <= 300
-    assert places == [(0, 0), (250, 0), (500, 0), (750, 0)]
+    assert places == [(0, 0), (250, 250), (500, 500), (750, 750)]
 
 
 def test_persons_stay_whole_and_have_numbers_of_their_own() -> None:

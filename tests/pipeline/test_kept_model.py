@@ -55,7 +55,8 @@ def test_who_is_known_by_a_model_is_found(people: tuple[Table, Table]) -> None:
 
 def test_a_person_counts_once_by_the_mean_of_the_rows(people: tuple[Table, Table]) -> None:
     train, control = (
-        replace(table, frame=table.frame.assign(age=np.arange(40) % 2), persons=np.arange(40) // 2) for table in people
+        replace(table, frame=table.frame.assign(age=np.arange(40) % 2), named_persons=np.arange(40) // 2)
+        for table in people
     )
     heights = set(train.frame["height"].dropna())
 

@@ -41,7 +41,7 @@ def test_people_come_out(config: Path, walk: str) -> None:
     pipeline = Pipeline(load_config(config, {"data.max_rows": 4, "evaluate.baseline": False, **WALKS[walk]}))
     table, train = pipeline.generated.table, pipeline.train
     assert set(pipeline.static or ()) == STATIC
-    assert table.persons is not None and train.persons is not None
+    assert not table.rows_are_persons and not train.rows_are_persons
     persons = len(np.unique(train.persons))
     assert len(np.unique(table.persons)) == 10 * round(persons / 10)
     rows = np.unique(table.persons, return_counts=True)[1]
@@ -67,9 +67,9 @@ def test_as_many_rows_as_asked_for_come_out_about(config: Path) -> None:
 def test_without_an_order_and_with_a_number_as_the_order(config: Path) -> None:
     changes = WALKS["not anonymized"]
     table = Pipeline(load_config(config, {"data.order": None, **changes})).generated.table
-    assert table.persons is not None and table.schema.order is None
+    assert not table.rows_are_persons and table.schema.order is None
     found = Pipeline(load_config(config, {"data.order": "length_of_stay", **changes})).generated.table
-    assert found.persons is not None and found.schema.order == "length_of_stay"
+    assert not found.rows_are_persons and found.schema.order == "length_of_stay"
     stays = found.frame["length_of_stay"].groupby(found.persons)
     assert all(rows.dropna().is_monotonic_increasing for _, rows in stays)
 
@@ -99,7 +99,7 @@ def test_values_that_rarely_change_within_their_label_rarely_change_again(config
         pipeline = Pipeline(load_config(folder / "config.yaml", {**fixed, **changes}))
         assert pipeline.static is not None and "age" not in pipeline.static and pipeline.restored is not None
         table = pipeline.restored.table
-        assert table.persons is not None
+        assert not table.rows_are_persons
         rows = np.argsort(table.persons, kind="stable")
         labels = pipeline.sampled.anonymized.labels.to_table().frame["age"].astype(str).to_numpy()[rows]  # type: ignore[union-attr]
         ages = table.frame["age"].to_numpy(float)[rows]

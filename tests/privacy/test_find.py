@@ -21,7 +21,7 @@ def bits(seed: int):
 
 def test_frequent_categories_are_found_and_those_of_one_person_are_not() -> None:
     values = pd.Series(["a"] * 400 + ["b"] * 300 + ["c"] * 2 + [None] * 50, dtype="category")
-    found = find_keys(values, None, 1, 0.01, 1e-6, bits(0))
+    found = find_keys(values, np.arange(len(values)), 1, 0.01, 1e-6, bits(0))
     assert found.states == ("a", "b")
     assert found.rho <= 0.01
 

@@ -68,7 +68,7 @@ def labelled(table: Table, level: int):
     trees = {name: build_hierarchy(spec, table.schema[name], table.frame[name]) for name, spec in SPECS.items()}
     levels = {name: min(level, tree.n_levels - 1) for name, tree in trees.items()}
     found = anonymized_table(table.frame, COLUMNS, trees, levels)
-    found.originals.__dict__["persons"] = table.persons
+    found.originals.__dict__["named_persons"] = table.named_persons
     return found
 
 
@@ -107,7 +107,7 @@ def test_every_value_stays_below_its_label_and_none_of_few_people_is_left(level:
             below = lies_below(frame[name][known], labels[known], values[name], table.frame[name], name)
             assert below.all(), name
             assert known.all() or level >= found.hierarchies[name].n_levels - 1
-    held = n_holders(table.frame["town"], table.persons)
+    held = n_holders(table.frame["town"], table.named_persons)
     assert set(values["town"].values.dropna()) <= set(held[held >= 5].index) | {"big", "Other", "*"}
     assert values["age"].values.max() < 117
     if level < 5:

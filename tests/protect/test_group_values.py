@@ -42,7 +42,7 @@ def test_the_lowest_group_that_enough_share() -> None:
     texts = [f"101{at:02d}" for at in range(12)] + [f"102{at}0" for at in range(3)] + [f"103{at}0" for at in range(9)]
     tree, leaves = codes_of(texts, MaskSpec(keep=(3, 2)))
     everyone = np.ones(24, dtype=bool)
-    written = grouped(tree, leaves, everyone, np.full(24, 3), 10, np.random.default_rng(0), None)
+    written = grouped(tree, leaves, everyone, np.full(24, 3), 10, np.random.default_rng(0), np.arange(24))
     names = np.array([group_names(tree, np.unique(written))[node] for node in written])
     assert set(names[:12]) <= {"101**", "10***"} and set(names[12:15]) == {"10***"} and set(names[15:]) == {"10***"}
 
@@ -53,7 +53,7 @@ def test_a_group_is_shared_by_people_of_rare_values_not_by_all() -> None:
     tree, leaves = codes_of(["nurse"] * 90 + ["porter"], jobs)
     rare = leaves == leaves[-1]
     for seed in range(50):
-        written = grouped(tree, leaves, rare, np.full(91, 2), 5, np.random.default_rng(seed), None)
+        written = grouped(tree, leaves, rare, np.full(91, 2), 5, np.random.default_rng(seed), np.arange(91))
         assert (written == tree.node_of[leaves[0], 0]).all()
 
 
@@ -61,7 +61,7 @@ def test_persons_count_not_rows() -> None:
     tree, leaves = codes_of([f"10{at:02d}" for at in range(40)], MaskSpec(keep=(2,)))
     own, top = tree.node_of[leaves], np.full(40, 2)
     assert (shared_groups(own, top, 5, np.random.default_rng(0), np.repeat(np.arange(4), 10)) == -1).all()
-    assert (shared_groups(own, top, 5, np.random.default_rng(0), None) == 1).all()
+    assert (shared_groups(own, top, 5, np.random.default_rng(0), np.arange(len(own))) == 1).all()
 
 
 def test_a_value_that_is_its_own_group_has_one_chance() -> None:
@@ -69,7 +69,9 @@ def test_a_value_that_is_its_own_group_has_one_chance() -> None:
     spec = GroupsSpec(levels=({"Ulm": ("Ulm",)},), others="Other")
     tree, leaves = codes_of(["Ulm"] * 6 + ["Bonn"] * 30, spec)
     own = tree.node_of[leaves[:6]]
-    found = {int(shared_groups(own, np.full(6, 1), 5, np.random.default_rng(seed), None)[0]) for seed in range(60)}
+    found = {
+        int(shared_groups(own, np.full(6, 1), 5, np.random.default_rng(seed), np.arange(6))[0]) for seed in range(60)
+    }
     assert found == {-1}
 
 
@@ -97,7 +99,7 @@ def test_what_is_written_lies_between_value_and_topmost_node(top: int, texts: li
     held = np.bincount(leaves, minlength=tree.n_leaves)
     rare = held[leaves] < least
     tops = np.full(len(leaves), top)
-    written = grouped(tree, leaves, rare, tops, least, np.random.default_rng(seed), None)
+    written = grouped(tree, leaves, rare, tops, least, np.random.default_rng(seed), np.arange(len(leaves)))
     own = tree.node_of[leaves]
     assert (written[~rare] == own[~rare, 0]).all()
     assert not set(written.tolist()) & set(own[rare, 0].tolist())

@@ -34,7 +34,7 @@ def test_gaps_of_minutes_stay_gaps_of_minutes() -> None:
     """Each row alone was once moved by days, so that a triage came two days after its registration."""
     times, persons = _visits()
     table = Table(pd.DataFrame({"at": times}), Schema((TIME,)), persons)
-    done = protect(table, ProtectOptions(), np.random.default_rng(1), persons=persons).table.frame["at"]
+    done = protect(table, ProtectOptions(), np.random.default_rng(1)).table.frame["at"]
     before, after = _gaps(times, persons), _gaps(done, persons)
     assert (after >= 0).all()
     assert abs((before == 0).mean() - (after == 0).mean()) < 0.01
@@ -46,7 +46,7 @@ def test_gaps_of_minutes_stay_gaps_of_minutes() -> None:
 def test_values_that_all_have_enough_holders_stay() -> None:
     years, persons = pd.Series(list(range(2000, 2006)) * 40, dtype="Int64"), np.repeat(np.arange(40), 6)
     order = Column("year", Role.INSENSITIVE, Kind.INTEGER, order=True)
-    assert protect_history(years, order, 5, np.random.default_rng(0), persons).values.equals(years)
+    assert protect_history(years, order, 5, np.random.default_rng(0), persons, persons).values.equals(years)
 
 
 @given(st.lists(st.tuples(st.integers(-1, 6), st.none() | st.integers(0, 400)), max_size=60), st.integers(0, 3))
@@ -54,7 +54,7 @@ def test_order_bounds_and_missing_values_hold(rows: list[tuple[int, int | None]]
     persons = np.array([person for person, _ in rows], dtype=np.int64)
     values = pd.Series([value for _, value in rows], dtype="Int64")
     order = Column("day", Role.INSENSITIVE, Kind.INTEGER, order=True)
-    new = protect_history(values, order, 3, np.random.default_rng(seed), persons).values
+    new = protect_history(values, order, 3, np.random.default_rng(seed), persons, persons).values
     assert new.isna()[values.isna()].all()
     if new.notna().any():
         smallest, largest = values.groupby(persons).min().dropna(), values.groupby(persons).max().dropna()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as changed
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,15 +46,15 @@ def test_hand_worked_example() -> None:
 
 def test_bounds_are_the_values_of_the_fifth_person_from_each_end() -> None:
     codes = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1])
-    assert people_bounds(codes, 3, None) == (2, 7)
-    assert people_bounds(codes, 6, None) is None
+    assert people_bounds(codes, 3, np.arange(11)) == (2, 7)
+    assert people_bounds(codes, 6, np.arange(11)) is None
     one_has_the_three_largest = np.array([0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 8])
     assert people_bounds(codes, 3, one_has_the_three_largest) == (2, 5)
 
 
 def test_holders_are_people_and_not_records() -> None:
     codes = np.array([0, 0, 0, 1, 1, -1])
-    assert holders(codes, 2, None).tolist() == [3, 2]
+    assert holders(codes, 2, np.arange(6)).tolist() == [3, 2]
     assert holders(codes, 2, np.array([7, 7, 7, 8, 9, 9])).tolist() == [1, 2]
 
 
@@ -72,7 +74,7 @@ def test_equal_values_of_a_person_stay_equal() -> None:
 def test_a_value_of_one_person_with_many_records_is_rare() -> None:
     people = table(ward=(Kind.CATEGORICAL, ["x"] * 40 + ["y"] * 260))
     persons = np.concatenate([np.zeros(40, dtype=np.int64), np.arange(1, 261)])
-    done = protect(people, ProtectOptions(), np.random.default_rng(0), persons=persons)
+    done = protect(changed(people, named_persons=persons), ProtectOptions(), np.random.default_rng(0))
     assert set(done.table.frame["ward"]) == {"y"}
     assert set(protect(people, ProtectOptions(), np.random.default_rng(0)).table.frame["ward"]) == {"x", "y"}
 
@@ -140,7 +142,9 @@ def test_a_value_of_one_person_is_no_likelier_than_one_that_only_others_have(dig
     for seed in range(30):
         rng = np.random.default_rng(seed)
         train, control = (rng.lognormal(7.5 if digits == 0 else 2, 0.5, 1500).round(digits) for _ in range(2))
-        new = protect_numbers(pd.Series(train), column("x", Kind.DECIMAL), 5, rng).values.to_numpy()
+        new = protect_numbers(
+            pd.Series(train), column("x", Kind.DECIMAL), 5, rng, np.arange(len(train))
+        ).values.to_numpy()
         for name, side in (("train", train), ("control", control)):
             values, counts = np.unique(side, return_counts=True)
             equal[name] += np.isin(new, values[counts == 1]).mean() / 30
@@ -162,7 +166,9 @@ def test_values_of_up_to_four_people_are_no_likelier_than_those_of_others(smooth
     for seed in range(8):
         rng = np.random.default_rng(seed)
         train, control = (np.rint(rng.lognormal(8.6, 0.9, 20_000)).clip(max=99_999).astype(int) for _ in range(2))
-        new = protect_numbers(pd.Series(train), column("x", Kind.INTEGER), 5, rng).values.to_numpy(int)
+        new = protect_numbers(
+            pd.Series(train), column("x", Kind.INTEGER), 5, rng, np.arange(len(train))
+        ).values.to_numpy(int)
         if smoothed:
             ordered, at = np.sort(new), rng.integers(0, len(new) - 4, len(new))
             new = rng.integers(ordered[at], ordered[at + 4] + 1)
@@ -252,5 +258,5 @@ def test_listed_values_are_the_only_ones_drawn() -> None:
     rng = np.random.default_rng(3)
     listed = np.array([1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377])
     people = table(x=(Kind.INTEGER, rng.choice(listed, 40).tolist()))
-    new = protect_numbers(people.frame["x"], people.schema["x"], 5, rng, listed=listed)
+    new = protect_numbers(people.frame["x"], people.schema["x"], 5, rng, people.persons, listed)
     assert set(new.values) <= set(listed.tolist())

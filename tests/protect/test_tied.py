@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 from hypothesis import given, settings
@@ -40,8 +42,8 @@ def _lengths(table: Table) -> np.ndarray:
 
 
 def _protected(table: Table, seed: int = 1, ties: dict[str, str] = TIES, order: Schema = SCHEMA) -> Table:
-    whole = Table(table.frame, order, table.persons)
-    return protect(whole, ProtectOptions(), np.random.default_rng(seed), persons=table.persons, ties=ties).table
+    whole = replace(table, schema=order)
+    return protect(whole, ProtectOptions(), np.random.default_rng(seed), ties=ties).table
 
 
 def test_stays_stay_as_long_as_they_were_and_end_after_they_begin() -> None:
@@ -69,7 +71,7 @@ def test_a_date_of_few_does_not_survive_as_the_sum_of_what_many_share() -> None:
     length = np.where(rng.random(len(day)) < 0.8, 1, 9 + rng.integers(0, 8, len(day)))
     table = _table(day, length)
     places = (table.frame["discharged"] - START).dt.days.to_numpy()
-    rare = holders(places, int(places.max()) + 1, None)[places] < 5
+    rare = holders(places, int(places.max()) + 1, table.persons)[places] < 5
     assert 50 < rare.sum() < 300
     kept = [
         (_protected(table, seed).frame["discharged"] == table.frame["discharged"])[rare].mean() for seed in range(5)

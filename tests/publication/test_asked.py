@@ -82,7 +82,7 @@ def test_what_is_left_out_is_said_with_the_way_to_ask_for_it() -> None:
     listed = said.split(": ")[1].split(". ")[0].split(", ")
     assert "mmd" in listed and not {"within_person", "mir", *asked_by(policy)} & set(listed)
     assert said.endswith("evaluate.also: all.")
-    persons = replace(table, persons=pd.Series([0, 0, 1]).to_numpy())
+    persons = replace(table, named_persons=pd.Series([0, 0, 1]).to_numpy())
     assert "within_person" in not_asked(policy, OPTIONS, persons)
     for options in (EVERYTHING, EvaluateOptions(metrics=("mmd",))):
         assert not_asked(policy, options, table) == ""

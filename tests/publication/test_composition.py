@@ -26,7 +26,8 @@ HIERARCHIES = {"age": from_levels("age", Kind.INTEGER, np.arange(100), [DECADES,
 def a_membership(night: dict[int, int]) -> Membership:
     records = sorted(night)
     classes = [night[record] for record in records]
-    return Membership(np.array(records, dtype=np.uint64), np.array(classes, dtype=np.uint64))
+    numbers = np.array(records, dtype=np.uint64)
+    return Membership(numbers, np.array(classes, dtype=np.uint64), numbers)
 
 
 def by_hand(found: list[dict[int, int]], k: int) -> Exposure:
@@ -72,7 +73,8 @@ def test_classes_that_are_cut_differently_intersect() -> None:
     rows, columns = np.divmod(np.arange(100), 10)
     joint = JointClasses.empty()
     for classes in (rows, columns):
-        last = Membership(np.arange(100, dtype=np.uint64), classes.astype(np.uint64))
+        numbers = np.arange(100, dtype=np.uint64)
+        last = Membership(numbers, classes.astype(np.uint64), numbers)
         joint = joint.joined(last)
     assert joint.exposure(last, 10).exposed_share == 1.0
     assert joint.exposure(last, 10).smallest == 1
@@ -131,7 +133,7 @@ def test_a_joint_class_of_one_patient_hides_nobody() -> None:
     last = Membership(rows, (rows >= 10).astype(np.uint64), persons)
     joint = JointClasses.from_bytes(joint.joined(last).to_bytes())
     assert joint.exposure(last, 5) == Exposure(5, 2, 20, 10, 0, 1)
-    alone = replace(last, persons=None)
+    alone = replace(last, persons=rows)
     assert JointClasses.empty().joined(alone).exposure(alone, 5).exposed == 0
 
 

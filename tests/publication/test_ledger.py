@@ -45,7 +45,7 @@ def releases(tmp_path: Path) -> Path:
 
 def joint(n: int) -> JointClasses:
     records = np.arange(n, dtype=np.uint64)
-    return JointClasses.empty().joined(Membership(records, records // np.uint64(5)))
+    return JointClasses.empty().joined(Membership(records, records // np.uint64(5), records))
 
 
 def appears(releases: Path, entry: LedgerEntry) -> None:

@@ -78,7 +78,7 @@ def test_clean_tables_pass_and_one_visit_of_each_leaked_person_does_not(
 @POLICIES
 def test_rules_about_persons_do_not_apply_where_each_row_is_another(path: Path, drawn: Visits) -> None:
     policy = about_persons(path)
-    rows = tuple(replace(table, persons=None) for table in drawn(0))
+    rows = tuple(replace(table, named_persons=None) for table in drawn(0))
     verdict = judge(policy, measured(context(*rows)), None)
     assert verdict.status == "pass" and len(verdict.checks) == len(PERSONS)
     assert not any(check.applies for check in verdict.checks)
@@ -106,7 +106,7 @@ def test_a_table_of_one_row_per_person_has_no_histories(drawn: Visits) -> None:
 
 def test_copies_planted_of_one_row_per_person_are_noticed_by_the_persons(drawn: Visits) -> None:
     train, control, table = drawn(0)
-    table = replace(table, persons=None)
+    table = replace(table, named_persons=None)
     policy = about_persons(packaged_policies()["default"]).model_copy(update={"must_detect": {"copy": 0.1}})
     found = measured(context(train, control, table))
     power = measure_power(train, control, table, found, policy, EvaluateOptions(), 7)
@@ -124,5 +124,5 @@ def test_the_lamp_of_linkability_tells_two_records_from_two_halves(clean: list[E
     policy = policy.model_copy(update={"rules": rules, "anonymity": (), "history": (), "must_detect": {}})
     names = ("linkability", "copied_sequences")
     assert "find two records" in sentence(judge(policy, measured(context(*drawn(0)), names), None))
-    rows = tuple(replace(table, persons=None) for table in drawn(0))
+    rows = tuple(replace(table, named_persons=None) for table in drawn(0))
     assert "two records" not in sentence(judge(policy, measured(context(*rows), names), None))

@@ -469,7 +469,7 @@ def names(releases: list[Path]) -> tuple[str, ...]:
 def nights(private: Path, run: Path, records: range, width: int) -> None:
     """The run's records, in classes of neighbours."""
     numbers = np.arange(records.start, records.stop, dtype=np.uint64)
-    keep_membership(private, read_run(run).id, Membership(numbers, numbers // np.uint64(width)))
+    keep_membership(private, read_run(run).id, Membership(numbers, numbers // np.uint64(width), numbers))
 
 
 def with_history(policy: Policy, **limits: float) -> Policy:

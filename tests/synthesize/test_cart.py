@@ -186,15 +186,15 @@ def test_a_leaf_holds_so_many_persons(seed, most, leaf):
     table = table_of({"x": (Kind.DECIMAL, np.round(x, 2)), "row": (Kind.INTEGER, np.arange(len(persons)))})
     persons[rng.random(len(persons)) < 0.05] *= -1
     persons = np.where(persons < 0, -1 - np.arange(len(persons)), persons)
-    assert persons_per_leaf(learned(replace(table, persons=persons), min_leaf=leaf, alpha=1), persons) >= leaf
+    assert persons_per_leaf(learned(replace(table, named_persons=persons), min_leaf=leaf, alpha=1), persons) >= leaf
     if most > 20 and leaf > 6:
         assert persons_per_leaf(learned(table, min_leaf=leaf, alpha=1), persons) < leaf, "by rows it does not hold"
 
 
 def test_too_few_persons_for_two_leaves_are_drawn_column_by_column():
-    table = replace(people(300), persons=np.arange(300) // 30)
+    table = replace(people(300), named_persons=np.arange(300) // 30)
     assert all(step.tree is None for step in learned(table, min_leaf=6).steps)
-    assert len(synthesize(replace(table, persons=-1 - np.arange(300)), 20)) == 20
+    assert len(synthesize(replace(table, named_persons=-1 - np.arange(300)), 20)) == 20
 
 
 def test_an_amount_of_one_person_is_not_copied_however_often_it_occurs():
@@ -202,5 +202,5 @@ def test_an_amount_of_one_person_is_not_copied_however_often_it_occurs():
     table = table_of({"x": (Kind.DECIMAL, x)})
     persons = np.concatenate([np.zeros(40, dtype=np.int64), 1 + np.arange(400)])
     assert (synthesize(table, 2000).frame["x"] == 1000.25).any()
-    smoothed = synthesize(replace(table, persons=persons), 2000).frame["x"]
+    smoothed = synthesize(replace(table, named_persons=persons), 2000).frame["x"]
     assert (smoothed == 1000.25).mean() < 0.02

@@ -24,7 +24,7 @@ def _rows() -> Table:
     owners = np.repeat(np.arange(len(COUNTS)), COUNTS)
     day = 10 * owners + np.concatenate([np.arange(count) for count in COUNTS])
     frame = pd.DataFrame({"day": day, "same": KIND[owners]})
-    return with_order(replace(read_frame(frame, ReadOptions()), persons=owners), "day")
+    return with_order(replace(read_frame(frame, ReadOptions()), named_persons=owners), "day")
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def fitted(parents: Table) -> FittedChildren:
 
 def test_rows_follow_their_parents(fitted: FittedChildren, parents: Table) -> None:
     drawn = fitted.sample(parents, 2)
-    assert drawn.persons is not None
+    assert not drawn.rows_are_persons
     counts = np.bincount(drawn.persons, minlength=len(parents))
     assert [counts[kind == KIND].mean().round() for kind in ("none", "one", "four")] == [0, 1, 4]
     assert (drawn.frame["same"].to_numpy() == KIND[drawn.persons]).mean() > 0.95
@@ -52,7 +52,7 @@ def test_the_extent_of_rows_is_learned_from_parents_who_have_some() -> None:
     owners = np.repeat(np.arange(0, 200, 10), 2)
     rows = read_frame(pd.DataFrame({"day": 1000 + np.arange(40)}), ReadOptions())
     parents = read_frame(pd.DataFrame({"at": np.arange(200) % 7}), ReadOptions())
-    rows = with_order(replace(rows, persons=owners), "day")
+    rows = with_order(replace(rows, named_persons=owners), "day")
     drawn = fit_children(parents, rows, SynthesizeOptions(options={"min_leaf": 60}), 1).sample(parents, 2)
     assert len(drawn) > 10 and drawn.frame["day"].notna().all()
 

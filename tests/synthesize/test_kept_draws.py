@@ -29,7 +29,7 @@ RECORDS: dict[str, dict[str, Any]] = {
 
 def lines(table: Table) -> str:
     """Drawn rows as comma-separated text, numbers with six digits, persons first."""
-    frame = table.frame if table.persons is None else table.frame.assign(person=table.persons)
+    frame = table.frame if table.rows_are_persons else table.frame.assign(person=table.persons)
     return str(frame.to_csv(index=False, float_format="%.6g", lineterminator="\n"))
 
 

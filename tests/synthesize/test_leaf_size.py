@@ -51,5 +51,5 @@ def test_persons_and_not_rows_decide() -> None:
     few = replace(_table(3_000, persons=300))
     drawn = fit_sequences(few, [], OPTIONS, 1).model
     assert isinstance(drawn, CartSequenceModel) and 10 <= _smallest(drawn) < 50
-    of_parents = replace(_table(900), persons=np.arange(900) % 300)
+    of_parents = replace(_table(900), named_persons=np.arange(900) % 300)
     assert 10 <= _smallest(fit_children(_table(300), of_parents, OPTIONS, 1).model) < 50

@@ -33,7 +33,7 @@ def test_a_value_is_looked_for_in_its_own_leaf() -> None:
     known, values = np.repeat([0, 1], 4).astype(np.int32), np.array([5.0, 5, 5, 5, 7, 7, 7, np.nan])
     feature = Feature("group", 2, ordered=False, missing=False)
     target = 1, Feature("number", 0, ordered=True, missing=True), values
-    tree = grow(target, {0: known}, {0: feature}, None, TreeLimits(4, 1.0, None), rng_for(1, "trees"))
+    tree = grow(target, {0: known}, {0: feature}, np.arange(len(known)), TreeLimits(4, 1.0, None), rng_for(1, "trees"))
     asked, others = np.array([7.0, 7, np.nan]), np.array([7.0, 5.0])
     found = leaf_odds(tree, {0: np.array([0, 1, 1])}, asked, {0: np.array([1, 0])}, others)
     shares = np.array([1.5, 1.5, 0.5]) / 3

@@ -83,7 +83,7 @@ def test_persons_come_out_with_their_rows_and_an_interrupted_training_goes_on(tm
     steps: list[int] = []
     fitted = fit_sequences(real, STATIC, options, 1, lambda _, done, total=None, **__: steps.append(done), tmp_path)
     drawn = fitted.sample(30, 3)
-    assert drawn.persons is not None and len(np.unique(drawn.persons)) == 30, "every real person has a row"
+    assert not drawn.rows_are_persons and len(np.unique(drawn.persons)) == 30, "every real person has a row"
     assert drawn.schema == real.schema and drawn.frame.dtypes.equals(real.frame.dtypes)
     assert constant_within(drawn, STATIC) == list(STATIC)
     day = drawn.frame["day"].to_numpy()
@@ -111,7 +111,7 @@ def test_numbers_of_rows_follow_the_parent() -> None:
     options = SynthesizeOptions(generator="realtabformer", isolate=False, options=own)
     fitted = fit_children(parents, Table(rows.frame, rows.schema, owners), options, 1)
     drawn = fitted.sample(parents, 2)
-    assert drawn.persons is not None
+    assert not drawn.rows_are_persons
     found = np.bincount(drawn.persons, minlength=len(parents))
     means = [found[kind == name].mean() for name in ("none", "one", "three")]
     assert means == pytest.approx([0, 1, 3], abs=0.3)

@@ -27,7 +27,7 @@ def pair() -> tuple[Table, Table]:
 
 
 def rows_of(table: Table) -> np.ndarray:
-    assert table.persons is not None
+    assert not table.rows_are_persons
     return np.unique(table.persons, return_counts=True)[1]
 
 
@@ -41,7 +41,7 @@ def pairs_of(table: Table, name: str) -> pd.DataFrame:
 def test_persons_come_back_as_persons(pair: tuple[Table, Table]) -> None:
     real, synthetic = pair
     assert synthetic.schema == real.schema and synthetic.frame.dtypes.equals(real.frame.dtypes)
-    assert synthetic.persons is not None and len(rows_of(synthetic)) == 1500
+    assert not synthetic.rows_are_persons and len(rows_of(synthetic)) == 1500
     shares = [np.bincount(np.minimum(rows_of(table), 9), minlength=10).cumsum() / 1500 for table in pair]
     assert np.abs(shares[0] - shares[1]).max() < 0.05
     assert constant_within(synthetic, STATIC) == list(STATIC)
@@ -83,7 +83,7 @@ def test_values_that_repeat_from_row_to_row_repeat_exactly() -> None:
     kinds = (Kind.DECIMAL, Kind.CATEGORICAL)
     schema = Schema(tuple(Column(str(c), Role.INSENSITIVE, k) for c, k in zip(frame, kinds, strict=True)))
     drawn = fit_sequences(Table(frame, schema, whose), [], SynthesizeOptions(), 1).sample(500, 1)
-    assert drawn.persons is not None
+    assert not drawn.rows_are_persons
     inside = drawn.persons[1:] == drawn.persons[:-1]
     for name in ("weight", "code"):
         values = drawn.frame[name].to_numpy(object)
@@ -110,7 +110,7 @@ def test_any_columns_will_do(names: list[str]) -> None:
 
 def test_persons_with_one_row_each_and_missing_dates() -> None:
     table = visits(80)
-    alone = replace(table, persons=np.arange(len(table)))
+    alone = replace(table, named_persons=np.arange(len(table)))
     assert set(rows_of(fit_sequences(alone, [], SynthesizeOptions(), 1).sample(40, 1))) == {1}
     undated = replace(table, frame=table.frame.assign(day=table.frame["day"].mask(np.arange(len(table)) % 4 == 0)))
     drawn = fit_sequences(undated, STATIC, SynthesizeOptions(), 1).sample(60, 1)
@@ -203,6 +203,6 @@ def test_a_generator_of_single_rows_is_refused() -> None:
     with pytest.raises(GeneratorError, match=r"baynet draws single rows.*cart or tabddpm or realtabformer"):
         fit_sequences(table, [], SynthesizeOptions(generator="baynet"), 1)
     with pytest.raises(GeneratorError, match="draws single rows"):
-        fit_sequences(replace(table, persons=None), [], SynthesizeOptions(), 1)
+        fit_sequences(replace(table, named_persons=None), [], SynthesizeOptions(), 1)
     assert not SynthesizeOptions(generator="tabddpm", options={"engine": "synthcity"}).learns_sequences
     assert DTYPES[Kind.DATE] == table.frame["day"].dtype

@@ -73,7 +73,7 @@ def test_persons_come_out_of_the_worker_and_the_model_is_kept(tmp_path: Path) ->
     fitted = fit_or_reuse_sequences(real, STATIC, options, 1, store)
     assert [point.done for point in fitted.losses] == [20, 20, 20], "persons, extents, rows"
     drawn = fitted.sample(40, 3)
-    assert drawn.persons is not None and len(np.unique(drawn.persons)) == 40
+    assert not drawn.rows_are_persons and len(np.unique(drawn.persons)) == 40
     assert drawn.schema == real.schema and drawn.frame.dtypes.equals(real.frame.dtypes)
     assert constant_within(drawn, STATIC) == list(STATIC)
     day = drawn.frame["day"].to_numpy()
@@ -92,7 +92,7 @@ def test_what_mostly_stays_mostly_stays_and_overfitting_is_refused() -> None:
     options = SynthesizeOptions(generator="tabddpm", isolate=False, options=own)
     table = visits(100).only(["sex", "disease"])
     drawn = fit_sequences(table, ["sex"], options, 1).sample(200, 2)
-    assert drawn.persons is not None
+    assert not drawn.rows_are_persons
     inside = drawn.persons[1:] == drawn.persons[:-1]
     disease = drawn.frame["disease"].to_numpy(object)
     assert (disease[1:] == disease[:-1])[inside].mean() > 0.45, "by chance it would be .25"

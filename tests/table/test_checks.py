@@ -84,10 +84,10 @@ def test_rows_of_a_person_confirm_nothing() -> None:
     table = table_of(height=[str(at) for at in persons], sex=[str(at % 2) for at in persons])
     assert functional_dependencies(table, ["sex"], ["height"]) == [("height", "sex")]
     assert no_secrets(table, ["sex"], ["height"]) == {"sex": "each value of height goes with one of its values"}
-    assert no_secrets(replace(table, persons=persons), ["sex"], ["height"]) == {}
+    assert no_secrets(replace(table, named_persons=persons), ["sex"], ["height"]) == {}
     again = np.tile(np.arange(8), 30)  # five persons of each height confirm one another
     tall = table_of(height=[str(at) for at in again], sex=[str(at % 2) for at in again])
-    assert list(no_secrets(replace(tall, persons=np.arange(240)), ["sex"], ["height"])) == ["sex"]
+    assert list(no_secrets(replace(tall, named_persons=np.arange(240)), ["sex"], ["height"])) == ["sex"]
 
 
 def test_values_that_a_spreadsheet_runs_are_counted() -> None:

@@ -26,16 +26,16 @@ def table() -> Table:
 def test_members_of_a_household_are_one_holder() -> None:
     homes = table()
     assert value_holders(homes, "village").to_dict() == {"Altona": 1, "Bergedorf": 20, "Harburg": 20}
-    assert value_holders(replace(homes, households=None), "village")["Altona"] == 6
+    assert value_holders(replace(homes, named_households=None), "village")["Altona"] == 6
     cells = column_cells(homes, "village", 5)
     assert cells is not None and "Altona" not in cells.labels
 
 
 def test_protection_replaces_what_one_household_holds() -> None:
     homes = table()
-    found = protect(homes, ProtectOptions(), np.random.default_rng(0), persons=row_holders(homes)).table
+    found = protect(homes, ProtectOptions(), np.random.default_rng(0)).table
     assert set(found.frame["village"].dropna()) == {"Bergedorf", "Harburg"}
-    alone = protect(replace(homes, households=None), ProtectOptions(), np.random.default_rng(0)).table
+    alone = protect(replace(homes, named_households=None), ProtectOptions(), np.random.default_rng(0)).table
     assert "Altona" in set(alone.frame["village"])
 
 
@@ -47,14 +47,14 @@ def test_histories_are_those_of_persons_where_households_hold_values() -> None:
     frame = pd.DataFrame({"seen": pd.Timestamp("2020-01-01") + pd.to_timedelta(first, "D")}).astype("datetime64[us]")
     schema = Schema((Column("seen", Role.INSENSITIVE, Kind.DATE, order=True),))
     homes = Table(frame, schema, persons, persons // 2)
-    found = protect(homes, ProtectOptions(), np.random.default_rng(0), persons=row_holders(homes)).table.frame["seen"]
+    found = protect(homes, ProtectOptions(), np.random.default_rng(0)).table.frame["seen"]
     gaps = found.groupby(persons).diff().dropna().dt.days
     assert gaps.between(0, 7).all() and (gaps == 7).mean() > 0.8
 
 
 def test_rows_without_a_person_are_nobody() -> None:
     persons = np.array([*range(4), -1, -2, -3, *range(10, 49)])
-    nameless = replace(table(), persons=persons, households=None)
+    nameless = replace(table(), named_persons=persons, named_households=None)
     assert value_holders(nameless, "village")["Altona"] == 4
     codes = np.arange(46)
     assert holders(codes, 46, row_holders(nameless)).sum() == 43

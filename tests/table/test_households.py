@@ -57,7 +57,7 @@ def test_split_and_sample_keep_households_together(seed: int, stable: bool, shar
     train, control, _ = split(table, options, np.random.default_rng(seed), ["person"], ["home"])
     assert control is not None and not homes(train) & homes(control)
     assert len(homes(control)) == round(share * len(homes(table)))
-    assert train.households is not None and len(train.households) == len(train)
+    assert train.has_households and len(train.households) == len(train)
     drawn = sample_table(table, SampleOptions(method="simple", beta=share), np.random.default_rng(seed))
     rest = set(table.frame.index) - set(drawn.frame.index)
     assert len(rest) > 0
@@ -93,13 +93,14 @@ def test_who_has_no_household_is_one_alone_with_all_rows() -> None:
     pairs = pd.DataFrame({"group": groups, "person": table.frame["person"]}).drop_duplicates()
     assert not pairs["person"].duplicated().any()
     assert len(set(groups)) == len(homes(table))
-    assert kept_together(residents(5)) is None
+    alone = residents(5)
+    assert kept_together(alone).tolist() == list(range(len(alone)))
 
 
 def test_codes_follow_the_rows() -> None:
     table = known(residents(2))
     taken = table.take(np.array([5, 3])).only(["age"])
-    assert table.households is not None and taken.households is not None
+    assert table.has_households and taken.has_households
     assert list(taken.households) == list(table.households[[5, 3]])
     with pytest.raises(ValueError, match="household"):
         Table(table.frame, SCHEMA, None, np.arange(3))

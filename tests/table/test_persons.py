@@ -38,7 +38,7 @@ def table(keys: list[int | None], wards: list[str] | None = None) -> Table:
 
 def test_rows_without_a_key_are_somebody_else_each() -> None:
     found = with_persons(table([7, None, 7, 3, None]), ["person"])
-    assert found.persons is not None
+    assert not found.rows_are_persons
     assert found.persons.tolist() == [0, -1, 0, 1, -2]
     assert person_groups(found.persons).tolist() == [0, 2, 0, 1, 3]
     assert n_persons(found) == 4
@@ -47,7 +47,7 @@ def test_rows_without_a_key_are_somebody_else_each() -> None:
 
 def test_several_columns_name_a_person_together() -> None:
     found = with_persons(table([7, 7, 7, None, 3], ["A", "B", "A", "A", "B"]), ["person", "ward"])
-    assert found.persons is not None
+    assert not found.rows_are_persons
     assert found.persons.tolist() == [0, 1, 0, -1, 2]
 
 
@@ -72,8 +72,8 @@ def test_persons_part_as_the_same_key_does(keys: list[int | None], stable: bool,
     train, control, _ = split(with_persons(whole, ["person"]), options, np.random.default_rng(seed), ["person"])
     pd.testing.assert_frame_equal(train.frame, expected.frame)
     assert control is not None
-    assert train.persons is not None
-    assert control.persons is not None
+    assert not train.rows_are_persons
+    assert not control.rows_are_persons
     assert not set(train.persons.tolist()) & set(control.persons.tolist())
 
 

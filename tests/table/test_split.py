@@ -190,12 +190,12 @@ def test_households_are_whole_in_every_fold(n: int, count: int, seed: int) -> No
     rng = np.random.default_rng(seed)
     persons = rng.integers(0, n // 2, n)
     homes = persons // 2
-    whole = replace(table(persons.tolist()), persons=persons, households=homes)
+    whole = replace(table(persons.tolist()), named_persons=persons, named_households=homes)
     assume(len(np.unique(homes)) >= count)
     for train, control, _ in folds(whole, SplitOptions(control="cross", folds=count), rng):
         assert control is not None
-        assert control.households is not None
-        assert train.households is not None
+        assert control.has_households
+        assert train.has_households
         assert not set(control.households) & set(train.households)
         assert not set(control.persons) & set(train.persons)
 

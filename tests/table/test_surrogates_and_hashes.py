@@ -52,8 +52,8 @@ def test_rows_of_a_synthetic_person_share_the_surrogates_of_a_person() -> None:
         ("patient", Role.IDENTIFIER, Kind.CATEGORICAL, ["P1", "P1", "P2"]),
         ("x", Role.INSENSITIVE, Kind.INTEGER, [1, 2, 3]),
     )
-    source = replace(source, persons=np.array([0, 0, 1]))
-    drawn = replace(source.only(["x"]), persons=np.array([4, 9, 4]))
+    source = replace(source, named_persons=np.array([0, 0, 1]))
+    drawn = replace(source.only(["x"]), named_persons=np.array([4, 9, 4]))
     found = with_surrogates(drawn, source.schema, source, ["patient"]).frame
     assert found["visit"].tolist() == [11, 14, 17]
     assert found["patient"].tolist() == ["S000003", "S000006", "S000003"]

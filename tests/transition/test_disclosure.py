@@ -71,7 +71,7 @@ def test_persons_that_can_have_made_a_row_are_counted_by_hand():
     labels_alone = give_away(thesis_table(), thesis_table().originals, same_records=True).seeds
     assert labels_alone is not None and labels_alone.below_k == 0
     # Two rows of one person count once, and a row without a person counts nobody.
-    persons = replace(anonymized.originals, persons=np.array([0, 0, 1, 2, -1]))
+    persons = replace(anonymized.originals, named_persons=np.array([0, 0, 1, 2, -1]))
     by_person = give_away(replace(anonymized, originals=persons), table, same_records=True).seeds
     assert by_person is not None and (by_person.least, by_person.median) == (1, 2.0)
 

@@ -132,7 +132,7 @@ def numbers(found: search.Tuned) -> str:
 @pytest.mark.usefixtures("tiny")
 def test_the_control_people_are_never_looked_at(job: Path, tmp_path: Path) -> None:
     config, frame = load_config(job), pd.read_csv(job.parent / "admissions.csv", dtype=str)
-    control = control_mask(len(frame), config.split, rng_for(3, "split"))
+    control = control_mask(np.arange(len(frame)), config.split, rng_for(3, "split"))
     other, moved = frame.copy(), frame.copy()
     rng = np.random.default_rng(0)
     for name in frame.columns.drop("patient_id"):

@@ -25,6 +25,7 @@ from hybrid.anonymize.models.released import ClassCounts, ModelCheck, equivalenc
 from hybrid.base.arrays import Codes
 from hybrid.hierarchy import Hierarchy
 from hybrid.table import Table
+from hybrid.table.holders import all_differ
 
 
 def k_reached(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str]) -> int:
@@ -49,9 +50,21 @@ def persons_per_class(table: Table | pd.DataFrame, quasi_identifiers: Sequence[s
         By class number; 0 for classes without such a person.
     """
     classes, n_classes = equivalence_classes(table, quasi_identifiers)
+    if all_differ(persons):
+        return pd.Series(np.bincount(classes, minlength=n_classes))
     members = pd.DataFrame({"class": classes, "person": persons})
     counted = members[members["person"] >= 0].groupby("class")["person"].nunique()
     return counted.reindex(range(n_classes), fill_value=0)
+
+
+def fewest_persons(table: Table | pd.DataFrame, quasi_identifiers: Sequence[str], persons: Codes) -> int:
+    """Persons of the class that has fewest; 0 for an empty table. Arguments as for :func:`persons_per_class`."""
+    found = persons_per_class(table, quasi_identifiers, persons)
+    return int(found.min()) if len(found) else 0
+
+
+def _each_another() -> Codes:
+    return np.empty(0, dtype=np.int64)
 
 
 def l_reached(
@@ -92,15 +105,15 @@ class CheckInputs:
         the checked table itself is the reference. It contains every value of the checked table.
     population : pandas.DataFrame or None
         People, generalized as the table is, for k-map.
-    persons, reference_persons : numpy.ndarray, int, or None
-        Person of each record of the checked table, and of the whole one; None: each record is another person.
+    persons, reference_persons : numpy.ndarray, int, optional
+        Person of each record of the checked table, and of the whole one; by default each record is another person.
     """
 
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
     reference: Mapping[str, pd.Series] = field(default_factory=dict)
     population: pd.DataFrame | None = None
-    persons: Codes | None = None
-    reference_persons: Codes | None = None
+    persons: Codes = field(default_factory=_each_another)
+    reference_persons: Codes = field(default_factory=_each_another)
 
 
 def check(
@@ -153,15 +166,15 @@ def class_counts(
     records = pd.DataFrame(
         {"class": equivalence_classes(frame, quasi_identifiers)[0], "value": numbers[: len(values)], "records": 1}
     )
-    if context.persons is not None:
+    if not all_differ(context.persons):
         records["person"] = context.persons
     return ClassCounts.of(records, overall.reindex(range(n_values), fill_value=0.0), hierarchy, leaves)
 
 
-def _shares(numbers: Codes, persons: Codes | None) -> pd.Series:
+def _shares(numbers: Codes, persons: Codes) -> pd.Series:
     """Share of each value in a table, where a record of a person weighs 1 / (records of the person)."""
     found = pd.Series(numbers)
-    if persons is None:
+    if all_differ(persons):
         return found.value_counts(normalize=True, sort=False)
     weights = 1 / pd.Series(persons).groupby(persons).transform("size")
     return weights.groupby(found).sum() / max(weights.sum(), 1)

@@ -93,8 +93,6 @@ def measure_associations(
 def _weights(train: Table) -> Numbers:
     """1 / (rows of its person) for each row; 1 for rows without a person."""
     persons = row_persons(train)
-    if persons is None:
-        return np.ones(len(train))
     codes, known = pd.factorize(persons)
     rows = np.bincount(codes, minlength=len(known))[codes]
     return np.where(persons == NOBODY, 1.0, 1.0 / rows)

@@ -64,7 +64,7 @@ class MergedTables:
         with self._lock:
             found = self._fewest(node)
             low = tuple(max(position - _STEPS, 0) for position in node)
-            if found.records.n_distinct <= _LARGE or low in self._tried or found.records.persons is not None:
+            if found.records.n_distinct <= _LARGE or low in self._tried or not found.records.rows_are_persons:
                 return found
             self._tried.add(low)
             made = grouped_at(low, found)
@@ -88,7 +88,7 @@ class MergedTables:
 
 def grouped_at(low: Node, checker: Checker) -> Checker:
     """Checker of a table merged at a node, for the nodes at or above it."""
-    if checker.records.persons is not None or checker.bases.keeps_apart(low):
+    if not checker.records.rows_are_persons or checker.bases.keeps_apart(low):
         return checker
     bases = checker.bases
     records = merged_rows(checker.records, *group_rows(*bases.classes(bases.whole, low)))
@@ -225,7 +225,7 @@ def search(
     allowed: int,
     seconds: float,
     progress: Progress = silent,
-    persons: int | None = None,
+    persons: float = np.inf,
 ) -> Solution | Infeasible:
     """Best node found in the time given, and a lower bound of all nodes.
 
@@ -269,7 +269,7 @@ class _Open:
 
 
 class _State:
-    def __init__(self, checker: Checker, loss: Loss, allowed: int, persons: int | None) -> None:
+    def __init__(self, checker: Checker, loss: Loss, allowed: int, persons: float) -> None:
         self.checker, self.tables = checker, MergedTables(checker)
         self.loss, self.allowed, self.persons = loss, allowed, persons
         self.initial, self.boxes = loss.initial(), BoxSearch.of(self.tables, loss, allowed)

@@ -95,7 +95,7 @@ class SuppressedCosts:
 
 Setting = tuple[Checker, Loss]
 """What is checked and minimized for one k."""
-Limit = tuple[int, int | None]
+Limit = tuple[int, int]
 """Records that may be suppressed, and persons where records share them."""
 
 _CHUNK = 1 << 12
@@ -195,7 +195,7 @@ class _Nodes:
         checker, loss = settings[0]
         self.scale = _Scale(loss, checker.lattice)
         costs = loss.by_row()
-        plain = not checker.rules and not checker.population_k and checker.records.persons is None
+        plain = not checker.rules and not checker.population_k and checker.records.rows_are_persons
         self.costs = SuppressedCosts(costs) if plain and costs is not None and len(costs.more) else None
 
     def learn(self, node: Node, groups: NodeGroups, at: int) -> _Known:
@@ -264,7 +264,7 @@ class _AtK:
         self.certain: Counts = np.zeros(self.checker.lattice.shape, dtype=np.int64)
         self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
         self.most, self.place, self.checked = 0, 0, 0
-        self.persons: int | None = None
+        self.persons = np.inf
         self.best: tuple[Node, LossScore, NodeOutcome] | None = None
         self.reach = _NONE
         if self.known:
@@ -272,7 +272,7 @@ class _AtK:
             for one in self.known:
                 self._raise_above(one)
 
-    def outcome_at(self, allowed: int, persons: int | None) -> Solution | Infeasible:
+    def outcome_at(self, allowed: int, persons: float) -> Solution | Infeasible:
         """Outcome for limits no smaller than before: records, and persons where records share them."""
         self.most, self.persons = min(allowed, self.checker.records.n_records - 1), persons
         self.best, self.reach, self.place = None, _NONE, 0
@@ -289,7 +289,7 @@ class _AtK:
         return Solution(node, score, found, score.value, self.checked)
 
     def _allows(self, one: _Known) -> bool:
-        return 0 <= one.suppressed <= self.most and (self.persons is None or one.gone <= self.persons)
+        return 0 <= one.suppressed <= self.most and one.gone <= self.persons
 
     def _propose(self, node: Node, found: NodeOutcome) -> None:
         score, order = self.loss.score(node, found), self.checker.lattice.order

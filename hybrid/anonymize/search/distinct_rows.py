@@ -136,8 +136,8 @@ class DistinctRows:
         The sensitive columns that privacy models look at.
     population : numpy.ndarray, shape (n_distinct,), int64, or None
         People of the population table per distinct row.
-    persons : PersonRows or None
-        Persons of each distinct row; None: each record is another person.
+    shared : PersonRows, optional
+        Persons of each distinct row, where a person may have several records (:attr:`persons`).
     held : mapping of str to Holdings
         Sensitive values of each person; empty where each record is another person.
     """
@@ -148,7 +148,7 @@ class DistinctRows:
     row_of: Rows
     sensitive: Mapping[str, Sensitive]
     population: Counts | None = None
-    persons: PersonRows | None = None
+    shared: PersonRows | None = None
     held: Mapping[str, Holdings] = field(default_factory=dict)
 
     @cached_property
@@ -158,6 +158,24 @@ class DistinctRows:
     @property
     def n_distinct(self) -> int:
         return len(self.counts)
+
+    @property
+    def rows_are_persons(self) -> bool:
+        """True where each record is another person: then records are counted, which is quicker."""
+        return self.shared is None
+
+    @cached_property
+    def persons(self) -> PersonRows:
+        """Persons of each distinct row."""
+        if self.shared is not None:
+            return self.shared
+        rows = np.repeat(np.arange(self.n_distinct), self.counts)
+        return PersonRows.of(rows, np.arange(len(rows)), self.n_distinct)
+
+    @property
+    def n_persons(self) -> int:
+        """Persons with a key."""
+        return self.n_records if self.shared is None else self.shared.n_persons
 
     @property
     def names(self) -> list[str]:
@@ -251,8 +269,8 @@ def collect_distinct_rows(
         columns.append((np.append(parts, np.ones(len(everyone) - n, dtype=np.int64)), 2))
     code, size = pack_small(columns, len(everyone))
     first, row_of, n_distinct = _distinct(code, size)
-    people = None if members is None else _People.of(replace(members, rows=row_of[members.rows]), n_distinct)
-    secrets = {name: _sensitive(row_of[:n], values, counts, members, people) for name, values in sensitive.items()}
+    people = None if members is None else _People.of(members, row_of, n_distinct)
+    secrets = {name: _sensitive(row_of[:n], values, counts, people) for name, values in sensitive.items()}
     return DistinctRows(
         hierarchies=tuple(hierarchies),
         leaves=np.ascontiguousarray(everyone[first].T, dtype=np.int32),
@@ -260,7 +278,7 @@ def collect_distinct_rows(
         row_of=row_of[:n],
         sensitive={name: found for name, (found, _) in secrets.items()},
         population=None if population is None else np.bincount(row_of[n:], minlength=n_distinct),
-        persons=None if people is None else people.rows(),
+        shared=None if people is None else people.rows(),
         held={name: held for name, (_, held) in secrets.items() if held is not None},
     )
 
@@ -273,6 +291,8 @@ class _People:
     ----------
     members : Members
         By distinct rows.
+    collected : numpy.ndarray, shape (n,), int64
+        Collected row of each entry.
     groups : numpy.ndarray, shape (n,), int64
         Number of each entry's person, those without a key last.
     n_rows, n_known : int
@@ -280,14 +300,17 @@ class _People:
     """
 
     members: Members
+    collected: Rows
     groups: Codes
     n_rows: int
     n_known: int
 
     @classmethod
-    def of(cls, members: Members, n_rows: int) -> _People:
+    def of(cls, members: Members, row_of: Rows, n_rows: int) -> _People:
+        """Persons of collected rows, each of which is one of ``n_rows`` distinct ones."""
         groups = person_groups(members.persons)
-        return cls(members, groups, n_rows, int(groups[members.persons >= 0].max(initial=-1)) + 1)
+        by_row = replace(members, rows=row_of[members.rows])
+        return cls(by_row, members.rows, groups, n_rows, int(groups[members.persons >= 0].max(initial=-1)) + 1)
 
     def rows(self) -> PersonRows:
         known = np.where(self.members.persons < 0, -1, self.groups)
@@ -310,15 +333,15 @@ def _summed(groups: Codes, counts: Counts | None, n_groups: int) -> Counts:
 
 
 def _sensitive(
-    row_of: Rows, values: pd.Series, counts: Counts | None, members: Members | None, people: _People | None
+    row_of: Rows, values: pd.Series, counts: Counts | None, people: _People | None
 ) -> tuple[Sensitive, Holdings | None]:
     """Values of one sensitive column per row, and per row and person where records share persons."""
     numbers, known = value_numbers(values)
     n_values, held = max(len(known), 1), None
     pairs, records = add_up(row_of * n_values + numbers, counts)
-    if members is not None and people is not None:
+    if people is not None:
         shape = people.n_rows, people.n_known, n_values
-        held = Holdings.of(people.members, people.groups, numbers[members.rows], shape)
+        held = Holdings.of(people.members, people.groups, numbers[people.collected], shape)
     occurs = _summed(numbers, counts, len(known)) if held is None else held.overall()
     column = Sensitive(
         rows=pairs // n_values,

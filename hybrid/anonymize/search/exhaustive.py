@@ -26,7 +26,7 @@ LARGEST = 1 << 20
 
 
 def search(
-    checker: Checker, loss: Loss, allowed: int, progress: Progress = silent, persons: int | None = None
+    checker: Checker, loss: Loss, allowed: int, progress: Progress = silent, persons: float = np.inf
 ) -> Solution | Infeasible:
     """Node of least loss at which at most ``allowed`` records are suppressed, and not all.
 
@@ -38,8 +38,8 @@ def search(
         Records that may be suppressed.
     progress : Progress
         Receives the number of nodes that are ruled out.
-    persons : int or None
-        Persons that may lose all their records; None: as many as the records allow.
+    persons : float
+        Persons that may lose all their records; by default as many as the records allow.
 
     Returns
     -------
@@ -66,7 +66,7 @@ class ExhaustiveSearch:
     checker: Checker
     loss: Loss
     allowed: int
-    persons: int | None = None
+    persons: float = np.inf
     bounds: Numbers = field(init=False)
     strides: list[int] = field(init=False)
     best: tuple[Node, LossScore, NodeOutcome] | None = None

@@ -209,7 +209,7 @@ class GroupCache:
             sensitive={
                 name: SensitivePairs(one.rows, one.values, one.counts) for name, one in records.sensitive.items()
             },
-            shown=None if records.persons is None else records.persons.shown,
+            shown=None if records.rows_are_persons else records.persons.shown,
             parent=None,
             row_of=np.arange(records.n_distinct),
         )

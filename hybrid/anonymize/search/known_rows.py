@@ -50,7 +50,6 @@ def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, 
     DataError
         Persons have too many rows for their pairs to be counted.
     """
-    assert task.train.persons is not None
     of_record = _classes(task, recoding)[task.records.row_of]
     kept, before = ~recoding.suppressed[task.records.row_of], -1
     while before != int(kept.sum()):
@@ -61,9 +60,8 @@ def hide_pairs(task: SearchProblem, recoding: Recoding) -> tuple[SearchProblem, 
     suppressed = np.ones(parted.records.n_distinct, dtype=bool)
     suppressed[parted.records.row_of[kept]] = False
     left_out = len(kept) - int(kept.sum())
-    persons = parted.records.persons
-    gone = 0 if persons is None else persons.gone(suppressed)
-    if left_out > task.allowed or gone > (task.allowed_persons or 0) or not kept.any():
+    gone = parted.records.persons.gone(suppressed)
+    if left_out > task.allowed or gone > task.allowed_persons or not kept.any():
         share = -(-left_out * 10_000 // len(kept)) / 10_000
         raise InfeasibleError(
             f"known_rows: 2 with k = {task.options.k} leaves out {left_out} of {len(kept)} records and {gone} persons; "

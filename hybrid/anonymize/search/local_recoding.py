@@ -156,7 +156,7 @@ class TopDown:
     def holds(self, rows: Rows, classes: Codes, n_classes: int) -> Mask:
         """Mask of the classes that meet all models, as those without records do; shape (n_classes,), bool."""
         size = group_sums(classes, self.weights[rows], n_classes)
-        if self.records.persons is None:
+        if self.records.rows_are_persons:
             enough: Mask = size >= self.k
         else:
             few = group_sums(classes, self.records.persons.shown[rows], n_classes) < self.k
@@ -198,8 +198,7 @@ class TopDown:
     @cached_property
     def people(self) -> Numbers:
         """Persons of each distinct row; records, where each is another person. Shape (n_distinct,)."""
-        persons = self.records.persons
-        return self.weights if persons is None else persons.of_row
+        return self.weights if self.records.rows_are_persons else self.records.persons.of_row
 
     @property
     def least_loan(self) -> int:
@@ -368,6 +367,6 @@ def _shared(task: SearchProblem, nodes: Nodes, others: Mask) -> Nodes:
 
 def _people(task: SearchProblem, groups: Codes, among: Mask, n_groups: int) -> Numbers:
     """Persons in each group of some distinct rows; shape (n_groups,), float64."""
-    if task.records.persons is None:
+    if task.records.rows_are_persons:
         return group_sums(groups[among], task.records.counts[among], n_groups)
     return task.records.persons.in_classes(np.where(among, groups, -1), n_groups)

@@ -58,9 +58,9 @@ class NodeGroups:
 
         Records are counted, where each is another person.
         """
-        persons = self.bases.records.persons
-        if persons is None or self.base.shown is None:
+        if self.base.shown is None:
             return np.asarray(self.size_of_row < least)
+        persons = self.bases.records.persons
         few = group_sums(self.class_of, self.base.shown, len(self.sizes)) < least
         return persons.fewer(few, self.sizes, least, lambda: self.of_distinct)[self.class_of]
 
@@ -102,12 +102,12 @@ class NodeOutcome:
     @cached_property
     def n_gone(self) -> int:
         """Persons all of whose records are suppressed; 0 where each record is another person, counted as one."""
-        persons = self.groups.bases.records.persons
-        return 0 if persons is None else persons.gone(self.distinct(self.suppressed))
+        records = self.groups.bases.records
+        return 0 if records.rows_are_persons else records.persons.gone(self.distinct(self.suppressed))
 
-    def within(self, records: int, persons: int | None) -> bool:
+    def within(self, records: int, persons: float) -> bool:
         """True if the suppressed records, and the persons who lose all of theirs, are within limits."""
-        return self.n_suppressed <= records and (persons is None or self.n_gone <= persons)
+        return self.n_suppressed <= records and self.n_gone <= persons
 
     @cached_property
     def class_share(self) -> Numbers:
@@ -180,7 +180,7 @@ class Checker:
             certain |= (people < self.population_k)[groups.class_of]
         for attribute, least in self._least_distinct.items():
             certain |= self._lacking(groups, attribute, least, ~certain)
-        if self.records.persons is not None:
+        if not self.records.rows_are_persons:
             certain |= self._unmatched(groups, ~certain)
         suppressed = certain
         if not all(rule.record_monotone for rule in self.rules):
@@ -213,7 +213,7 @@ class Checker:
 
         Not with weights of persons, whose rows in two classes weigh less in their union.
         """
-        return self.records.persons is None or all(rule.record_monotone for rule in self.rules)
+        return self.records.rows_are_persons or all(rule.record_monotone for rule in self.rules)
 
     def _unmatched(self, groups: NodeGroups, rows: Mask) -> Mask:
         """Mask of the rows in classes of too few persons with pairwise different values."""

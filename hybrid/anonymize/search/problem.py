@@ -70,10 +70,9 @@ class SearchProblem:
         return self.options.allowed(len(self.train))
 
     @property
-    def allowed_persons(self) -> int | None:
-        """Persons that may lose all their records; None where each record is another person."""
-        persons = self.records.persons
-        return None if persons is None else self.options.allowed(persons.n_persons)
+    def allowed_persons(self) -> int:
+        """Persons that may lose all their records."""
+        return self.options.allowed(self.records.n_persons)
 
     def checker(self, lattice: Lattice) -> Checker:
         return Checker(self.options.k, self.population_k, self.rules, GroupCache(self.records, lattice))
@@ -103,7 +102,7 @@ def prepare(
     refuse_contradictions(train.schema, hierarchies, options, population)
     if not len(train):
         raise DataError("there are no records to anonymize", hint="check the input file and the split")
-    if train.persons is not None and options.engine == "anjana":
+    if not train.rows_are_persons and options.engine == "anjana":
         raise ConfigError("engine anjana counts records, not persons", hint="use engine: exact")
     names = train.schema.quasi_identifiers
     used = [hierarchies[name] for name in names]
@@ -119,7 +118,7 @@ def prepare(
 
 
 def _members(train: Table) -> Members | None:
-    return None if train.persons is None else Members(np.arange(len(train)), train.persons)
+    return None if train.rows_are_persons else Members(np.arange(len(train)), train.persons)
 
 
 def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
@@ -295,15 +294,12 @@ def refuse_impossible(task: SearchProblem) -> None:
 
 
 def _impossible(task: SearchProblem) -> Iterator[Problem]:
-    n, k = len(task.train), task.options.k
-    persons = task.records.persons
-    if persons is not None and k > persons.n_persons:
+    k = task.options.k
+    if k > (people := task.records.n_persons):
+        unit, known = ("records", "") if task.records.rows_are_persons else ("persons", " with a key")
         yield Problem(
-            f"k is {k} but there are only {persons.n_persons} persons with a key",
-            f"use a k of at most {persons.n_persons}, or more persons",
+            f"k is {k} but there are only {people} {unit}{known}", f"use a k of at most {people}, or more {unit}"
         )
-    elif k > n:
-        yield Problem(f"k is {k} but there are only {n} records", f"use a k of at most {n}, or more records")
     for rule in task.rules:
         distinct = task.records.sensitive[rule.attribute].n_values
         if distinct < rule.least_distinct:

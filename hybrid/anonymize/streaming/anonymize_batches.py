@@ -10,9 +10,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hybrid.anonymize.anonymize_table import summarize
 from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, decide, source_persons
@@ -84,8 +86,9 @@ class FileTask:
         Records that are anonymized, all if None; the others' values count for hierarchies only.
     population : Table or None
         Of k-map.
-    persons : numpy.ndarray, shape (n_rows,), int64, or None
-        Person of each record (:func:`hybrid.table.persons.person_codes`); None: each record is another person.
+    persons : numpy.ndarray, shape (n_rows,), int64
+        Person of each record (:func:`hybrid.table.persons.person_codes`); empty, and no room taken, where each record
+        is another person.
     """
 
     rows: ParquetRows
@@ -95,7 +98,7 @@ class FileTask:
     memory: float
     training: Mask | None = None
     population: Table | None = None
-    persons: Codes | None = None
+    persons: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     @property
     def asked(self) -> AnonymizationRequest:
@@ -179,7 +182,7 @@ def _count(task: FileTask, room: MemoryBudget, progress: Progress) -> CountedRow
     numbers = [ValueNumbers(name, task.rows.schema.field(name).type) for name in (*asked.names, *asked.attributes)]
     found = count_combinations(task.rows, numbers, room, training=task.training, step="read", progress=progress)
     members = None
-    if task.persons is not None:
+    if len(task.persons):
         training = task.training
         members = count_members(task.rows, numbers, found, room, task.persons, training=training, progress=progress)
     return CountedRows(numbers, found, members)

@@ -13,7 +13,7 @@ from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechn
 from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.errors import Problem
 from hybrid.table import Column
-from hybrid.table.holders import people_bounds
+from hybrid.table.holders import people_bounds, row_persons
 
 
 class Coding(ValueTechnique):
@@ -38,7 +38,7 @@ class Coding(ValueTechnique):
                 )
 
     def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:  # noqa: ARG002
-        values, persons = {}, task.table.persons
+        values, persons = {}, row_persons(task.table)
         for name in task.columns:
             before = task.table.frame[name]
             codes, distinct = pd.factorize(before, sort=True)
@@ -55,7 +55,7 @@ class Coding(ValueTechnique):
         found, least = [], self._least(task)
         for name in task.columns:
             after = positions_of(masked.values[name], task.table.schema[name].kind)
-            whose = pd.Series(np.arange(len(after)) if task.table.persons is None else task.table.persons)
+            whose = pd.Series(task.table.persons)
             for end in (np.nanmin, np.nanmax):
                 reached = whose[after == end(after)] if (~np.isnan(after)).any() else whose.iloc[:0]
                 if len(reached) > 0 and reached[reached >= 0].nunique() < least:

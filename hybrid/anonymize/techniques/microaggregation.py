@@ -24,6 +24,7 @@ from hybrid.anonymize.techniques.space import RecordSpace, centroids, positions_
 from hybrid.base.arrays import Array, Codes, Numbers, Rows
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.table import Column, Kind
+from hybrid.table.holders import all_differ
 from hybrid.table.persons import person_groups
 
 
@@ -116,7 +117,7 @@ class Microaggregation(ValueTechnique):
     def _refuse(self, task: MaskingTask) -> None:
         every = _persons(task)
         persons = np.unique(every[every >= 0])
-        unit = "records" if task.table.persons is None else "persons"
+        unit = "records" if task.table.rows_are_persons else "persons"
         if len(persons) < task.k:
             raise InfeasibleError(
                 f"microaggregation: groups of {task.k} {unit} are asked for, and there are {len(persons)}",
@@ -145,8 +146,6 @@ class Microaggregation(ValueTechnique):
 
 def _persons(task: MaskingTask) -> Codes:
     persons = task.table.persons
-    if persons is None:
-        return np.arange(len(task.table))
     return np.where(persons < 0, -1, person_groups(persons))
 
 
@@ -214,6 +213,7 @@ class _Measured:
         self.codes = np.where(codes < 0, len(known), codes)
         self.n_values = int(self.codes.max(initial=0)) + 1
         self.persons = task.table.persons
+        self.rows_are_persons = all_differ(self.persons)
         hierarchy = task.hierarchies.get(model.attribute)
         leaves = None if hierarchy is None else hierarchy.encode(pd.Series(known).reindex(range(self.n_values)))
         self.rule: ClassRule = model.rule(hierarchy, leaves)
@@ -234,7 +234,7 @@ class _Measured:
         values = self.codes[rows]
         histogram = Histogram.of(groups, values, self._weights(groups, rows), n_groups, self.overall)
         holds = self.rule.holds(histogram)
-        if self.persons is not None and self.rule.least_distinct > 1:
+        if not self.rows_are_persons and self.rule.least_distinct > 1:
             named = self.persons[rows] >= 0
             different = matching_sizes(groups[named], self.persons[rows][named], values[named], n_groups)
             holds = holds & (different >= self.rule.least_distinct)
@@ -243,7 +243,7 @@ class _Measured:
 
     def _weights(self, groups: Codes, rows: Rows) -> Numbers:
         """1 / (records of the person in the group)."""
-        if self.persons is None:
+        if self.rows_are_persons:
             return np.ones(len(rows))
         pairs = pd.DataFrame({"group": groups, "person": self.persons[rows]})
         weights: Numbers = 1 / pairs.groupby(["group", "person"])["group"].transform("size").to_numpy()

@@ -153,7 +153,7 @@ def _draw(
     searched: SearchedRows, kept: Any, columns: list[str], result: AnonymizationResult, size: int, key: bytes
 ) -> tuple[pa.Table, int]:
     n_rows = result.records - result.suppressed
-    n_units = n_rows if result.persons is None else result.persons - (result.suppressed_persons or 0)
+    n_units = result.kept_people
     wanted = min(max(size * n_units // n_rows, 1), n_units)
     found = _smallest(searched.rows, kept, columns, key, wanted, n_units)
     digests = found[DIGEST].combine_chunks().dictionary_encode()

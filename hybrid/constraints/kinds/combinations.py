@@ -18,6 +18,7 @@ from hybrid.constraints.constraint import Constraint, Rule, listed, no_row
 from hybrid.table import Column, Kind, Schema, Table
 from hybrid.table.dependencies import functional_dependencies, small_share
 from hybrid.table.holders import holders, row_holders
+from hybrid.table.persons import first_rows
 from hybrid.table.schema import ColumnFormat
 
 LEAST_EXPECTED = 20
@@ -145,7 +146,7 @@ def _empty(table: Table, first: str, second: str) -> float:
 
     Of combinations with at least :data:`LEAST_EXPECTED`; one record of each person counts.
     """
-    rows = table if table.persons is None else table.take(np.unique(table.persons, return_index=True)[1])
+    rows = first_rows(table)
     (one, n_one), (other, n_other) = (
         (codes, len(levels) + 1)
         for codes, levels in (pd.factorize(rows.frame[name], use_na_sentinel=True) for name in (first, second))
@@ -241,7 +242,7 @@ class _Joint(Rule):
             codes = known.codes(frame[name])
             codes[rows] = wide.allowed[drawn, position]
             frame[name] = _column(known, codes, frame[name])
-        return Table(frame, table.schema, table.persons)
+        return Table(frame, table.schema, table.named_persons)
 
     def encodes(self, table: Table) -> bool:  # noqa: ARG002 - any records can be
         return len(self.allowed) > 0
@@ -262,7 +263,7 @@ class _Joint(Rule):
                 if column.name not in others
             )
         )
-        return Table(table.frame.drop(columns=others).assign(**{first: joint}), schema, table.persons)
+        return Table(table.frame.drop(columns=others).assign(**{first: joint}), schema, table.named_persons)
 
     def decode(self, table: Table, like: Table) -> Table:
         first = next(name for name in like.schema.names if name in self.replaces)
@@ -275,7 +276,7 @@ class _Joint(Rule):
         left = {name: table.frame[name] for name in table.schema.names if name != first}
         names = [name for name in like.schema.names if name in columns or name in left]
         schema = Schema(tuple(like.schema[name] if name in columns else table.schema[name] for name in names))
-        return Table(pd.DataFrame({name: (columns | left)[name] for name in names}), schema, table.persons)
+        return Table(pd.DataFrame({name: (columns | left)[name] for name in names}), schema, table.named_persons)
 
     def _joint(self, column: Column, schema: Schema) -> Column:
         target = any(schema[name].target for name in self.replaces)

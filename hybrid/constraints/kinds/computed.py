@@ -255,14 +255,14 @@ class _Copied(Rule):
 
     def encode(self, table: Table, original: Table) -> Table:  # noqa: ARG002 - the first column says it all
         left = [name for name in table.schema.names if name not in self.replaces]
-        return Table(table.frame[left], Schema(tuple(table.schema[name] for name in left)), table.persons)
+        return Table(table.frame[left], Schema(tuple(table.schema[name] for name in left)), table.named_persons)
 
     def decode(self, table: Table, like: Table) -> Table:
         first, *others = self.constraint.equal
         frame = table.frame.assign(**dict.fromkeys(others, table.frame[first]))
         columns = {column.name: column for column in table.schema} | {name: like.schema[name] for name in others}
         names = [name for name in like.schema.names if name in columns]
-        return Table(frame[names], Schema(tuple(columns[name] for name in names)), table.persons)
+        return Table(frame[names], Schema(tuple(columns[name] for name in names)), table.named_persons)
 
     def settle(self, table: Table) -> Table:
         first, *others = self.constraint.equal
@@ -300,7 +300,7 @@ class Counter(Constraint):
 
     @classmethod
     def candidates(cls, table: Table, rng: np.random.Generator) -> Iterator[Constraint]:  # noqa: ARG003 - no chance
-        if table.persons is None or (np.bincount(person_groups(table.persons)) > 1).sum() < LEAST_ROWS:
+        if (np.bincount(person_groups(table.persons)) > 1).sum() < LEAST_ROWS:
             return
         numbers = [column.name for column in table.schema if column.kind is Kind.INTEGER]
         ordered = [column.name for column in table.schema if column.kind.is_continuous]
@@ -364,7 +364,7 @@ class _Numbered(Rule):
         return (self.constraint.counter.column,)
 
     def applies(self, table: Table) -> bool:
-        return super().applies(table) and (self.constraint.counter.within != PERSON or table.persons is not None)
+        return super().applies(table) and (self.constraint.counter.within != PERSON or not table.rows_are_persons)
 
     def settle(self, table: Table) -> Table:
         column = table.schema[self.constraint.counter.column]

@@ -142,8 +142,8 @@ def scores(context: Context) -> tuple[Array, Array]:
             found[side].append(_nearness(context, part, fold.reference))
             rows[side].append(part.rows)
     train, control = (np.concatenate(side) for side in found)
-    persons = context.clusters(*(np.concatenate(side) for side in rows))
-    return (train, control) if persons is None else (highest(train, persons[0]), highest(control, persons[1]))
+    clusters = context.clusters(*(np.concatenate(side) for side in rows))
+    return (train, control) if clusters is None else (highest(train, clusters[0]), highest(control, clusters[1]))
 
 
 def copied_digits(context: Context) -> Outcome:

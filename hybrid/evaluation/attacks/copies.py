@@ -207,7 +207,6 @@ def to_others(context: Context, role: Role) -> tuple[Array, Array]:
         everybody = context.encoded("train").join(context.encoded("control"))
         train, control = context.train, context.control
         persons = train.persons if control is None else persons_of_both(train, control)
-        persons = np.arange(len(everybody)) if persons is None else persons
         own = asked + (len(context.encoded("train")) if role == "control" else 0)
         places = space.place(everybody)
         return asked, nearest_of_others(space, places.take(own), places, persons, persons[own], own)[0]

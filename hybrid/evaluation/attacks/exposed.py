@@ -19,6 +19,7 @@ from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.engine.intervals import auc, auc_intervals, numbered, simultaneous
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
+from hybrid.table.holders import n_distinct
 
 Side = Literal["train", "control"]
 SIDES: tuple[Side, Side] = ("train", "control")
@@ -268,8 +269,7 @@ def exposed(context: Context, unseen: int) -> list[Exposed]:
 
 
 def _persons(context: Context, part: Part) -> int:
-    rows = context.asked(part).rows
-    return len(np.unique(context.persons(part.role)[rows])) if context.has_persons(part.role) else len(rows)
+    return n_distinct(context.persons(part.role)[context.asked(part).rows])
 
 
 def _too_few(least: int, unseen: int) -> NotComputable:

@@ -60,9 +60,9 @@ def rows_of_people(context: Context) -> tuple[list[Array], Array]:
     unlike : numpy.ndarray, shape (n_train,), float64
         -inf for rows that searches do not ask about.
     """
-    options, persons = options_of(context), context.train.persons
+    options = options_of(context)
     order, whole = context.encoded("train").order, context.whole("train")
-    person = np.arange(len(order)) if persons is None else person_groups(persons)
+    person = person_groups(context.train.persons)
     unlike = np.full(len(order), -np.inf)
     unlike[context.asked(whole).rows] = unlike_others(context, whole, options.distance, options.neighbours)
     by_person = order[np.lexsort((-unlike[order], person[order]))]
@@ -106,7 +106,6 @@ def observer_of_people(context: Context, people: Sequence[Array]) -> Callable[[T
 def _observer_below(context: Context, persons: Array) -> Callable[[Table], Array]:
     """Observation of a table below that of people, about these."""
     rows = np.array([mine[0] for mine in rows_of_people(context)[0]], dtype=np.int64)
-    assert context.train.persons is not None
     found = pd.Index(context.train.persons[rows]).get_indexer(pd.Index(persons))
     there = found >= 0
     see = observer(context, context.train.take(rows[found[there]]))

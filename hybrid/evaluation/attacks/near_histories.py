@@ -136,7 +136,7 @@ def scores(context: Context) -> tuple[Array, Array]:
     Of train and of control: d_R / (d_S + d_R) of the distances to the nearest history of the reference and of the
     table.
     """
-    space, linked = Space(context), context.table.persons is not None
+    space, linked = Space(context), not context.table.rows_are_persons
     sides: tuple[list[Array], list[Array]] = ([], [])
     table = _rows(context, space, context.whole("table"), linked=linked)
     for fold in folds(context):

@@ -104,7 +104,7 @@ def copied_histories(context: Context) -> Outcome:
     must be rows of the same person of the table. In a table whose rows are not linked each row is a person, and nobody
     is hit.
     """
-    linked = context.table.persons is not None
+    linked = not context.table.rows_are_persons
     if linked and np.bincount(context.keys["table"]).max(initial=0) > MOST_ALIKE:
         return NotComputable("rows are so much alike that a pair of them says nothing")
     sides = [_histories(context, role) for role in ("train", "control")]
@@ -117,7 +117,7 @@ def copied_histories(context: Context) -> Outcome:
 
 def _histories(context: Context, role: Role) -> Mask:
     """Of persons with two different rows or more, those with two that one person repeats; (n_such_persons,), bool."""
-    if context.table.persons is None:
+    if context.table.rows_are_persons:
         return np.zeros(len(_sequences(context, role, 2)), dtype=bool)
     mine, theirs = (_distinct_rows(context, each) for each in (role, "table"))
     joined = mine.merge(theirs, on="key").groupby(["person_x", "person_y"]).size()
@@ -140,9 +140,8 @@ def joined_rows(context: Context) -> Outcome:
     person of the table is among both. The two rows are the person's first and last by content; of training and of
     control persons with two different rows. 0 without a leak, 1 for a copy with its persons.
     """
-    space, persons = gower(context.encoding), context.table.persons
+    space, whose = gower(context.encoding), person_groups(context.table.persons)
     references = space.place(context.encoded("table"))
-    whose = np.arange(len(context.table)) if persons is None else person_groups(persons)
     sides: list[Mask] = []
     for role in ("train", "control"):
         first, last = _two_rows(context, role)

@@ -119,9 +119,7 @@ def _column(context: Context, name: str, most: tuple[int, int]) -> list[Rare]:
 
 def _held(context: Context, role: Role, ranks: Array, rows: Array | EllipsisType, size: int) -> Array:
     """Number of people in these rows (``...``: all) that hold each value, shape (size,), int64."""
-    table = context.train if role == "train" else context.control
-    persons = None if table is None or table.persons is None else table.persons[rows]
-    return holders(ranks[rows], size, persons)
+    return holders(ranks[rows], size, context.persons(role)[rows])
 
 
 METRICS = (

@@ -103,7 +103,7 @@ def with_places(table: Table, order: Order) -> Table:
         numbers = pd.Series(np.where(places < 0, np.nan, places), index=frame.index)
         frame[name] = numbers.astype(DTYPES[Kind.INTEGER])
     columns = (replace(column, kind=Kind.INTEGER) if column.name in order else column for column in table.schema)
-    return Table(frame, Schema(tuple(columns)), table.persons)
+    return Table(frame, Schema(tuple(columns)), table.named_persons)
 
 
 def ordered(context: Context) -> Context:

@@ -108,8 +108,8 @@ def scores(context: Context) -> tuple[Array, Array]:
             found[side].append(_most_shared(_cells(context, part, fold.reference), table) - known)
             rows[side].append(part.rows)
     train, control = (np.concatenate(side) for side in found)
-    persons = context.clusters(*(np.concatenate(side) for side in rows))
-    return (train, control) if persons is None else (highest(train, persons[0]), highest(control, persons[1]))
+    clusters = context.clusters(*(np.concatenate(side) for side in rows))
+    return (train, control) if clusters is None else (highest(train, clusters[0]), highest(control, clusters[1]))
 
 
 def shared_cells(context: Context) -> Outcome:

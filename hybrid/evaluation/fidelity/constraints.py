@@ -16,6 +16,7 @@ from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.fidelity.histories import ks_distance
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Table
+from hybrid.table.holders import n_distinct
 
 ROUNDED_TO = 10
 """Real rows are counted in steps of this, rounded up, so that no single person shows."""
@@ -88,7 +89,7 @@ def _compared(train: Table, table: Table, pair: tuple[str, str], level: float, *
 def _error(table: Table, found: Numbers, level: float) -> float:
     """Half width of a distribution function's band (Massart 1990), at half of the error that the level leaves."""
     known = ~np.isnan(found)
-    people = int(known.sum()) if table.persons is None else len(np.unique(table.persons[known]))
+    people = n_distinct(table.persons[known])
     return math.sqrt(math.log(4 / (1 - level)) / (2 * people)) if people else 1.0
 
 

@@ -123,7 +123,7 @@ def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confi
 
 
 def _linked(train: Table, table: Table) -> bool:
-    return train.persons is not None and table.persons is not None
+    return not (train.rows_are_persons or table.rows_are_persons)
 
 
 def _shares(of: PeopleGroups, train: Table, table: Table) -> list[Array]:

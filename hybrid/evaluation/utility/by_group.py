@@ -86,7 +86,7 @@ def discriminator_groups(context: Context) -> Outcome:
     if not found:
         return NotComputable(f"no group of at least {least} people on both sides", "too_few")
     pairs = [(drawn[its], real[mine]) for _, _, its, mine in found]
-    linked = context.train.persons is not None
+    linked = not context.train.rows_are_persons
     clusters = [(persons[1][its], persons[0][mine]) if linked else None for _, _, its, mine in found]
     level = simultaneous(context.options.confidence, len(found))
     everybody = auc_intervals([(drawn, real)], [level], [None])[0][0]

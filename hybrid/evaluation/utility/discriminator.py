@@ -77,7 +77,7 @@ def _scores(context: Context, real: Role = "control", together: bool = True) -> 
     )
     labels = np.repeat([0, 1], size)
     fold = np.concatenate([rng.permutation(size) % FOLDS for _ in rows])
-    if together and context.train.persons is not None:
+    if together and not context.train.rows_are_persons:
         fold = _of_persons([context.persons(role)[r] for role, r in zip((real, "table"), rows, strict=True)], rng)
     elif together:
         contents = np.concatenate([context.keys[role][r] for role, r in zip((real, "table"), rows, strict=True)])

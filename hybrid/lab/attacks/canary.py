@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -108,8 +109,8 @@ def canary(context: Context, column: str) -> Outcome:
 def _with_secrets(train: Table, rows: Array, donors: Array, column: str) -> Table:
     """Some training records, the first with the donors' secrets."""
     secrets = train.frame[column].take(np.concatenate([donors, rows[len(donors) :]])).array
-    persons = None if train.persons is None else train.persons[rows]
-    return Table(train.frame.take(rows).assign(**{column: secrets}).reset_index(drop=True), train.schema, persons)
+    some = train.take(rows)
+    return replace(some, frame=some.frame.assign(**{column: secrets}))
 
 
 def _recovered(context: Context, table: Table, drawn: Canaries, group: Array, column: str) -> Array:

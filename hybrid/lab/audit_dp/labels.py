@@ -93,7 +93,7 @@ class _Walk:
             one.column: pd.Series(one.leaves[column]).astype(DTYPES[schema[one.column].kind])
             for one, column in zip(self.hierarchies, leaves.T, strict=True)
         }
-        persons = None if self.pipeline.train.persons is None else np.arange(len(leaves))
+        persons = None if self.pipeline.train.rows_are_persons else np.arange(len(leaves))
         table = Table(pd.DataFrame(frame)[schema.names], schema, persons)
         try:
             made = self.pipeline.with_training(table, seed).generated.table

@@ -289,7 +289,7 @@ def _names_rows(column: Column, values: pd.Series) -> bool:
 def _copies(table: Table, roles: dict[str, GuessedRole]) -> dict[str, GuessedRole]:
     """Columns with the same value as an earlier one in every row: a person has to say what they are for."""
     learned = [column for column in table.schema if roles[column.name].role.enters_runs]
-    rows = Table(table.frame[[column.name for column in learned]], Schema(tuple(learned)), table.persons)
+    rows = Table(table.frame[[column.name for column in learned]], Schema(tuple(learned)), table.named_persons)
     pairs = (one.columns for one in Equal.candidates(rows, np.random.default_rng(0)) if one.holds(rows))
     return {
         name: GuessedRole(

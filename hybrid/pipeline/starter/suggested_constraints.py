@@ -163,7 +163,6 @@ def _found(joined: Table, own: list[str], added: set[str]) -> Iterator[Constrain
     dates = joined.only([one.name for one in joined.schema if one.kind.is_temporal])
     for one in Le.candidates(dates, rng_for(0, "discover constraints across")):
         both = joined.frame[list(one.columns)].notna().all(axis=1).to_numpy()
-        assert joined.persons is not None
         if len(np.unique(joined.persons[both])) >= LEAST_PEOPLE:
             yield one
     yield from derivations(joined)

@@ -112,7 +112,7 @@ def _too_costly(table: Table, columns: Sequence[GuessedColumn], model: dict[str,
     wanted = [one for one in columns if one.hierarchy is not None or one.column.name == model["attribute"]]
     names = [one.column.name for one in wanted]
     schema = Schema(tuple(replace(table.schema[one.column.name], role=one.role.role) for one in wanted))
-    known = Table(table.frame[names], schema, table.persons)
+    known = Table(table.frame[names], schema, table.named_persons)
     sources = {
         one.column.name: in_memory(one.hierarchy, table.schema[one.column.name], table.frame[one.column.name])
         for one in wanted

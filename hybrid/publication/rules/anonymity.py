@@ -76,8 +76,7 @@ def _check(rule: AnonymityRule, anonymization: AnonymizationResult | None, priva
             if not anonymization.records:
                 return missing(rule, "there were no records")
             share = anonymization.suppressed / anonymization.records
-            if anonymization.persons and anonymization.suppressed_persons is not None:
-                share = max(share, anonymization.suppressed_persons / anonymization.persons)
+            share = max(share, anonymization.lost_people / max(anonymization.people, 1))
             words = f"Of the records, {text_of(float(f'{100 * share:.2g}'))} % were left out"
             details = f"suppressed: {few(anonymization.suppressed)} of {few(anonymization.records)}"
             return limited(rule, JudgedNumber(share, words, details, 100, " %"))

@@ -26,6 +26,7 @@ from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
 from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, person_weights
 from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, SequenceModel, Sequences
+from hybrid.table.holders import n_distinct
 
 CROWD = 10
 """People in a gap between two common values from which on their values stay within the gap."""
@@ -50,7 +51,7 @@ class Smoother:
     crowded: Mask
 
     @classmethod
-    def of(cls, values: Array, holders: int, persons: Array | None) -> Smoother:
+    def of(cls, values: Array, holders: int, persons: Array) -> Smoother:
         """Smoother of the values that fewer people than ``holders`` have.
 
         Parameters
@@ -59,11 +60,11 @@ class Smoother:
             Training values; NaN where one is missing.
         holders : int
             People who must have a value for it to stay, and people of an interval.
-        persons : numpy.ndarray, shape (n,), int, or None
-            Person of each value; those with a negative one are of one person together. None: each is another person.
+        persons : numpy.ndarray, shape (n,), int
+            Person of each value; those with a negative one are of one person together.
         """
         present = ~np.isnan(values)
-        owner = np.arange(len(values)) if persons is None else np.maximum(persons, -1)
+        owner = np.maximum(persons, -1)
         pairs = np.unique(np.stack([values[present], owner[present]]), axis=1)
         held, counts = np.unique(pairs[0], return_counts=True)
         common = held[counts >= holders]
@@ -220,9 +221,9 @@ def enough_people(people: int) -> int:
     return min(max(people // SHARE, FEWEST), MOST)
 
 
-def n_people(persons: Array | None, n_records: int) -> int:
-    """Number of different persons with a key, or of records where each is another person."""
-    return n_records if persons is None else len(np.unique(persons[persons >= 0]))
+def n_people(persons: Array) -> int:
+    """Number of different persons with a key."""
+    return n_distinct(persons[persons >= 0])
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,7 @@ class Cart:
         unfinished: Path | None = None,  # noqa: ARG002  (it takes seconds)
     ) -> CartModel:
         refuse_methods(data.features, options.methods)
-        limits, holders = options.limits(n_people(data.persons, len(data)))
+        limits, holders = options.limits(n_people(data.persons))
         order = drawing_order(data.features, options.visit_order)
         rng = rng_for(seed, "cart fit")
         weights = person_weights(data.persons)

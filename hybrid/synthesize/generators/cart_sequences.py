@@ -127,7 +127,7 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     Options are those of :class:`CartOptions`. Leaves of rows hold rows of at least ``min_leaf`` persons, or all rows;
     where it is not configured, it follows the number of persons, for the person table and the rows alike.
     """
-    limits, holders = options.limits(n_people(data.persons.persons, len(data.counts)))
+    limits, holders = options.limits(n_people(data.persons.persons))
     table = person_table(data)
     plan, features, order = RowPlan.of(data, table), data.rows.features, data.order
     static = {feature.name for feature in data.persons.features}
@@ -154,10 +154,7 @@ def _learn_people(
         return Cart().learn(data, options, seed, progress), None
     some = table.counts_at + 1
     people = Encoded(data.features[:some], data.columns[:some], data.persons)
-    with_rows = Encoded(
-        data.features, [c[rows] for c in data.columns], None if data.persons is None else data.persons[rows]
-    )
-    return Cart().learn(people, options, seed, progress), Cart().learn(with_rows, options, seed, progress)
+    return Cart().learn(people, options, seed, progress), Cart().learn(data.take(rows), options, seed, progress)
 
 
 def _grow_all(

@@ -347,8 +347,7 @@ def training_rows(data: Sequences, table: PersonTable, plan: RowPlan) -> Trainin
     if order is not None:
         targets[order] = np.zeros(len(owner))
         targets[order][later] = columns[order][later] - columns[order][later - 1]
-    persons = owner if data.rows.persons is None else data.rows.persons
-    return TrainingRows(described, known, targets, persons, later if len(later) else np.arange(len(owner)))
+    return TrainingRows(described, known, targets, data.rows.persons, later if len(later) else np.arange(len(owner)))
 
 
 def no_row(features: Sequence[Feature], order: int | None, n: int) -> list[Array]:

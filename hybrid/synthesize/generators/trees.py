@@ -17,6 +17,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.synthesize.protocol import Feature
+from hybrid.table.holders import all_differ
 from hybrid.table.persons import person_groups
 
 
@@ -222,7 +223,7 @@ def grow(
     target: tuple[int, Feature, Array],
     known: Mapping[K, Array],
     features: Mapping[K, Feature],
-    persons: Array | None,
+    persons: Array,
     limits: TreeLimits,
     rng: np.random.Generator,
 ) -> DonorTree[K]:
@@ -234,8 +235,8 @@ def grow(
         Position, kind and values of the column.
     known, features : mapping
         The columns that predict it, shape (n,) each, and their kinds, by the same keys.
-    persons : numpy.ndarray, shape (n,), int, or None
-        Person of each row; rows with a negative one count for nobody. None: each row is another person.
+    persons : numpy.ndarray, shape (n,), int
+        Person of each row; rows with a negative one count for nobody.
     limits : TreeLimits
     rng : numpy.random.Generator
     """
@@ -256,7 +257,7 @@ def grow(
     tree.fit(matrix, outcome, sample_weight=weights)
     leaves = tree.apply(matrix)
     by_leaf = np.argsort(leaves, kind="stable")
-    nodes = _Nodes(tree.tree_, leaves[by_leaf], None if persons is None else persons[by_leaf])
+    nodes = _Nodes(tree.tree_, leaves[by_leaf], persons[by_leaf])
     share = np.ones(tree.tree_.node_count)
     if limits.alpha < 1:
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
@@ -266,12 +267,12 @@ def grow(
     return DonorTree(at, predictors, tree, values[by_leaf], nodes.starts[:-1], count, nodes.parent, reach)
 
 
-def person_weights(persons: Array | None) -> Array | None:
+def person_weights(persons: Array) -> Array | None:
     """Weight of each record, 1 / (records of its person); shape (n,).
 
     Records without a key weigh nothing: they may be of any person. None where each record is another person.
     """
-    if persons is None:
+    if all_differ(persons):
         return None
     groups = person_groups(persons)
     weights: Array = np.where(persons < 0, 0.0, 1 / np.bincount(groups)[groups])
@@ -288,7 +289,7 @@ class _Nodes:
 
     tree: Any
     leaves: Array
-    persons: Array | None
+    persons: Array
 
     @property
     def inner(self) -> Mask:
@@ -318,7 +319,7 @@ class _Nodes:
 
     @cached_property
     def people(self) -> Array:
-        if self.persons is None:
+        if all_differ(self.persons):
             return self.weight
         known = self.persons >= 0
         slices = [slice(*ends) for ends in zip(self.starts[:-1], self.starts[self.end], strict=True)]

@@ -14,10 +14,12 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -92,7 +94,8 @@ def _sequences(folder: Path, job: dict[str, Any]) -> Sequences:
     *persons, counts = read_columns(folder / "data.persons")
     parts = ((job["persons"], persons), (job["features"], read_columns(folder / "data.parquet")))
     of_persons, of_rows = (Encoded([Feature(**one) for one in features], columns) for features, columns in parts)
-    return Sequences(of_persons, of_rows, counts, job["order"])
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return Sequences(of_persons, replace(of_rows, persons=owners), counts, job["order"])
 
 
 def _adapter(job: dict[str, Any]) -> Generator:

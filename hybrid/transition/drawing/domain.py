@@ -362,7 +362,7 @@ def domains_of(anonymized: AnonymizedTable) -> dict[str, Domain]:
 def assemble(labels: LabelTable, restored: dict[str, pd.Series]) -> Table:
     """The records with restored quasi-identifiers between their untouched other columns."""
     columns = {name: restored[name] if name in restored else labels.rest.frame[name] for name in labels.schema.names}
-    return Table(pd.DataFrame(columns, index=pd.RangeIndex(len(labels))), labels.schema, labels.rest.persons)
+    return Table(pd.DataFrame(columns, index=pd.RangeIndex(len(labels))), labels.schema, labels.rest.named_persons)
 
 
 def _missing_value(kind: Kind) -> object:
