@@ -151,7 +151,7 @@ class JointClasses:
 
 
 def named_persons(records: Array, persons: Array) -> dict[str, Array]:
-    """What a file holds of the persons of records: nothing where each record is another person."""
+    """Array of a file with the persons of records; none where each record is another person."""
     return {} if np.array_equal(persons, records) else {"persons": persons}
 
 

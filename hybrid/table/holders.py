@@ -23,7 +23,7 @@ _WIDEST = 100
 
 
 def row_persons(table: Table) -> Codes:
-    """Person of each row, as k counts them; :data:`NOBODY` for rows without a key."""
+    """Person of each row, as k counts them; -1 for rows without a key."""
     return np.where(table.persons < 0, NOBODY, table.persons)
 
 
@@ -36,7 +36,7 @@ def row_holders(table: Table) -> Codes:
 
 
 def all_differ(persons: Array) -> bool:
-    """True where each row is another person with a key, so that whoever counts people may count rows."""
+    """True where each row is another person with a key, so that counts of people are counts of rows."""
     if not len(persons) or (persons[0] >= 0 and (persons[1:] > persons[:-1]).all()):
         return True
     return bool(persons.min() >= 0 and persons.max() < _WIDEST * len(persons) and np.bincount(persons).max() == 1)
