@@ -23,7 +23,7 @@ _WIDEST = 100
 
 
 def row_persons(table: Table) -> Codes:
-    """Person of each row, as k counts them; -1 for rows without a key."""
+    """Person of each row, as k counts them; one number for all rows without a key."""
     return np.where(table.persons < 0, NOBODY, table.persons)
 
 
