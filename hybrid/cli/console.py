@@ -28,7 +28,7 @@ from rich.text import Text
 
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
-from hybrid.base.progress import LogProgress, Progress
+from hybrid.base.progress import LogProgress, Progress, silent
 
 if TYPE_CHECKING:
     from hybrid.publication.verdict import Verdict
@@ -158,9 +158,21 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ())
         out.print(styled("  ", (f"{lamp.status:<14}", COLORS[lamp.status]), f"{lamp.question} {lamp.sentence}"))
 
 
+_quiet = False
+
+
+def show_progress(wanted: bool) -> None:
+    """Say whether :func:`progress` shows anything."""
+    global _quiet
+    _quiet = not wanted
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
     """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines."""
+    if _quiet:
+        yield silent
+        return
     if writes_json_lines():
         yield LogProgress(logger.info)
         return

@@ -341,4 +341,4 @@ def _opened(place: str | None) -> Store | None:
 
 for _action in (hierarchy_show, hierarchy_check, hierarchy_set, hierarchy_extend):
     hierarchy_app.command(name=_action.__name__.removeprefix("hierarchy_"))(_action)
-GROUP = CommandGroup("Data", (demo, init, check, trade_off, tune), {"hierarchy": hierarchy_app})
+GROUP = CommandGroup("Data", (demo, init, check, tune, trade_off), {"hierarchy": hierarchy_app})

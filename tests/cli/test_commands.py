@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.metadata import version
 from pkgutil import iter_modules
 from typing import Any
 
@@ -18,7 +19,7 @@ from hybrid.cli import MODULES, app
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from tests.cli.cli_jobs import Run
 
-GROUPS = ("Data", "Run", "Releases", "Nights", "Compare", "Look")
+GROUPS = ("Start here", "Data", "Run", "Releases", "Nights", "Compare", "Look")
 SUPPORT = {"console", "arguments"}
 HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "ruamel", "numba", "jinja2", "prefect")
 SLOW = ("scipy", "sklearn", "numba", "sqlalchemy", "prefect", "distributed", "torch")
@@ -57,6 +58,29 @@ def test_every_command_stands_in_a_panel_of_the_help(capsys: pytest.CaptureFixtu
     shown = capsys.readouterr().out
     for word in (*GROUPS, *titles):
         assert word in shown
+
+
+def test_help_begins_with_the_way_from_a_table_to_a_release(capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    assert hybrid("--help") == 0
+    first = capsys.readouterr().out.split("Start here", 1)[1].split("Data ─", 1)[0]
+    names = [line.split()[1] for line in first.splitlines() if line[:1] == "│" and line[2:3].strip()]
+    assert names == ["demo", "init", "check", "tune", "run", "release"]
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_that_of_the_package(option: str, capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    assert hybrid(option) == 0
+    assert capsys.readouterr().out == f"hybrid {version('hybrid-release')}\n"
+
+
+@pytest.mark.parametrize("words", [("rum", "run"), ("hierarchy", "shwo", "show"), ("run", "--sed", "--seed")])
+def test_a_mistyped_word_is_mended_once(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], hybrid: Run
+) -> None:
+    *typed, meant = words
+    assert hybrid(*typed) == 2
+    said = capsys.readouterr().err
+    assert said.count("Did you mean") == 1 and said.count(f"'{meant}'") == 1
 
 
 def test_help_imports_nothing_heavy() -> None:
