@@ -26,6 +26,7 @@ MODULES = (
     "compare",
     "lab",
     "look",
+    "schema",
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 

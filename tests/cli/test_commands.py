@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -103,6 +105,14 @@ def test_a_run_imports_what_is_slow_only_where_it_is_used() -> None:
     )
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed.split() == []
+
+
+def test_the_schema_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    assert hybrid("schema") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert hybrid("schema", "--out", tmp_path / "schema.json") == 0
+    assert json.loads((tmp_path / "schema.json").read_text("utf-8")) == printed
+    assert "\n# yaml-language-server: $schema=schema.json\n" in capsys.readouterr().out
 
 
 def test_policies_are_listed_and_printed(capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
