@@ -6,6 +6,7 @@ is interpreted, and no control character reaches the terminal. Colours are given
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -125,6 +126,11 @@ def print_error(error: HybridError) -> None:
         err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
     if error.page:
         err.print(f"   read: docs/{error.page}")
+
+
+def print_json(content: Any) -> None:
+    """Print the one JSON object of a command with ``--json``, in which control characters are escaped."""
+    print(json.dumps(content, indent=2, default=str), file=sys.stdout)  # noqa: T201 - rich would wrap and colour it
 
 
 def line(status: str, text: str, hint: str = "") -> None:
