@@ -104,7 +104,7 @@ def _tables(run: Pipeline | LinkedRun, folder: Path) -> list[dict[str, Any]]:
 
 
 def _judged(verdict: Verdict, folder: Path) -> dict[str, Any]:
-    """What ``--json`` says of every judged folder."""
+    """Verdict and paths of a judged folder, for ``--json``."""
     return {"verdict": verdict.to_json(), "folder": str(folder), "report": str(folder / REPORT)}
 
 

@@ -1,4 +1,4 @@
-"""The file of a configuration, told from the data that people give in its place."""
+"""The file of a configuration, which is neither a data file nor a folder."""
 
 from __future__ import annotations
 
