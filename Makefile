@@ -26,10 +26,14 @@ unexport PYTHONDONTWRITEBYTECODE
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# An environment is rebuilt when what it is made from changes.
-$(VENV)/.ready: pyproject.toml constraints.txt
+# An environment is rebuilt when what it is made from changes. The demo needs the core alone; the tests add to the same one.
+$(VENV)/.core: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.ready: $(VENV)/.core
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[flows,anjana,dask,test]'
 	@touch $@
 
@@ -39,7 +43,7 @@ $(VENV_ALL)/.ready: pyproject.toml constraints.txt
 	$(VENV_ALL)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all,test]'
 	@touch $@
 
-demo: $(VENV)/.ready  ## simulate hospital admissions, run the pipeline, print verdict and report
+demo: $(VENV)/.core  ## simulate hospital admissions, run the pipeline, print verdict and report
 	$(VENV)/bin/hybrid demo demo
 	$(VENV)/bin/hybrid run configs/quickstart.yaml --out runs/demo
 

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import traceback
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import Any, Literal
 
 import typer
@@ -15,7 +15,7 @@ from hybrid.base.errors import HybridError, place_of
 from hybrid.base.logs import write_json_lines
 from hybrid.base.resources import forbid_dumps
 from hybrid.cli.arguments import CommandGroup
-from hybrid.cli.console import err, print_error, show_warnings, styled
+from hybrid.cli.console import err, out, print_error, show_progress, show_warnings, styled
 
 MODULES = (
     "data",
@@ -26,9 +26,12 @@ MODULES = (
     "compare",
     "lab",
     "look",
+    "schema",
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 
+ANYWHERE = ("--debug", "--quiet")
+"""Options of the program that may also stand after the command."""
 _MEMORY, _BUG = ("memory", "bold red"), ("bug", "bold red")
 INTERRUPTED = 130
 """Exit code that Typer gives Ctrl-C."""
@@ -46,6 +49,14 @@ app = typer.Typer(
     "Exit codes: 0 done; 1 failed; 2 the input or the config is wrong; 3 the gate refused the release; "
     "4 a night waits for an approval.",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"hybrid {metadata.version('hybrid-release')}")
+        raise typer.Exit
+
+
 for _module in MODULES:
     _group: CommandGroup = import_module(f"hybrid.cli.{_module}").GROUP
     _group.register(app)
@@ -56,6 +67,12 @@ def _options(
     debug: bool = typer.Option(  # noqa: ARG001 - looked for before Typer is called
         False, "--debug", help="Show the traceback of an error (anywhere on the line)."
     ),
+    quiet: bool = typer.Option(
+        False, "--quiet", help="Show no progress; verdict, results and errors stay (anywhere on the line)."
+    ),
+    version: bool = typer.Option(  # noqa: ARG001 - printed by its callback
+        False, "--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."
+    ),
     log_format: Literal["text", "json"] = typer.Option(
         "text",
         "--log-format",
@@ -63,6 +80,7 @@ def _options(
         help="json: errors, warnings and steps as lines for programs.",
     ),
 ) -> None:
+    show_progress(not quiet)
     if log_format == "json":
         write_json_lines()
     else:
@@ -93,16 +111,19 @@ def command() -> None:
 
 
 def _run(arguments: list[str]) -> int:
-    debug = "--debug" in arguments
+    first = [word for word in ANYWHERE if word in arguments]
+    debug = "--debug" in first
     forbid_dumps()
     try:
-        result = app([word for word in arguments if word != "--debug"], standalone_mode=False)
+        result = app([*first, *(word for word in arguments if word not in first)], standalone_mode=False)
     except HybridError as error:
         if debug:
             traceback.print_exc()
         print_error(error)
         return int(error.exit_code)
     except ClickError as error:
+        if "Did you mean" in error.message:
+            error.possibilities = None  # Typer has named near commands; some versions of Click would name them again
         error.show()
         return int(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):

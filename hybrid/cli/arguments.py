@@ -67,6 +67,11 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
     return result
 
 
+START = "Start here"
+FIRST = ("demo", "init", "check", "tune", "run", "release")
+"""Commands of the first panel of ``hybrid --help``: from a table to a release."""
+
+
 @dataclass(frozen=True)
 class CommandGroup:
     """Commands under one title.
@@ -74,7 +79,7 @@ class CommandGroup:
     Parameters
     ----------
     title : str
-        Title of the panel; groups with the same title share one.
+        Title of the panel; groups with the same title share one. Commands in :data:`FIRST` stand before all panels.
     commands : tuple of callable
         Functions that Typer turns into commands, named as they are, in the order of the panel.
     families : mapping of str to Typer
@@ -87,6 +92,6 @@ class CommandGroup:
 
     def register(self, app: typer.Typer) -> None:
         for command in self.commands:
-            app.command(rich_help_panel=self.title)(command)
+            app.command(rich_help_panel=START if command.__name__ in FIRST else self.title)(command)
         for name, family in self.families.items():
             app.add_typer(family, name=name, rich_help_panel=self.title)

@@ -6,6 +6,7 @@ is interpreted, and no control character reaches the terminal. Colours are given
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -28,7 +29,7 @@ from rich.text import Text
 
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
-from hybrid.base.progress import LogProgress, Progress
+from hybrid.base.progress import LogProgress, Progress, silent
 
 if TYPE_CHECKING:
     from hybrid.publication.verdict import Verdict
@@ -127,6 +128,11 @@ def print_error(error: HybridError) -> None:
         err.print(f"   read: docs/{error.page}")
 
 
+def print_json(content: Any) -> None:
+    """Print the one JSON object of a command with ``--json``, in which control characters are escaped."""
+    print(json.dumps(content, indent=2, default=str), file=sys.stdout)  # noqa: T201 - rich would wrap and colour it
+
+
 def line(status: str, text: str, hint: str = "") -> None:
     tail = f"   hint: {hint}" if hint else ""
     out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
@@ -158,9 +164,21 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ())
         out.print(styled("  ", (f"{lamp.status:<14}", COLORS[lamp.status]), f"{lamp.question} {lamp.sentence}"))
 
 
+_quiet = False
+
+
+def show_progress(wanted: bool) -> None:
+    """Say whether :func:`progress` shows anything."""
+    global _quiet
+    _quiet = not wanted
+
+
 @contextmanager
 def progress() -> Iterator[Progress]:
     """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines."""
+    if _quiet:
+        yield silent
+        return
     if writes_json_lines():
         yield LogProgress(logger.info)
         return

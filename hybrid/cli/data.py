@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.arguments import CommandGroup, ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
+from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Out, Seed, Settings, StorePath, Work, overrides
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from hybrid.base.errors import Finding
+    from hybrid.linked.config import LinkedConfig
     from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_text import DraftColumn
     from hybrid.store import Store
@@ -273,21 +275,46 @@ def check(
     set_: Settings = None,
     show: Annotated[bool, typer.Option("--show", help="Print the config with every default.")] = False,
     store: StorePath = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check everything that can be checked without running.
 
     List all problems at once, and what becomes of each column.
     """
-    from hybrid.linked.config import LinkedConfig, load_any
+    from hybrid.linked.config import load_any
 
+    if as_json:
+        _print_findings(config, set_, store)
+        return
     loaded = load_any(config, overrides(set_))
     if show:
         console.out.print(loaded.to_yaml())
-        return
+    else:
+        _report(_findings(loaded, store))
+
+
+def _findings(loaded: RunConfig | LinkedConfig, store: str | None) -> list[Finding]:
     from hybrid.linked.check import diagnose_linked
+    from hybrid.linked.config import LinkedConfig
     from hybrid.pipeline.check import diagnose
 
-    _report(diagnose_linked(loaded) if isinstance(loaded, LinkedConfig) else diagnose(loaded, store=_opened(store)))
+    return diagnose_linked(loaded) if isinstance(loaded, LinkedConfig) else diagnose(loaded, store=_opened(store))
+
+
+def _print_findings(config: Path, set_: list[str] | None, store: str | None) -> None:
+    """Print findings as JSON, those that end the check among them; exit code 2 if there is an error."""
+    from hybrid.base.errors import Finding, HybridError
+    from hybrid.linked.config import load_any
+
+    try:
+        findings, code = _findings(load_any(config, overrides(set_)), store), 0
+    except HybridError as error:
+        findings, code = [Finding.error(problem) for problem in error.problems], int(error.exit_code)
+    said = [{"level": one.level, "message": one.message, "hint": one.hint} for one in findings]
+    wrong = any(one.level == "error" for one in findings)
+    console.print_json({"config": str(config), "verdict": "error" if wrong else "ok", "findings": said})
+    if wrong:
+        raise typer.Exit(code or 2)
 
 
 def trade_off(
@@ -341,4 +368,4 @@ def _opened(place: str | None) -> Store | None:
 
 for _action in (hierarchy_show, hierarchy_check, hierarchy_set, hierarchy_extend):
     hierarchy_app.command(name=_action.__name__.removeprefix("hierarchy_"))(_action)
-GROUP = CommandGroup("Data", (demo, init, check, trade_off, tune), {"hierarchy": hierarchy_app})
+GROUP = CommandGroup("Data", (demo, init, check, tune, trade_off), {"hierarchy": hierarchy_app})

@@ -94,6 +94,9 @@ def desk(
     from hybrid.linked.config import load_any
 
     config = place / "config.yaml" if place is not None and place.is_dir() else place
+    if config is not None and config != place and not config.is_file():
+        hint = "hybrid init FILE guesses one from a table, hybrid init FOLDER from linked tables"
+        raise ConfigError(f"{place}: there is no config.yaml in this folder", hint=hint)
     if config is not None:
         load_any(config)
     places = Places(work, runs, releases)

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hybrid.cli import console
-from hybrid.cli.arguments import CommandGroup, ConfigPath, Names, Out, Seed, Settings, StorePath, Work, overrides
+from hybrid.cli.arguments import (
+    AsJson,
+    CommandGroup,
+    ConfigPath,
+    Names,
+    Out,
+    Seed,
+    Settings,
+    StorePath,
+    Work,
+    overrides,
+)
 
 if TYPE_CHECKING:
     from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.publication.verdict import Verdict
+
+REPORT = "report.html"
 
 
 def run(
@@ -23,6 +37,7 @@ def run(
     set_: Settings = None,
     store: StorePath = None,
     work: Work = Path("work"),
+    as_json: AsJson = False,
 ) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     from hybrid.jobs.run import new_folder, promise_of
@@ -33,6 +48,10 @@ def run(
     folder = out or new_folder(loaded.name)
     with console.progress() as progress:
         done = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
+    if as_json:
+        draw = None if done.draw is None else done.draw.words
+        console.print_json(_judged(done.verdict, folder) | {"draw": draw, "tables": _tables(done, folder)})
+        return
     console.print_verdict(done.verdict, "" if done.draw is None else done.draw.words, promise_of(done))
     console.out.print()
     _show_results(done, folder)
@@ -66,16 +85,27 @@ def sample(
 
 
 def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
+    for table in _tables(run, folder):
+        console.out.print(f"{table['kind']} table  {table['path']}  ({table['rows']:,} rows)")
+    console.out.print(f"report           {folder / REPORT}")
+
+
+def _tables(run: Pipeline | LinkedRun, folder: Path) -> list[dict[str, Any]]:
+    """Kind, path and number of rows of each table of a run."""
     from hybrid.linked.facts import stated_tables
     from hybrid.linked.run import LinkedRun
 
-    if isinstance(run, LinkedRun):
-        for table in stated_tables(run):
-            kind = "public" if table.public else "synthetic"
-            console.out.print(f"{kind} table  {folder / table.file}  ({table.rows:,} rows)")
-    else:
-        console.out.print(f"synthetic table  {folder / run.synthetic_name}  ({run.released_rows:,} rows)")
-    console.out.print(f"report           {folder / 'report.html'}")
+    if not isinstance(run, LinkedRun):
+        return [{"kind": "synthetic", "path": str(folder / run.synthetic_name), "rows": run.released_rows}]
+    return [
+        {"kind": "public" if table.public else "synthetic", "path": str(folder / table.file), "rows": table.rows}
+        for table in stated_tables(run)
+    ]
+
+
+def _judged(verdict: Verdict, folder: Path) -> dict[str, Any]:
+    """Verdict and paths of a judged folder, for ``--json``."""
+    return {"verdict": verdict.to_json(), "folder": str(folder), "report": str(folder / REPORT)}
 
 
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
@@ -142,6 +172,7 @@ def audit(
     ] = None,
     out: Out = None,
     seed: Seed = None,
+    as_json: AsJson = False,
 ) -> None:
     """Evaluate any synthetic table, ours or not: privacy, utility, fidelity.
 
@@ -159,19 +190,24 @@ def audit(
     if train.is_dir():
         links = links_config(config, (train, control, synthetic), *columns)
         tables = read_audited_links(train, control, synthetic, links)
-        _print_notes(tables.notes)
+        notes = tables.notes
+        _print_notes(() if as_json else notes)
         with console.progress() as progress:
             verdict = audit_links(tables, links, folder, seed, progress, league)
     else:
         loaded = audit_config(config, train, *columns)
         audited = read_audited(train, control, synthetic, loaded.data)
-        _print_notes(audited.notes)
+        notes = audited.notes
+        _print_notes(() if as_json else notes)
         with console.progress() as progress:
             verdict = audit_tables(audited, loaded, folder, seed, progress, league)
+    if as_json:
+        console.print_json(_judged(verdict, folder) | {"notes": notes})
+        return
     console.print_verdict(verdict)
     if league is not None:
         console.line("note", f"the report has the verdicts of the laboratory {league.name} beside the numbers")
-    console.out.print(f"\nreport  {folder / 'report.html'}")
+    console.out.print(f"\nreport  {folder / REPORT}")
 
 
 def _print_notes(notes: Sequence[str]) -> None:

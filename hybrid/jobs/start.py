@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
-from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress, silent
@@ -15,6 +14,7 @@ from hybrid.jobs.run import write_draw
 from hybrid.linked.config import LinkedConfig, configured_any, is_linked
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import IN_MEMORY, RunConfig
+from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store, StorePlace
@@ -163,7 +163,7 @@ def configuration(
         _refuse_misfit(isinstance(config, LinkedConfig), data)
         return _with_frames(config, data)
     path = Path("config") if isinstance(config, Mapping) else Path(config)
-    content = config if isinstance(config, Mapping) else read_yaml(path)
+    content = config if isinstance(config, Mapping) else read_config_file(path)
     _refuse_misfit(is_linked(content), data)
     changes = dict(overrides or {})
     if isinstance(data, Mapping):

@@ -10,11 +10,12 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import Field, StringConstraints
 
-from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
+from hybrid.base.config_files import ConfigSource, YamlMapping, validated
 from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.pipeline.config import IN_MEMORY, NightlyOptions, RunConfig, configured, overridden
+from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.refusals import LINKED, refusal, refused
 from hybrid.table import Kind, Role, Table
 from hybrid.table.data_options import DataOptions, SourceOptions, load_table
@@ -358,7 +359,7 @@ def load_any(path: Path, overrides: Mapping[str, Any] | None = None) -> RunConfi
 
     Arguments and errors as for :func:`hybrid.pipeline.config.load_config`.
     """
-    return configured_any(read_yaml(path), overrides or {}, path)
+    return configured_any(read_config_file(path), overrides or {}, path)
 
 
 def configured_any(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig | LinkedConfig:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hybrid.base.atomic import write_text
-from hybrid.base.config_files import read_yaml
 from hybrid.linked.config import LinkedConfig, configured_any, is_linked
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftColumn, DraftText
 from hybrid.pipeline.starter.config_text import refuse_existing
@@ -50,7 +50,7 @@ def read_draft(path: Path | str) -> Draft | LinkedDraft:
     ConfigError
         The file is missing, or no YAML.
     """
-    return LinkedDraft.read(path) if is_linked(read_yaml(Path(path))) else Draft.read(path)
+    return LinkedDraft.read(path) if is_linked(read_config_file(Path(path))) else Draft.read(path)
 
 
 def table_of(column: DraftColumn) -> str | None:

@@ -17,7 +17,7 @@ from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, fi
 
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.techniques.registry import LABELLING, gives_k, steps_on, unlabelled
-from hybrid.base.config_files import ConfigSource, YamlMapping, read_yaml, validated
+from hybrid.base.config_files import ConfigSource, YamlMapping, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.manifest import StageName
 from hybrid.base.options import Options, composed_options
@@ -26,6 +26,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift import DriftOptions
+from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.risk import AnyRisk
@@ -484,7 +485,7 @@ def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunCo
         The file is missing or no YAML, has a key twice, an unknown key or a wrong value, or stages that make
         no sense together; all problems at once.
     """
-    return configured(read_yaml(path), overrides or {}, path)
+    return configured(read_config_file(path), overrides or {}, path)
 
 
 def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig:

@@ -8,9 +8,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.yaml_document import YamlDocument
+from hybrid.pipeline.config_file import read_config_file
 from hybrid.table import Role
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class DraftText:
             The file is missing, or no YAML.
         """
         file = Path(path)
-        read_yaml(file)
+        read_config_file(file)
         return cls(YamlDocument(file.read_text(encoding="utf-8-sig"), str(file)), file.parent)
 
     @property

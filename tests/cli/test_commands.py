@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -18,7 +21,7 @@ from hybrid.cli import MODULES, app
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from tests.cli.cli_jobs import Run
 
-GROUPS = ("Data", "Run", "Releases", "Nights", "Compare", "Look")
+GROUPS = ("Start here", "Data", "Run", "Releases", "Nights", "Compare", "Look")
 SUPPORT = {"console", "arguments"}
 HEAVY = ("numpy", "pandas", "pyarrow", "scipy", "sklearn", "pydantic", "ruamel", "numba", "jinja2", "prefect")
 SLOW = ("scipy", "sklearn", "numba", "sqlalchemy", "prefect", "distributed", "torch")
@@ -59,6 +62,29 @@ def test_every_command_stands_in_a_panel_of_the_help(capsys: pytest.CaptureFixtu
         assert word in shown
 
 
+def test_help_begins_with_the_way_from_a_table_to_a_release(capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    assert hybrid("--help") == 0
+    first = capsys.readouterr().out.split("Start here", 1)[1].split("Data ─", 1)[0]
+    names = [line.split()[1] for line in first.splitlines() if line[:1] == "│" and line[2:3].strip()]
+    assert names == ["demo", "init", "check", "tune", "run", "release"]
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_that_of_the_package(option: str, capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    assert hybrid(option) == 0
+    assert capsys.readouterr().out == f"hybrid {version('hybrid-release')}\n"
+
+
+@pytest.mark.parametrize("words", [("rum", "run"), ("hierarchy", "shwo", "show"), ("run", "--sed", "--seed")])
+def test_a_mistyped_word_is_mended_once(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str], hybrid: Run
+) -> None:
+    *typed, meant = words
+    assert hybrid(*typed) == 2
+    said = capsys.readouterr().err
+    assert said.count("Did you mean") == 1 and said.count(f"'{meant}'") == 1
+
+
 def test_help_imports_nothing_heavy() -> None:
     script = (
         "import sys, contextlib, io\n"
@@ -79,6 +105,14 @@ def test_a_run_imports_what_is_slow_only_where_it_is_used() -> None:
     )
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed.split() == []
+
+
+def test_the_schema_is_printed_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:
+    assert hybrid("schema") == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert hybrid("schema", "--out", tmp_path / "schema.json") == 0
+    assert json.loads((tmp_path / "schema.json").read_text("utf-8")) == printed
+    assert "\n# yaml-language-server: $schema=schema.json\n" in capsys.readouterr().out
 
 
 def test_policies_are_listed_and_printed(capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:

@@ -226,3 +226,27 @@ def test_set_needs_key_and_value(hybrid: Run, capsys: Any, job: Path) -> None:
     assert "KEY=VALUE" in capsys.readouterr().err
     assert hybrid("run", job, "--set", "anonymize.kk=3") == 2
     assert "did you mean 'k'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "run", "tune", "release", "desk", "edit"])
+def test_data_in_place_of_a_configuration_names_init(command: str, hybrid: Run, capsys: Any, job: Path) -> None:
+    data = job.parent / "admissions.csv"
+    assert hybrid(command, data, *(["a=b"] if command == "edit" else [])) == 2
+    said = capsys.readouterr().err
+    assert "this is a data file" in said and f"hybrid init {data}" in said
+
+
+def test_folders_without_what_is_looked_for(hybrid: Run, capsys: Any, job: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for command, said in (("init", "no data file"), ("desk", "no config.yaml"), ("check", f"hybrid init {empty}")):
+        assert hybrid(command, empty) == 2
+        assert said in capsys.readouterr().err
+    assert hybrid("check", job.parent) == 2
+    assert f"give the file: {job}" in capsys.readouterr().err
+
+
+def test_init_again_says_one_thing(hybrid: Run, capsys: Any, job: Path) -> None:
+    assert hybrid("init", job.parent / "admissions.csv") == 2
+    said = capsys.readouterr().err
+    assert said.count("exists") == 1 and said.count("hint") == 1 and f"{job}: the file exists" in said

@@ -54,6 +54,18 @@ def test_steps_where_there_is_no_terminal(shown: io.StringIO) -> None:
         report(NASTY, 1, 1)
 
 
+def test_a_quiet_program_has_no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(console, "err", Terminal(file=stream))
+    console.show_progress(False)
+    with console.progress() as report:
+        report("fit", 1, 2)
+    console.show_progress(True)
+    with console.progress() as report:
+        report("draw", 1, 2)
+    assert stream.getvalue() == "draw ...\n"
+
+
 def test_warnings_of_the_library(shown: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     package = logging.getLogger("hybrid")
     monkeypatch.setattr(package, "handlers", [])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hybrid.base.errors import ConfigError, Problem
+from hybrid.base.errors import ConfigError
 from hybrid.base.yaml_document import flow
 from hybrid.constraints.constraint import listed
 from hybrid.constraints.discover import Suggestion
@@ -120,12 +120,14 @@ def refuse_existing(paths: Iterable[Path], force: bool) -> None:
     Raises
     ------
     ConfigError
-        Files exist, and ``force`` is not set; all of them.
+        Files exist, and ``force`` is not set; the last one is named, the others are counted.
     """
     exist = [] if force else [path for path in paths if path.exists()]
     if exist:
-        hint = "choose another --out, or replace it with --force"
-        raise ConfigError(Problem(f"{path}: the file exists", hint) for path in exist)
+        *others, last = exist
+        beside = f", and so do {len(others)} others that would be written" if others else ""
+        hint = "edit it, choose another --out in a folder of its own, or replace all of them with --force"
+        raise ConfigError(f"{last}: the file exists{beside}", hint=hint)
 
 
 def head_lines(name: str) -> Iterator[str]:

@@ -302,11 +302,16 @@ def read_folder(folder: Path, only: Sequence[str] = ()) -> Place:
     Raises
     ------
     ConfigError
-        There are no two such files, more than :data:`MOST_TABLES`, or two of the same name.
+        There are no such files, only one, more than :data:`MOST_TABLES`, or two of the same name.
     DataError
         Files cannot be read; all problems at once.
     """
     paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+    if not paths:
+        raise ConfigError(
+            f"{folder}: there is no data file in this folder",
+            hint=f"put the tables there ({', '.join(SUFFIXES)}), or name one: hybrid init FILE",
+        )
     named = _named(str(folder), [path.stem for path in paths], only)
     tables: dict[str, FoundTable] = {}
     problems: list[Problem] = []

@@ -1,0 +1,37 @@
+"""Command that writes the JSON schema of the configuration."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid.cli import console
+from hybrid.cli.arguments import CommandGroup
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it here; default: print.")] = None,
+) -> None:
+    """Write the JSON schema of the configuration.
+
+    Editors then complete its keys, explain them, and mark mistakes.
+    """
+    from hybrid.base.atomic import write_json
+    from hybrid.linked.json_schema import configuration_schema
+
+    made = configuration_schema()
+    if out is None:
+        typer.echo(json.dumps(made, indent=1, ensure_ascii=False))
+        return
+    write_json(out, made)
+    console.line("ok", f"{out}: written")
+    console.out.print(
+        "\nfirst line of a configuration beside it, for editors with the YAML language server:\n"
+        f"# yaml-language-server: $schema={out.name}"
+    )
+
+
+GROUP = CommandGroup("Look", (schema,))
