@@ -87,10 +87,10 @@ def test_a_changed_role_gets_a_hierarchy_and_is_decided(draft: Draft, frame: pd.
 def test_keys_are_set_removed_and_undone(draft: Draft) -> None:
     draft["anonymize.k"] = 7
     draft["data", "columns", "a.b", "kind"] = "categorical"
-    del draft["anonymize.suppression_limit"]
-    assert draft.config.k == 7 and draft["anonymize.suppression_limit"] is None
+    del draft["anonymize.recoding"]
+    assert draft.config.k == 7 and draft["anonymize.recoding"] is None
     assert "+  k: 7" in draft.difference
-    assert draft.undo() and draft["anonymize.suppression_limit"] == 0.05
+    assert draft.undo() and draft["anonymize.recoding"] == "local"
     with pytest.raises(ConfigError, match="is no role"):
         draft.columns["age"].role = "quasi"
 
