@@ -76,7 +76,7 @@ def test_no_weight_is_that_of_a_person(pipeline: Pipeline) -> None:
 
 def test_the_risk_in_the_population_is_said(pipeline: Pipeline) -> None:
     found = pipeline.anonymized
-    risk, sizes = class_risk(found.class_ids, None, found.originals.frame["weight"].to_numpy())
+    risk, sizes = class_risk(found.class_ids, found.originals.persons, found.originals.frame["weight"].to_numpy())
     assert found.result.population_risk is not None
     assert found.result.population_risk["risk_max"] == risk.max()
     assert found.result.population_risk["expected"] == pytest.approx((risk * sizes).sum())

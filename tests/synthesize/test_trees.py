@@ -49,21 +49,21 @@ def test_noise_tells_hardly_anything(people: int) -> None:
             (NUMBER, rng.normal(size=people)),
             (state(5), rng.integers(0, 5, people).astype(np.int32)),
         ):
-            found.append(told(grow((9, feature, values), known, features, None, LIMITS, rng)))
+            found.append(told(grow((9, feature, values), known, features, np.arange(people), LIMITS, rng)))
     assert np.mean(found) < 0.03
 
 
 def test_every_split_counts_where_alpha_is_1() -> None:
     rng = np.random.default_rng(1)
     known, features = columns(1_000, rng)
-    tree = grow((9, NUMBER, rng.normal(size=1_000)), known, features, None, TreeLimits(20, 1.0, None), rng)
+    tree = grow((9, NUMBER, rng.normal(size=1_000)), known, features, np.arange(1_000), TreeLimits(20, 1.0, None), rng)
     assert told(tree) == 1 and (tree.reach == 1).all() and (tree.tree.tree_.children_left < 0).sum() > 20
 
 
 def test_what_always_holds_holds_in_the_draws() -> None:
     rng = np.random.default_rng(6)
     ward = rng.integers(0, 4, 2_000).astype(np.int32)
-    tree = grow((9, state(2), (ward > 1).astype(np.int32)), {0: ward}, {0: state(4)}, None, LIMITS, rng)
+    tree = grow((9, state(2), (ward > 1).astype(np.int32)), {0: ward}, {0: state(4)}, np.arange(2_000), LIMITS, rng)
     assert (tree.draw({0: ward}, 2_000, rng) == (ward > 1)).all()
 
 
@@ -71,8 +71,8 @@ def test_what_always_holds_holds_in_the_draws() -> None:
 def test_the_share_of_a_split_by_hand(gain: float, share: float) -> None:
     rng = np.random.default_rng(5)
     x = np.repeat(np.arange(4.0), 50)
-    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, TreeLimits(10, 1.0, 1), rng)
-    nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), None)
+    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, np.arange(200), TreeLimits(10, 1.0, 1), rng)
+    nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), np.arange(200))
     found = nodes.borne_out(np.array([gain, 0.0, 0.0]), np.array([10.0, 0.0, 0.0]))
     assert found.tolist() == pytest.approx([share, 0, 0])
     assert nodes.reach(found, 10).tolist() == pytest.approx([1, share, share])
@@ -84,7 +84,7 @@ def test_a_relation_that_only_two_columns_together_show_stays() -> None:
     rng = np.random.default_rng(2)
     a, b = rng.integers(0, 2, (2, 4_000)).astype(np.int32)
     values = np.where(rng.random(4_000) < 0.9, a ^ b, 1 - (a ^ b)).astype(np.int32)
-    tree = grow((9, state(2), values), {0: a, 1: b}, {0: state(2), 1: state(2)}, None, LIMITS, rng)
+    tree = grow((9, state(2), values), {0: a, 1: b}, {0: state(2), 1: state(2)}, np.arange(4_000), LIMITS, rng)
     drawn = tree.draw({0: a, 1: b}, 4_000, rng)
     assert (drawn == (a ^ b)).mean() == pytest.approx(0.9, abs=0.03)
 
@@ -97,7 +97,7 @@ def test_rows_of_the_same_people_bear_out_nothing_more() -> None:
         x, y = np.repeat(rng.normal(size=(2, 200)), 50, axis=1)
         x = x + rng.normal(0, 0.01, len(x))
         persons = np.repeat(np.arange(200), 50)
-        for name, owner in (("rows", None), ("people", persons)):
+        for name, owner in (("rows", np.arange(len(x))), ("people", persons)):
             found[name].append(told(grow((9, NUMBER, y), {0: x}, {0: NUMBER}, owner, LIMITS, rng)))
     assert np.mean(found["rows"]) > 0.99 and np.mean(found["people"]) < 0.1
 
@@ -121,10 +121,10 @@ def test_the_gain_is_pearsons_statistic() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=500)
     codes = np.where(rng.random(500) < 0.3, x > 0, rng.integers(0, 3, 500)).astype(np.int32)
-    tree = grow((9, state(3), codes), {0: x}, {0: NUMBER}, None, TreeLimits(50, 1.0, 1), rng)
+    tree = grow((9, state(3), codes), {0: x}, {0: NUMBER}, np.arange(500), TreeLimits(50, 1.0, 1), rng)
     landed = tree.tree.apply(np.searchsorted(np.sort(x), x).astype(np.float32)[:, None])
     order = np.argsort(landed, kind="stable")
-    gain, freedom = _Nodes(tree.tree.tree_, landed[order], None).gain(codes[order])
+    gain, freedom = _Nodes(tree.tree.tree_, landed[order], order).gain(codes[order])
     table = np.array([np.bincount(codes[landed == side], minlength=3) for side in (1, 2)])
     expected = chi2_contingency(table, correction=False)
     assert gain[0] == pytest.approx(expected.statistic) and freedom[0] == expected.dof
@@ -136,8 +136,8 @@ def test_the_price_by_hand() -> None:
 
     rng = np.random.default_rng(5)
     x = np.repeat(np.arange(4.0), 50)
-    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, None, TreeLimits(10, 1.0, 1), rng)
-    nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), None)
+    tree = grow((9, NUMBER, x + rng.normal(size=200)), {0: x}, {0: NUMBER}, np.arange(200), TreeLimits(10, 1.0, 1), rng)
+    nodes = _Nodes(tree.tree.tree_, np.repeat([1, 2], 100), np.arange(200))
     limits = TreeLimits(10, 0.01, None)
     assert nodes.price([Ranks(np.arange(4.0))], np.ones(3), limits)[0] == pytest.approx(chi2.isf(0.01 / 3, 1))
     scores = CategoryScores(np.arange(4, dtype=np.float32)[:, None])
