@@ -43,7 +43,8 @@ def folder(table: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Pat
     draft["seed"] = 1
     draft["protect"] = {"columns": {"diagnosis": "sample"}}
     draft["evaluate.metrics"] = ["identical_match", "k_reached"]
-    draft["anonymize"] = {"k": 5, "suppression_limit": 0.05}
+    draft["anonymize.recoding"] = "global"
+    draft["anonymize.suppression_limit"] = 0.05
     draft["policy"] = "policy.yaml"
     config = draft.write(folder / "config.yaml")[-1]
     for name in draft.undecided:
