@@ -6,9 +6,9 @@ from pathlib import Path
 
 from hybrid.base.config_files import YamlMapping, read_yaml
 from hybrid.base.errors import ConfigError
-from hybrid.table.file_formats import SPREADSHEET_SUFFIXES, TYPED_SUFFIXES
+from hybrid.table.file_formats import CSV_SUFFIXES, SPREADSHEET_SUFFIXES, TYPED_SUFFIXES
 
-_DATA_SUFFIXES = (".csv", ".tsv", ".txt", ".asc", ".data", *TYPED_SUFFIXES, *SPREADSHEET_SUFFIXES)
+_DATA_SUFFIXES = (*CSV_SUFFIXES, ".txt", *TYPED_SUFFIXES, *SPREADSHEET_SUFFIXES)
 
 
 def read_config_file(path: Path) -> YamlMapping:

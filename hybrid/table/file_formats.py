@@ -7,6 +7,8 @@ from pathlib import PurePath
 from hybrid.table.files import File
 from hybrid.table.schema import PARQUET_SUFFIXES
 
+CSV_SUFFIXES = (".csv", ".tsv", ".asc", ".data")
+"""Usual ends of the names of CSV files; a file of any other unknown end is read as CSV, too."""
 STATISTICS_SUFFIXES = (".dta", ".sav", ".zsav", ".por", ".sas7bdat", ".xpt")
 """Files of Stata, SPSS and SAS, which pyreadstat reads."""
 SPREADSHEET_SUFFIXES = (".xlsx",)

@@ -219,7 +219,7 @@ class Table:
     def __post_init__(self) -> None:
         if list(self.frame.columns) != self.schema.names:
             raise ValueError("the frame's columns are not the schema's")
-        if any(len(of) != len(self.frame) for of in (self.persons, self.households)):
+        if any(of is not None and len(of) != len(self.frame) for of in self._named):
             raise ValueError("there is not one person, or not one household, per row")
         if not isinstance(self.frame.index, pd.RangeIndex):
             object.__setattr__(self, "frame", self.frame.reset_index(drop=True))

@@ -149,13 +149,12 @@ class Measured:
         found = [_auc(attacked, metric, policy) for metric in ATTACK]
         if found[0] is None or found[1] is None:
             return None
-        each = [_falls(row, targets) for row in used]
-        wholes = np.array([one.mean for one in each])
-        means = np.array([astuple(one) for one in each]).mean(axis=0)
-        means[-2:] = [max(_likely(used, f"synthetic.{metric}") or 0.0, 0.0) for metric in CERTAIN]
-        error = float(wholes.std(ddof=1) / math.sqrt(len(wholes))) if len(wholes) > 1 else math.nan
-        lost = float((means - most_lost(policy)).max())
-        return cls(name, (found[0], found[1]), UtilityLosses(*map(float, means)), error, lost, _leak(used, policy))
+        each = np.array([_falls(row, targets) for row in used])
+        likely = [max(_likely(used, f"synthetic.{metric}") or 0.0, 0.0) for metric in CERTAIN]
+        losses = UtilityLosses(*map(float, each.mean(axis=0)), *likely)
+        error = float(each.mean(axis=1).std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else math.nan
+        lost = max(fall - most for fall, most in zip(astuple(losses), most_lost(policy), strict=True))
+        return cls(name, (found[0], found[1]), losses, error, lost, _leak(used, policy))
 
 
 def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig:
@@ -229,13 +228,14 @@ def has_rule(policy: Policy) -> bool:
     return any(rule.metric in ATTACK for rule in policy.rules)
 
 
-def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> UtilityLosses:
+def _falls(row: Mapping[str, Any], targets: Mapping[str, float]) -> tuple[float, ...]:
+    """Falls of one draw that are averaged: prediction, link and column."""
     prediction = [_lost(row, f"synthetic.tstr.{name}", signal) for name, signal in targets.items()]
     beyond = [
         max((row.get(name) or 0.0) - max(row.get(f"{name}_reference") or 0.0, 0.0), 0.0)
         for name in ("synthetic.lost_link", "synthetic.lost_column")
     ]
-    return UtilityLosses(float(np.mean(prediction)) if prediction else 0.0, *beyond)
+    return float(np.mean(prediction)) if prediction else 0.0, *beyond
 
 
 def _leak(rows: Sequence[Mapping[str, Any]], policy: Policy) -> float:

@@ -39,7 +39,7 @@ from hybrid.tuning.page import applied, picture, reason, write_results
 from hybrid.tuning.settings import CONFIGURED, Setting, is_searched, largest_k, settings
 
 AS_USEFUL = 0.01
-"""Settings whose usefulness differs by no more are as useful as each other: the least disclosing is taken."""
+"""Settings whose usefulness differs by no more are as useful as each other: the one farthest within is taken."""
 AS_NEAR = 0.005
 """Settings that are farther beyond what is allowed by no more are as near to it: the most useful is taken."""
 

@@ -149,6 +149,7 @@ def roles_lines() -> Iterator[str]:
 
 SUPPRESSION_LIMIT = 0.05
 """Share of records left out that is proposed."""
+LEFT_OUT_LINE = f"suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
 CROSSED_BELOW = 10_000
 """Tables of fewer people are judged on folds, since a third of so few is too few to compare with, and nobody of them is
 left out, since small groups would be missing."""
@@ -158,7 +159,7 @@ def labels_line(people: int) -> str:
     """The line of the section ``anonymize`` that says what becomes of small classes."""
     if people < CROSSED_BELOW:
         return "recoding: local           # labels as fine as each record allows, and nobody is left out; or global"
-    return f"suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
+    return LEFT_OUT_LINE
 
 
 def split_lines(unit: str, people: int) -> Iterator[str]:

@@ -24,6 +24,7 @@ from hybrid.pipeline.starter.columns import (
     write_hierarchies,
 )
 from hybrid.pipeline.starter.config_text import (
+    LEFT_OUT_LINE,
     AskedTable,
     column_lines,
     constraint_lines,
@@ -343,7 +344,7 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
         yield ""
         yield "anonymize:"
         yield "  k: 5                      # every combination of labels is shared by at least so many people"
-        yield "  suppression_limit: 0.05   # review: share of records that may be left out to get there"
+        yield f"  {LEFT_OUT_LINE}"
         yield ""
         yield "transition: {method: tree, order: pre}"
     yield ""

@@ -18,7 +18,7 @@ from hybrid.pipeline.starter.column_names import identity_of, vocabulary
 from hybrid.pipeline.starter.references import Declared
 from hybrid.table import Column, Kind, Table
 from hybrid.table.data_options import DataOptions
-from hybrid.table.file_formats import SPREADSHEET_SUFFIXES, STATISTICS_SUFFIXES, is_csv
+from hybrid.table.file_formats import CSV_SUFFIXES, SPREADSHEET_SUFFIXES, TYPED_SUFFIXES, is_csv
 from hybrid.table.file_problems import refuse_other_format
 from hybrid.table.files import File
 from hybrid.table.read_file import parquet_metadata, read_table
@@ -256,7 +256,7 @@ def _are_whole(values: pd.Series) -> bool:
     return bool(values.notna().any()) and bool((values.dropna() % 1 == 0).all())
 
 
-SUFFIXES = (".csv", ".tsv", ".asc", ".data", *PARQUET_SUFFIXES, *STATISTICS_SUFFIXES)
+SUFFIXES = (*CSV_SUFFIXES, *TYPED_SUFFIXES)
 """Files of a folder that are read without being named. A workbook is none: it may explain the others."""
 MOST_TABLES = 50
 """Tables of one place: every one of them is read into memory, and every two are compared."""
