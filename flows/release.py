@@ -16,7 +16,8 @@ from hybrid.base.errors import ApprovalNeeded, GateRefused, HybridError
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
-from hybrid.jobs.start import AnyRun, configuration
+from hybrid.jobs.start import configuration
+from hybrid.linked.run import AnyRun
 from hybrid.operations.notify import Outcome
 
 WRITTEN = "Written"

@@ -24,7 +24,8 @@ from hybrid.base.progress import LogProgress, Progress
 from hybrid.base.resources import forbid_dumps
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.jobs.run import summary
-from hybrid.jobs.start import AnyConfig, AnyRun, start
+from hybrid.linked.config import AnyConfig
+from hybrid.linked.run import AnyRun, run_of
 from hybrid.operations.notify import Outcome
 from hybrid.store import Store
 
@@ -86,11 +87,11 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
 
 def pipeline_of(config: AnyConfig, work: Path, progress: Progress | None = None) -> AnyRun:
     """The pipeline of one flow, of a table or linked tables; sources are read once."""
-    return start(
+    return run_of(
         config,
         store=Store(work / "store"),
         progress=progress or LogProgress(logging.getLogger("hybrid").info),
-        work=work,
+        ledger_dir=work,
     )
 
 

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hybrid.base.errors import Finding
-    from hybrid.linked.config import LinkedConfig
     from hybrid.linked.draft import LinkedDraft
-    from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_text import DraftColumn
     from hybrid.store import Store
@@ -281,6 +279,7 @@ def check(
 
     List all problems at once, and what becomes of each column.
     """
+    from hybrid.linked.check import diagnose_any
     from hybrid.linked.config import load_any
 
     if as_json:
@@ -290,24 +289,17 @@ def check(
     if show:
         console.out.print(loaded.to_yaml())
     else:
-        _report(_findings(loaded, store))
-
-
-def _findings(loaded: RunConfig | LinkedConfig, store: str | None) -> list[Finding]:
-    from hybrid.linked.check import diagnose_linked
-    from hybrid.linked.config import LinkedConfig
-    from hybrid.pipeline.check import diagnose
-
-    return diagnose_linked(loaded) if isinstance(loaded, LinkedConfig) else diagnose(loaded, store=_opened(store))
+        _report(diagnose_any(loaded, _opened(store)))
 
 
 def _print_findings(config: Path, set_: list[str] | None, store: str | None) -> None:
     """Print findings as JSON, those that end the check among them; exit code 2 if there is an error."""
     from hybrid.base.errors import Finding, HybridError
+    from hybrid.linked.check import diagnose_any
     from hybrid.linked.config import load_any
 
     try:
-        findings, code = _findings(load_any(config, overrides(set_)), store), 0
+        findings, code = diagnose_any(load_any(config, overrides(set_)), _opened(store)), 0
     except HybridError as error:
         findings, code = [Finding.error(problem) for problem in error.problems], int(error.exit_code)
     said = [{"level": one.level, "message": one.message, "hint": one.hint} for one in findings]

@@ -26,13 +26,10 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
     The sampling theorem, its conditions, what remains open.
     """
-    from hybrid.linked.config import LinkedConfig, load_any
-    from hybrid.linked.run import LinkedRun
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.linked.config import load_any
+    from hybrid.linked.run import run_of
 
-    loaded = load_any(config, overrides(set_))
-    pipeline = LinkedRun(loaded).person if isinstance(loaded, LinkedConfig) else Pipeline(loaded)
-    explanation = pipeline.explanation
+    explanation = run_of(load_any(config, overrides(set_))).person.explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}")

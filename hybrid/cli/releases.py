@@ -217,7 +217,8 @@ def release(
     from hybrid.jobs.finished_runs import finished_runs, only_finished_run
     from hybrid.jobs.places import Places
     from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
-    from hybrid.jobs.start import configuration, start
+    from hybrid.jobs.start import configuration
+    from hybrid.linked.run import run_of
     from hybrid.publication.certificate import Acceptance
 
     if accept_review and not (by and reason):
@@ -231,7 +232,7 @@ def release(
         loaded = configuration(config, overrides=overrides(set_))
         places.check_writable()
         with console.progress() as progress:
-            started = start(loaded, seed, places.store, progress, work=work)
+            started = run_of(loaded, seed, places.store, progress, ledger_dir=work)
             found = [] if anew or seed is not None else finished_runs(started, places)
             finished = only_finished_run(found)
             if finished is None:

@@ -23,8 +23,7 @@ from hybrid.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from hybrid.linked.run import LinkedRun
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.linked.run import AnyRun
     from hybrid.publication.verdict import Verdict
 
 REPORT = "report.html"
@@ -84,19 +83,16 @@ def sample(
     _show_results(pipeline, folder)
 
 
-def _show_results(run: Pipeline | LinkedRun, folder: Path) -> None:
+def _show_results(run: AnyRun, folder: Path) -> None:
     for table in _tables(run, folder):
         console.out.print(f"{table['kind']} table  {table['path']}  ({table['rows']:,} rows)")
     console.out.print(f"report           {folder / REPORT}")
 
 
-def _tables(run: Pipeline | LinkedRun, folder: Path) -> list[dict[str, Any]]:
+def _tables(run: AnyRun, folder: Path) -> list[dict[str, Any]]:
     """Kind, path and number of rows of each table of a run."""
     from hybrid.linked.facts import stated_tables
-    from hybrid.linked.run import LinkedRun
 
-    if not isinstance(run, LinkedRun):
-        return [{"kind": "synthetic", "path": str(folder / run.synthetic_name), "rows": run.released_rows}]
     return [
         {"kind": "public" if table.public else "synthetic", "path": str(folder / table.file), "rows": table.rows}
         for table in stated_tables(run)

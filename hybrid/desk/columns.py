@@ -10,14 +10,12 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from hybrid.base.config_files import parse_yaml
-from hybrid.base.errors import ConfigError, Finding, HybridError
+from hybrid.base.errors import ConfigError, HybridError
 from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.desk.editor import AT_ONCE, ON_DEMAND, AnyDraft, Editor, roles_of, state_of
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
-from hybrid.linked.check import diagnose_linked
-from hybrid.linked.config import LinkedConfig
-from hybrid.pipeline.check import diagnose
+from hybrid.linked.check import diagnose_any
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftColumn
@@ -176,7 +174,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def check(request: Request) -> Response:
         config = desk.own_editor.read().config
-        findings = [(one.level, one.message, one.hint) for one in _findings(config)]
+        findings = [(one.level, one.message, one.hint) for one in diagnose_any(config)]
         return desk.page(request, "check.html", findings=findings, command=command("check", desk.own_editor.path))
 
     def at(request: Request) -> Response:
@@ -197,10 +195,6 @@ def routes(desk: Desk) -> list[Route]:
         Route("/changes/set", set_key, methods=["POST"]),
         Route("/check", check),
     ]
-
-
-def _findings(config: RunConfig | LinkedConfig) -> list[Finding]:
-    return diagnose(config) if isinstance(config, RunConfig) else diagnose_linked(config)
 
 
 def _linked(draft: AnyDraft) -> list[dict[str, Any]]:

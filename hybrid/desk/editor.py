@@ -14,7 +14,7 @@ from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_stamp
 from hybrid.jobs.trade_off import searched
-from hybrid.linked.config import LinkedConfig
+from hybrid.linked.config import AnyConfig
 from hybrid.linked.draft import LinkedDraft, all_columns, read_draft, table_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
@@ -49,14 +49,14 @@ class KeptTables:
             The configuration is wrong, or the table cannot be used.
         """
         config = draft.config
-        data = config.data if isinstance(config, RunConfig) else config.source(str(name))
+        data = config.sources["" if name is None else name]
         key = _reading_key(config, data)
         if name not in self._tables or self._tables[name][0] != key:
             self._tables[name] = key, all_columns(config, name)
         return _with_roles(self._tables[name][1], data)
 
 
-def _reading_key(config: RunConfig | LinkedConfig, data: DataOptions) -> str:
+def _reading_key(config: AnyConfig, data: DataOptions) -> str:
     """All that decides how a table is read."""
     reading = data.model_dump(mode="json")
     reading["columns"] = {name: (one["kind"], one["format"]) for name, one in reading["columns"].items()}

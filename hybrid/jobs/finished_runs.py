@@ -18,8 +18,7 @@ from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import MANIFEST, PACKAGE
 from hybrid.base.regular_file import read_json
 from hybrid.jobs.places import Places
-from hybrid.jobs.start import AnyRun
-from hybrid.pipeline.config import RunConfig
+from hybrid.linked.run import AnyRun
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import FinishedRun, read_run, refuse_without_claim
@@ -80,7 +79,7 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
     runs = list(_sound(places.runs, config.name, places.work))
     if not runs:
         return []
-    content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
+    content = config.model_dump(mode="json")
     key = release_key(places.work)
     tag = release_tag(key, {"data_fingerprint": pipeline.data_fingerprint, "config": content})
     out = set(_released(places, config.name))

@@ -27,8 +27,9 @@ from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
 from hybrid.linked.draw import own_names, with_columns_of
 from hybrid.linked.facts import page_of
 from hybrid.linked.run import BETWEEN, fitting, worst_power
-from hybrid.linked.sources import Sources, broken_references, link_sources
+from hybrid.linked.sources import broken_references, link_sources
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.power import measure_power, n_people
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked

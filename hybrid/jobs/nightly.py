@@ -33,7 +33,8 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.report_inputs import keep_source_statistics, source_statistics
 from hybrid.jobs.run import keep_private_details
-from hybrid.jobs.start import AnyConfig, AnyRun
+from hybrid.linked.config import AnyConfig
+from hybrid.linked.run import AnyRun
 from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, NotDelivered, check_targets, deliver, recall
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post

@@ -18,12 +18,13 @@ from hybrid.base.ownership import check_growing, check_replaceable
 from hybrid.base.progress import Progress, silent
 from hybrid.jobs.finished_runs import finished_runs, only_finished_run
 from hybrid.jobs.places import Places
-from hybrid.jobs.run import new_folder
-from hybrid.jobs.start import AnyConfig, AnyRun, Frames, configuration, start, write
+from hybrid.jobs.run import new_folder, write_draw
+from hybrid.jobs.start import Frames, configuration
+from hybrid.linked.config import AnyConfig
 from hybrid.linked.facts import refuse_undecided_tables
-from hybrid.linked.run import LinkedRun
+from hybrid.linked.run import AnyRun, run_of
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.roles import refuse_undecided, refuse_without_person
+from hybrid.pipeline.roles import refuse_without_person
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import check_seal, count_run
@@ -136,12 +137,11 @@ def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
     HybridError
         Of any stage; then there is no folder.
     """
-    if not isinstance(pipeline, LinkedRun):
-        pipeline.refuse_spent()
+    pipeline.refuse_spent()
     refuse_unreleasable(pipeline)
     folder = new_folder(pipeline.config.name, places.runs)
     check_replaceable(folder)
-    write(pipeline, folder, places.work)
+    write_draw(pipeline, folder, places.work)
     assert pipeline.draw is not None
     return Candidate(folder, places, pipeline.verdict, pipeline.draw)
 
@@ -166,21 +166,17 @@ def refuse_unreleasable(pipeline: AnyRun) -> None:
     Raises
     ------
     ConfigError
-        As :func:`hybrid.pipeline.roles.refuse_undecided` and :func:`hybrid.pipeline.roles.refuse_without_person`; of
-        linked tables all undecided columns at once. Or ``privacy.mode: dp`` with a given seed.
+        As :func:`hybrid.linked.facts.refuse_undecided_tables` and
+        :func:`hybrid.pipeline.roles.refuse_without_person`. Or ``privacy.mode: dp`` with a given seed.
     """
-    if isinstance(pipeline, LinkedRun):
-        refuse_undecided_tables(pipeline.config)
-        pipeline.check()
-        return
-    if pipeline.config.privacy is not None and pipeline.seeded:
+    if pipeline.config.person.privacy is not None and pipeline.person.seeded:
         raise ConfigError(
             "privacy.mode dp: a seed was given, so nothing is claimed, and nothing would be published",
             hint="leave --seed out",
         )
-    refuse_undecided(pipeline.config)
+    refuse_undecided_tables(pipeline.config)
     pipeline.check()
-    refuse_without_person(pipeline.config, pipeline.table)
+    refuse_without_person(pipeline.config.person, pipeline.person.table)
 
 
 def release(
@@ -247,7 +243,7 @@ def release(
     else:
         loaded = configuration(config, data, overrides)
         places.check_writable()
-        started = start(loaded, seed, places.store, progress, work=places.work)
+        started = run_of(loaded, seed, places.store, progress, ledger_dir=places.work)
         finished = None if anew or seed is not None else only_finished_run(finished_runs(started, places))
         if finished is None:
             candidate, pipeline = write_candidate(started, places), started

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,14 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
-from hybrid.linked.run import LinkedRun
+from hybrid.linked.facts import joint_facts, page_of, stated_tables, table_facts
+from hybrid.linked.run import AnyRun, LinkedRun
 from hybrid.operations.drift import Baseline, TableStatistics, keep_baseline
 from hybrid.operations.drift import describe as describe_table
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries, stage_records
 from hybrid.publication.asked import not_asked
+from hybrid.publication.finished_run import PUBLIC_REPORT, REPORT
 from hybrid.publication.first_page import RunFacts, private_page
 from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.guarantee import guarantee_sentence
@@ -29,12 +32,21 @@ from hybrid.publication.key import data_tag, record_secret, release_key
 from hybrid.publication.ledger import LedgerEntry
 from hybrid.publication.policy import Policy
 from hybrid.publication.redact import public_config
-from hybrid.publication.table_facts import TableFacts
+from hybrid.publication.table_facts import StatedTable, TableFacts
 from hybrid.publication.verdict import Verdict
-from hybrid.report import LossCurve, ReportedStage, ReportInputs, TradeOffPoint, compare_tables, describe
+from hybrid.report import (
+    LossCurve,
+    ReportedStage,
+    ReportInputs,
+    TradeOffPoint,
+    compare_tables,
+    describe,
+    render_report,
+)
 from hybrid.report.public import render_public
 from hybrid.report.run.inputs import HistoryPoint, MetricHistory, ReportedChange, title_of
-from hybrid.report.run.sections import collect_sections
+from hybrid.report.run.sections import JOINT, collect_sections
+from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.synthesize import availability
 from hybrid.table import Table
 from hybrid.table.cells import LEAST_CELL, least_cell
@@ -88,17 +100,13 @@ def _nights(day: str, metrics: Sequence[dict[str, Any]], key: tuple[str, str, st
             yield HistoryPoint(day, found["value"], low, high)
 
 
-SINGLE = ""
-"""Name of the only table of a run."""
-
-
-def source_tables(run: Pipeline | LinkedRun) -> dict[str, Table]:
+def source_tables(run: AnyRun) -> dict[str, Table]:
     """Tables that a run read, by name; public ones, too."""
-    return {SINGLE: run.table} if isinstance(run, Pipeline) else {**run.sources.tables, **run.sources.public}
+    return {**run.sources.tables, **run.sources.public}
 
 
 def source_statistics(
-    run: Pipeline | LinkedRun, secret: bytes, like: Mapping[str, TableStatistics] | None = None
+    run: AnyRun, secret: bytes, like: Mapping[str, TableStatistics] | None = None
 ) -> dict[str, TableStatistics]:
     """Statistics of every table that a run read, by name.
 
@@ -114,7 +122,7 @@ def source_statistics(
     return {name: describe_table(table, secret, known.get(name)) for name, table in source_tables(run).items()}
 
 
-def keep_source_statistics(run: Pipeline | LinkedRun, private_dir: Path) -> None:
+def keep_source_statistics(run: AnyRun, private_dir: Path) -> None:
     """Keep the statistics of the sources and the seconds of every stage, for later nights to compare with."""
     key = release_key(private_dir)
     tag = data_tag(key, {"data_fingerprint": run.data_fingerprint})
@@ -159,6 +167,68 @@ LIMITS_OF_SAMPLE = (
 )
 """Of a table that stayed in a warehouse, but for a random sample."""
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
+
+
+def report_pages(run: AnyRun, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> Iterator[tuple[str, str]]:
+    """File and HTML of every page of a run's report.
+
+    Of one table: its report, and what its readers may see under ``privacy.mode: dp``. Of linked tables: a page for
+    each, and one for all together. No seed, no path, no record: the report is published.
+    """
+    if isinstance(run, LinkedRun):
+        yield from _linked_pages(run, created, earlier)
+        return
+    yield REPORT, render_report(run_report(run, created, earlier))
+    if run.budget is not None and run.is_private:
+        yield PUBLIC_REPORT, public_report(run, created)
+
+
+def _linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry]) -> Iterator[tuple[str, str]]:
+    config, tables = run.config.model_dump() | {"seed": None}, stated_tables(run)
+    whole = joint_facts(run)
+    result = None if run.person.anonymized is None else run.person.anonymized.result
+    said: dict[str, Any] = {
+        "guarantee": guarantee_sentence(result, config, run.evaluation, private=run.person.is_private),
+        "draw": "" if run.draw is None else run.draw.words,
+        "config": yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100),
+    }
+    about: dict[str, Any] = {
+        "owner": run.policy.owner,
+        "config": config,
+        "anonymization": result,
+        "private": run.person.is_private,
+    }
+    for name, pipeline in run.tables.items():
+        pipeline.judged = run.verdict_of(name)
+        page = run_report(pipeline, created)
+        facts = replace(table_facts(run, name), generalized=whole.generalized)
+        collected = {**page.collected, "verdict": about | {"table": facts}}
+        yield (
+            page_of(name),
+            render_report(replace(page, name=f"{run.config.name}: {name}", collected=collected, **said)),
+        )
+    verdict = run.verdict
+    joint = ReportInputs(
+        name=run.config.name,
+        created=created,
+        verdict=verdict,
+        evaluation=run.evaluation,
+        limits=LIMITS,
+        licences=licences(run.config.person.synthesize.generator),
+        versions=library_versions(PACKAGE, *libraries()),
+        changes=changes_since(earlier, verdict),
+        collected={
+            "verdict": about | {"table": whole, "tables": tuple(tables)},
+            "tables": [_linked_row(run, table) for table in tables],
+        },
+        **said,
+    )
+    yield REPORT, render_report(joint, JOINT)
+
+
+def _linked_row(run: LinkedRun, table: StatedTable) -> LinkedRow:
+    verdict = None if table.public else run.verdict_of(table.name)
+    return LinkedRow(table.name, table.rows, ", ".join(dict.fromkeys(table.references.values())), table.report, verdict)
 
 
 def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> ReportInputs:

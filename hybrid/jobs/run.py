@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,20 +21,21 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.origins import keep_origin
-from hybrid.jobs.report_inputs import audit_report, keep_source_statistics, public_report, run_report
-from hybrid.linked.run import LinkedRun
+from hybrid.jobs.report_inputs import audit_report, keep_source_statistics, report_pages
+from hybrid.linked.facts import file_of, joint_facts, stated_tables
+from hybrid.linked.run import AnyRun
+from hybrid.pipeline.config import SINGLE
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
-from hybrid.publication.description.description import stated_columns
 from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.finished_run import (
     ANONYMIZATION,
     EVALUATION,
     POLICY,
     PROTECTION,
-    PUBLIC_REPORT,
     REPORT,
+    joint_sha256,
     read_run,
     refuse_known_leak,
 )
@@ -44,12 +46,12 @@ from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import Power, accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict, folded
 from hybrid.report import ReportInputs, render_report
 from hybrid.table import Table
 from hybrid.table.cells import least_cell
-from hybrid.table.write import write_table
+from hybrid.table.file_formats import OFFICE_SUFFIXES
+from hybrid.table.write import layout_of, write_table
 
 LABELS = "anonymized.parquet"
 
@@ -75,41 +77,40 @@ def staged(folder: Path) -> Iterator[Path]:
         check_replaceable(folder)
 
 
-def write_draw(pipeline: Pipeline, folder: Path, private_dir: Path) -> None:
+def write_draw(run: AnyRun, folder: Path, private_dir: Path) -> None:
     """Write a run's folder and count its draw; what the gate and later nights need goes to the private zone.
 
     Parameters
     ----------
-    pipeline : Pipeline
+    run : Pipeline or LinkedRun
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole; its draw stays counted.
     private_dir : Path
         The private zone: the ledger that counts the draw, the membership in equivalence classes, the statistics of
-        the source.
+        the sources.
 
     Raises
     ------
     HybridError
         Of any stage; then there is no folder.
     """
-    write_run(pipeline, folder, Ledger(private_dir).entries(pipeline.config.name), private_dir)
+    write_run(run, folder, Ledger(private_dir).entries(run.config.name), private_dir)
     run_id = read_run(folder).id
-    keep_origin(private_dir, run_id, pipeline)
-    if pipeline.anonymized is not None and pipeline.inputs.whole is None:
-        found = pipeline.membership(record_secret(release_key(private_dir)))
+    keep_origin(private_dir, run_id, run)
+    person = run.person
+    if person.anonymized is not None and person.inputs.whole is None:
+        found = person.membership(record_secret(release_key(private_dir)))
         keep_membership(private_dir, run_id, found)
-    keep_source_statistics(pipeline, private_dir)
+    keep_source_statistics(run, private_dir)
 
 
-def write_run(
-    pipeline: Pipeline, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None
-) -> None:
+def write_run(run: AnyRun, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None) -> None:
     """Compute every stage and write the run's folder: tables, evaluation, report, policy, manifest.
 
     Parameters
     ----------
-    pipeline : Pipeline
+    run : Pipeline or LinkedRun
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole.
@@ -124,34 +125,45 @@ def write_run(
     HybridError
         Of any stage; then there is no folder.
     """
-    refuse_known_leak(pipeline.config.model_dump(mode="json"))
-    pipeline.refuse_spent()
-    pipeline.check()
+    refuse_known_leak(run.config.model_dump(mode="json"))
+    run.refuse_spent()
+    run.check()
     created = datetime.now(UTC)
-    _ = pipeline.evaluation
+    _ = run.evaluation
     with staged(folder) as temporary:
-        target = pipeline.write_synthetic(temporary)
+        digest = _write_tables(run, temporary)
         if private_dir is not None:
-            sha256 = file_sha256(target)
-            pipeline.draw = count_draw(
-                private_dir,
-                pipeline.config.name,
-                pipeline.data_fingerprint,
-                pipeline.policy,
-                sha256,
-                pipeline.evaluation,
+            run.draw = count_draw(
+                private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation
             )
-        write_labels(pipeline, temporary)
-        _write_protection(pipeline, temporary)
-        if private_dir is not None and pipeline.config.privacy is None:
-            least, secret = least_cell(pipeline.config.k), record_secret(release_key(private_dir))
-            RareValues.of({"": pipeline.table}, least, secret).write(temporary)
-        write_json(temporary / EVALUATION, _results(pipeline))
-        write_text(temporary / REPORT, render_report(run_report(pipeline, created, earlier)))
-        if pipeline.budget is not None and pipeline.is_private:
-            write_text(temporary / PUBLIC_REPORT, public_report(pipeline, created))
-        write_json(temporary / POLICY, pipeline.policy.model_dump(mode="json"))
-        _write_manifest(pipeline, temporary, created, private_dir=private_dir)
+        write_labels(run.person, temporary)
+        _write_protection(run, temporary)
+        if private_dir is not None and run.config.person.privacy is None:
+            least, secret = least_cell(run.config.person.k), record_secret(release_key(private_dir))
+            RareValues.of(run.sources.tables, least, secret).write(temporary)
+        write_json(temporary / EVALUATION, _results(run))
+        for name, page in report_pages(run, created, earlier):
+            write_text(temporary / name, page)
+        write_json(temporary / POLICY, run.policy.model_dump(mode="json"))
+        _write_manifest(run, temporary, created, private_dir=private_dir)
+
+
+def _write_tables(run: AnyRun, folder: Path) -> str:
+    """Write the released tables in their sources' conventions, public ones as they are; gives their SHA-256."""
+    for name, table in run.released.items():
+        run.tables[name].write_released(table, folder / file_of(name, run.config.views[name]))
+    for name, table in run.sources.public.items():
+        config = run.config.public[name]
+        file, data, where = config.data_file, config.data, folder / file_of(name, config)
+        # Files of other programs hold notes, and labels of what does not occur: they are written anew.
+        is_plain = file is not None and file.suffix not in OFFICE_SUFFIXES
+        if file is not None and is_plain and run.config.person.output.format == "same":
+            with file.open() as source, where.open("wb") as target:
+                shutil.copyfileobj(source, target)
+        else:
+            layout = None if file is None else layout_of(file, data.separator, data.encoding, data.sheet)
+            write_table(table, where, data.separator, data.encoding, layout)
+    return joint_sha256({table.file: file_sha256(folder / table.file) for table in stated_tables(run)})
 
 
 def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
@@ -194,10 +206,10 @@ def write_audit(
         seal(temporary, name, "audit")
 
 
-def summary(pipeline: Pipeline | LinkedRun) -> str:
+def summary(run: AnyRun) -> str:
     """Verdict and open checks as Markdown, for orchestrators."""
-    verdict = pipeline.verdict
-    lines = [f"# {verdict.status.upper()}: {pipeline.config.name}", *(f"\n{said}" for said in promise_of(pipeline))]
+    verdict = run.verdict
+    lines = [f"# {verdict.status.upper()}: {run.config.name}", *(f"\n{said}" for said in promise_of(run))]
     lines += ["", "| | check | |", "|---|---|---|"]
     lines += [f"| {check.status} | {check.rule} | {check.message} |" for check in verdict.open_checks]
     lines += [
@@ -210,11 +222,9 @@ def summary(pipeline: Pipeline | LinkedRun) -> str:
     return "\n".join(lines)
 
 
-def promise_of(run: Pipeline | LinkedRun) -> tuple[str, ...]:
+def promise_of(run: AnyRun) -> tuple[str, ...]:
     """Terms of differential privacy of a run; empty without ``privacy.mode: dp``."""
-    if isinstance(run, LinkedRun):  # linked tables have no such mode
-        return ()
-    return promise(run.config.model_dump(mode="json"), run.is_private)
+    return promise(run.config.model_dump(mode="json"), run.person.is_private)
 
 
 def keep_private_details(error: HybridError, private: Path) -> None:
@@ -228,20 +238,22 @@ def keep_private_details(error: HybridError, private: Path) -> None:
         file.write("\n\n".join(details))
 
 
-def _results(pipeline: Pipeline) -> dict[str, Any]:
-    give_away = None if pipeline.give_away is None else pipeline.give_away.to_json()
-    power = None if pipeline.power is None else pipeline.power.to_json()
-    judged = {"power": power, "verdict": pipeline.verdict.to_json(), "draw": _number(pipeline)}
-    return pipeline.evaluation.to_json() | {"give_away": give_away} | judged
+def _results(run: AnyRun) -> dict[str, Any]:
+    give_away = None if run.give_away is None else run.give_away.to_json()
+    power = None if run.power is None else run.power.to_json()
+    judged = {"power": power, "verdict": run.verdict.to_json(), "draw": _number(run)}
+    return run.evaluation.to_json() | {"give_away": give_away} | judged
 
 
-def _number(pipeline: Pipeline) -> int | None:
-    return None if pipeline.draw is None else pipeline.draw.number
+def _number(run: AnyRun) -> int | None:
+    return None if run.draw is None else run.draw.number
 
 
-def _write_protection(pipeline: Pipeline, folder: Path) -> None:
-    if pipeline.protected is not None:
-        write_json(folder / PROTECTION, pipeline.protected.result.to_json())
+def _write_protection(run: AnyRun, folder: Path) -> None:
+    protected = {name: table.protected for name, table in run.tables.items()}
+    found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
+    if found:
+        write_json(folder / PROTECTION, found.get(SINGLE, found))
 
 
 def write_labels(pipeline: Pipeline, folder: Path) -> None:
@@ -260,33 +272,32 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
 
 
 def _write_manifest(
-    pipeline: Pipeline, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
+    run: AnyRun, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
 ) -> None:
     """Write the manifest, sealed where there is a private zone."""
     manifest = build_manifest(
-        name=pipeline.config.name,
-        config=pipeline.config,
-        seed=pipeline.seed,
-        data_fingerprint=pipeline.data_fingerprint,
+        name=run.config.name,
+        config=run.config.model_dump(mode="json"),
+        seed=run.seed,
+        data_fingerprint=run.data_fingerprint,
         folder=folder,
         libraries=libraries(),
-        stages=pipeline.recorder.stages,
+        stages=run.stages,
         created=created,
         kind=kind,
     )
+    person = run.person
     said: dict[str, Any] = {
-        "draw": _number(pipeline),
+        "draw": _number(run),
         RAN_BY: account(),
-        "roles": pipeline.roles.to_json(),
-        "explanation": pipeline.statement,
-        "differential_privacy": pipeline.is_private,
+        "roles": run.roles.to_json(),
+        "explanation": person.statement,
+        "differential_privacy": person.is_private,
     }
-    if kind == "run" and pipeline.budget is not None:
-        said["privacy_budget"] = pipeline.budget.to_json()
     if kind == "run":
-        tables = pipeline.table, pipeline.control, pipeline.synthetic
-        generalized = pipeline.anonymized is not None
-        said["table"] = TableFacts.of(*tables, anonymized=generalized, rows=pipeline.released_rows).to_json()
-        said["columns"] = stated_columns(pipeline.synthetic.schema)
+        tables = stated_tables(run)
+        budget = {} if person.budget is None else {"privacy_budget": person.budget.to_json()}
+        several = {} if SINGLE in run.tables else {"tables": [table.to_json() for table in tables]}
+        said |= {**budget, "table": joint_facts(run).to_json(), "columns": list(tables[0].columns), **several}
     whole = manifest | said
     write_json(folder / MANIFEST, whole if private_dir is None else sealed(whole, private_dir))

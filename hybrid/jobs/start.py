@@ -9,19 +9,16 @@ from typing import Any, TypeAlias, TypedDict, Unpack, overload
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress, silent
-from hybrid.jobs.linked import write_linked_draw
 from hybrid.jobs.run import write_draw
-from hybrid.linked.config import LinkedConfig, configured_any, is_linked
-from hybrid.linked.run import LinkedRun
+from hybrid.linked.config import AnyConfig, LinkedConfig, configured_any, is_linked
+from hybrid.linked.run import AnyRun, LinkedRun, run_of
 from hybrid.pipeline.config import IN_MEMORY, RunConfig
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.store import Store, StorePlace
+from hybrid.store import StorePlace
 from hybrid.table.typed_table import Frame, is_frame
 
-AnyConfig = RunConfig | LinkedConfig
-AnyRun = Pipeline | LinkedRun
 Frames: TypeAlias = Frame | Mapping[str, Frame]
 """The input table in memory, or linked tables by their names."""
 
@@ -108,39 +105,15 @@ def run(
     folder = None if out is None else Path(out)
     if folder is not None:
         check_replaceable(folder)
-    started = start(loaded, seed, None if store is None else StorePlace(str(store)).open(), progress, work=Path(work))
+    kept = None if store is None else StorePlace(str(store)).open()
+    started = run_of(loaded, seed, kept, progress, ledger_dir=Path(work))
     if folder is None:
-        if isinstance(started, Pipeline):
-            started.refuse_spent()
+        started.refuse_spent()
         started.check()
         _ = started.verdict
     else:
-        write(started, folder, Path(work))
+        write_draw(started, folder, Path(work))
     return started
-
-
-def start(
-    config: AnyConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent, *, work: Path
-) -> AnyRun:
-    """Make the run of a configuration; nothing is computed yet.
-
-    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`; ``work`` is the private zone, whose ledger pays draws
-    under ``privacy.mode: dp``.
-    """
-    if isinstance(config, LinkedConfig):
-        return LinkedRun(config, seed, store, progress)
-    return Pipeline(config, seed, store, progress, ledger_dir=work)
-
-
-def write(run: AnyRun, folder: Path, private_dir: Path) -> None:
-    """Write a run's folder and count its draw.
-
-    Parameters and errors as for :func:`hybrid.jobs.run.write_draw`.
-    """
-    if isinstance(run, LinkedRun):
-        write_linked_draw(run, folder, private_dir)
-    else:
-        write_draw(run, folder, private_dir)
 
 
 def configuration(

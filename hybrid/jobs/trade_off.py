@@ -11,12 +11,10 @@ from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_cost
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
 from hybrid.base.progress import Progress, silent
-from hybrid.linked.config import LinkedConfig
-from hybrid.linked.run import LinkedRun
-from hybrid.pipeline.config import RunConfig
+from hybrid.linked.config import AnyConfig
+from hybrid.linked.run import run_of
 from hybrid.pipeline.level_costs import LevelWords
 from hybrid.pipeline.level_findings import trial_seed
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.store import Store
@@ -107,7 +105,7 @@ class TradeOff:
 
 
 def trade_off_of(
-    config: RunConfig | LinkedConfig,
+    config: AnyConfig,
     ks: Sequence[int] = KS,
     limits: Sequence[float] = LIMITS,
     progress: Progress = silent,
@@ -139,10 +137,8 @@ def trade_off_of(
     reason = no_curve(config)
     if reason is not None:
         raise ConfigError(WHY[reason])
-    person = config.person if isinstance(config, LinkedConfig) else config
-    how = trial_seed(person.seed, store), store, progress
-    pipeline = LinkedRun(config, *how).person if isinstance(config, LinkedConfig) else Pipeline(config, *how)
-    stages = pipeline.anonymization
+    seed = trial_seed(config.person.seed, store)
+    stages = run_of(config, seed, store, progress).person.anonymization
     assert stages is not None
     options, known = stages.options, (stages.coarsened, stages.hierarchies, stages.options)
     asked = sorted({*ks, options.k}), sorted({*limits, options.suppression_limit})
@@ -154,7 +150,7 @@ def trade_off_of(
     return TradeOff(basis(config), options.loss.name, *here, len(known[0]), tuple(points), words, costs)
 
 
-def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] | None:
+def no_curve(config: AnyConfig) -> Literal["private", "search"] | None:
     """Reason why a configuration has no trade-off; None if it has.
 
     Returns
@@ -163,28 +159,26 @@ def no_curve(config: RunConfig | LinkedConfig) -> Literal["private", "search"] |
         "private": it is differentially private, and noise protects instead of k. "search": it does not generalize by
         the exact global search.
     """
-    person = config.person if isinstance(config, LinkedConfig) else config
+    person = config.person
     if person.privacy is not None:
         return "private"
     return None if person.has_tradeoff else "search"
 
 
-def basis(config: RunConfig | LinkedConfig) -> str:
+def basis(config: AnyConfig) -> str:
     """Fingerprint of all that a trade-off depends on: what is searched (:func:`searched`), and the code."""
     return fingerprint(searched(config), code_version(), library_versions(*libraries()))
 
 
-def searched(config: RunConfig | LinkedConfig) -> str:
+def searched(config: AnyConfig) -> str:
     """Fingerprint of what a search is about.
 
     That is the configuration but k and the limit, and size and time of the files of data and hierarchies.
     """
-    person = config.person if isinstance(config, LinkedConfig) else config
-    content = config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
+    content = config.model_dump(mode="json")
     for key in ("roles", "publish", "policy", "evaluate", "synthesize", "nightly", "output"):
         content.pop(key, None)
     content["anonymize"] = {**(content["anonymize"] or {}), "k": None, "suppression_limit": None}
-    sources = [config.data] if isinstance(config, RunConfig) else config.sources.values()
-    files = [config.folder / source.path for source in sources if source.path]
-    files += [source for source in person.hierarchy_sources.values() if isinstance(source, Path)]
+    files = [config.folder / source.path for source in config.sources.values() if source.path]
+    files += [source for source in config.person.hierarchy_sources.values() if isinstance(source, Path)]
     return fingerprint(content, [file_stamp(file) for file in files])

@@ -9,7 +9,7 @@ import numpy as np
 
 from hybrid.base.errors import Finding, HybridError, Problem
 from hybrid.evaluation.options import RetrainOptions
-from hybrid.linked.config import LinkedConfig, in_table
+from hybrid.linked.config import AnyConfig, LinkedConfig, in_table
 from hybrid.linked.run import LinkedRun
 from hybrid.linked.view import LinkedTable, View
 from hybrid.operations.deliver import DeliverOptions, check_targets
@@ -18,18 +18,29 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import repeated_seconds, untried
 from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy
+from hybrid.store import Store
 from hybrid.synthesize.estimate import in_words, slowness
 
 
-def diagnose_linked(config: LinkedConfig) -> list[Finding]:
+def diagnose_any(config: AnyConfig, store: Store | None = None) -> list[Finding]:
     """Check everything that can be checked without running.
+
+    Parameters
+    ----------
+    config : RunConfig or LinkedConfig
+    store : Store, optional
+        As for :func:`hybrid.pipeline.check.diagnose`; not used for linked tables.
 
     Returns
     -------
     list of Finding
-        Of the references, then of every table about people, each with the name of its table; what is fine, then
-        errors, then notes. Messages hold no cell values.
+        As :func:`hybrid.pipeline.check.diagnose`. Of linked tables: of the references, then of every table about
+        people, each with the name of its table; what is fine, then errors, then notes. Messages hold no cell values.
     """
+    return diagnose(config, store=store) if isinstance(config, RunConfig) else _of_linked(config)
+
+
+def _of_linked(config: LinkedConfig) -> list[Finding]:
     run = LinkedRun(config, seed=0)
     try:
         tables = run.tables

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import yaml
 from pydantic import Field, StringConstraints
@@ -342,11 +342,15 @@ class LinkedConfig:
         views = {name: one.model_copy(update=dict(sections)) for name, one in self.views.items()}
         return LinkedConfig(self.links, views, self.public)
 
-    def model_dump(self) -> dict[str, Any]:
+    def model_dump(self, *, mode: Literal["json"] = "json") -> dict[str, Any]:  # noqa: ARG002 - as of RunConfig
         """As resolved, every default filled in (JSON types)."""
         shared = self.person.model_dump(mode="json", exclude={"data", "constraints", "risk", "stages"})
         first = {key: shared.pop(key) for key in ("version", "name", "seed")}
         return first | self.links.model_dump(mode="json") | shared
+
+
+AnyConfig: TypeAlias = RunConfig | LinkedConfig
+"""Configuration of one table, or of linked tables: both have ``views``, ``public`` and ``person``."""
 
 
 def is_linked(content: Mapping[str, Any]) -> bool:

@@ -1,12 +1,14 @@
-"""Facts about linked tables, for manifest, report and certificate."""
+"""Facts about the tables of a run, for manifest, report and certificate."""
 
 from __future__ import annotations
 
-from hybrid.linked.config import LinkedConfig
-from hybrid.linked.run import LinkedRun
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from hybrid.linked.config import AnyConfig
+from hybrid.linked.run import AnyRun, LinkedRun
 from hybrid.linked.sources import pairs_of
-from hybrid.linked.view import View
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
 from hybrid.publication.description.description import stated_columns
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
@@ -16,7 +18,7 @@ from hybrid.table.file_formats import output_suffix
 
 def file_of(name: str, config: RunConfig) -> str:
     """File of a released table: its name, in the format of its source unless the configuration says another."""
-    return f"{name}{output_suffix(config.data_file, config.output.format)}"
+    return f"{name or 'synthetic'}{output_suffix(config.data_file, config.output.format)}"
 
 
 def page_of(name: str) -> str:
@@ -24,48 +26,70 @@ def page_of(name: str) -> str:
     return f"report-{name}.html"
 
 
-def stated_tables(run: LinkedRun) -> list[StatedTable]:
-    """All released tables: the person table, those below it, public ones."""
+def stated_tables(run: AnyRun) -> list[StatedTable]:
+    """All released tables: those about people, parents first, then public ones."""
+    if not isinstance(run, LinkedRun):
+        return [_stated(SINGLE, run.config, run.synthetic, rows=run.released_rows)]
     return [
-        *(_stated(run, name, table, page_of(name)) for name, table in run.released.items()),
-        *(_stated(run, name, table, None) for name, table in run.sources.public.items()),
+        *(_linked(run, name, table, page_of(name)) for name, table in run.released.items()),
+        *(_linked(run, name, table, None) for name, table in run.sources.public.items()),
     ]
 
 
-def _stated(run: LinkedRun, name: str, table: Table, page: str | None) -> StatedTable:
-    options, config = run.config.links.tables[name], run.config.config_of(name)
+def _stated(
+    name: str,
+    config: RunConfig,
+    table: Table,
+    *,
+    rows: int | None = None,
+    public: bool = False,
+    page: str | None = None,
+    key: str | None = None,
+    references: Mapping[str, str] = MappingProxyType({}),
+) -> StatedTable:
+    return StatedTable(
+        name=name,
+        file=file_of(name, config),
+        rows=len(table) if rows is None else rows,
+        columns=tuple(stated_columns(table.schema)),
+        separator=config.data.separator,
+        encoding=config.data.encoding,
+        public=public,
+        report=page,
+        key=key,
+        references=references,
+    )
+
+
+def _linked(run: LinkedRun, name: str, table: Table, page: str | None) -> StatedTable:
+    options = run.config.links.tables[name]
     direct = options.parent is not None and options.parent.through is None
     parent = {options.parent.column: options.parent.table} if options.parent is not None and direct else {}
     through = pairs_of(run.config.links, name)
     if through is not None and options.parent is not None:
         owned = run.config.links.tables[options.parent.table].parent
         parent |= {} if owned is None else {through.owner: owned.table}
-    return StatedTable(
-        name=name,
-        file=file_of(name, config),
-        rows=len(table),
-        columns=tuple(stated_columns(table.schema)),
-        separator=config.data.separator,
-        encoding=config.data.encoding,
-        public=options.public,
-        report=page,
-        key=options.key,
-        references=parent | options.references,
-    )
+    refers = parent | options.references
+    config = run.config.config_of(name)
+    return _stated(name, config, table, public=options.public, page=page, key=options.key, references=refers)
 
 
-def table_facts(run: LinkedRun, name: str) -> TableFacts:
+def table_facts(run: AnyRun, name: str) -> TableFacts:
     """Counts and roles of one table's own columns."""
-    pipeline, source, released = run.tables[name], run.sources.tables[name], run.released[name]
-    return TableFacts.of(source, pipeline.control, released, anonymized=_generalizes(run, name))
+    pipeline, released = run.tables[name], run.released[name]
+    generalizes = pipeline.anonymized is not None
+    rows = pipeline.released_rows if name == SINGLE else len(released)
+    return TableFacts.of(run.sources.tables[name], pipeline.control, released, anonymized=generalizes, rows=rows)
 
 
-def joint_facts(run: LinkedRun) -> TableFacts:
-    """Counts and roles of the columns of all tables about people, each with the name of its table.
+def joint_facts(run: AnyRun) -> TableFacts:
+    """Counts and roles of the columns of all tables about people; of several, each column has its table's name.
 
     Records and control records are those of the person table: people.
     """
     facts = {name: table_facts(run, name) for name in run.tables}
+    if SINGLE in facts:
+        return facts[SINGLE]
 
     def named(role: str) -> tuple[str, ...]:
         return tuple(f"{name}.{column}" for name, found in facts.items() for column in getattr(found, role))
@@ -82,17 +106,18 @@ def joint_facts(run: LinkedRun) -> TableFacts:
     )
 
 
-def _generalizes(run: LinkedRun, name: str) -> bool:
-    return run.person.anonymized is not None and not isinstance(run.tables[name], View)
-
-
-def refuse_undecided_tables(config: LinkedConfig) -> None:
+def refuse_undecided_tables(config: AnyConfig) -> None:
     """Refuse a release while a column of any table is undecided.
 
     Raises
     ------
     ConfigError
-        As :func:`hybrid.pipeline.roles.refuse_undecided_columns`; columns have the names of their tables.
+        As :func:`hybrid.pipeline.roles.refuse_undecided_columns`; columns of linked tables have the names of their
+        tables.
     """
-    undecided = [f"{name}.{column}" for name, view in config.views.items() for column in undecided_columns(view)]
+    undecided = [
+        f"{name}.{column}" if name else column
+        for name, view in config.views.items()
+        for column in undecided_columns(view)
+    ]
     refuse_undecided_columns(config.person.roles, undecided)

@@ -16,8 +16,8 @@ from hybrid.base.arrays import Rows
 from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.linked.config import LinkOptions
 from hybrid.linked.draw import renamed
-from hybrid.linked.sources import Sources
 from hybrid.linked.view import LinkedTable, View
+from hybrid.pipeline.inputs import Sources
 from hybrid.table import Table
 
 Part = Callable[[LinkedTable], Table]

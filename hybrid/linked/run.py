@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
+from typing import TypeAlias
 
 from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError, DataError, Problem
@@ -15,17 +17,18 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.linked.config import LinkedConfig, in_table
+from hybrid.linked.config import AnyConfig, LinkedConfig, in_table
 from hybrid.linked.draw import own_names
 from hybrid.linked.keys import with_keys
 from hybrid.linked.repeat import drawn_people, real_people, some_people
-from hybrid.linked.sources import Sources, parent_keys, places_of, read_sources
+from hybrid.linked.sources import parent_keys, places_of, read_sources
 from hybrid.linked.view import GivenInputs, Link, LinkedTable, View
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.display import in_html, in_words
 from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
-from hybrid.pipeline.pipeline import ONLY_COMPARED
+from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.pipeline import ONLY_COMPARED, Pipeline
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
 from hybrid.publication.asked import asked
@@ -37,6 +40,7 @@ from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.table import Schema, Table
 from hybrid.table.split import Parts
+from hybrid.transition.disclosure import GiveAway
 
 BETWEEN = ": "
 """Text between the name of a table and that of its stage."""
@@ -260,6 +264,19 @@ class LinkedRun:
         found = {name: table.power for name, table in self.tables.items()}
         return worst_power({name: power for name, power in found.items() if power is not None})
 
+    def refuse_spent(self) -> None:
+        """Refuse a draw beyond a yearly budget: linked tables have none."""
+
+    @property
+    def give_away(self) -> GiveAway | None:
+        """Disclosure of originals by the transition; None without one."""
+        return self.person.give_away
+
+    @property
+    def promise(self) -> str:
+        """Formal promises of the configuration, where a run has a secret seed."""
+        return self.person.promise
+
     @property
     def verdict(self) -> Verdict:
         """The gate's verdict on all tables together: the worst of the tables and of the references."""
@@ -356,6 +373,28 @@ class LinkedRun:
             self.progress(f"{name}{BETWEEN}{step}", done, total, **values)
 
         return told
+
+
+AnyRun: TypeAlias = Pipeline | LinkedRun
+"""Run of one table, or of linked tables: both have ``tables``, ``released``, one ``evaluation`` and one ``verdict``."""
+
+
+def run_of(
+    config: AnyConfig,
+    seed: int | None = None,
+    store: Store | None = None,
+    progress: Progress = silent,
+    *,
+    judge_power: bool = True,
+    ledger_dir: Path | None = None,
+) -> AnyRun:
+    """Make the run of a configuration; nothing is computed yet.
+
+    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`.
+    """
+    if isinstance(config, LinkedConfig):
+        return LinkedRun(config, seed, store, progress, judge_power=judge_power)
+    return Pipeline(config, seed, store, progress, judge_power=judge_power, ledger_dir=ledger_dir)
 
 
 def linked_steps(config: LinkedConfig) -> tuple[str, ...]:

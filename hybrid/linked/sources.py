@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,33 +13,12 @@ from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.constraints.hold import DrawCondition
 from hybrid.linked.config import LinkedConfig, LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
+from hybrid.pipeline.inputs import Sources
 from hybrid.table import Kind, Table
 from hybrid.table.persons import with_order
 
 KEY_KINDS = (Kind.INTEGER, Kind.CATEGORICAL)
 """Kinds of columns that surrogates can take the place of."""
-
-
-@dataclass(frozen=True)
-class Sources:
-    """Tables that were read, and how their rows belong together.
-
-    Parameters
-    ----------
-    tables : mapping of str to Table
-        The person table and all tables below it, with the person of each row, without undecided columns and orphans.
-    owners : mapping of str to numpy.ndarray, each of shape (n_rows,), int64
-        Row of the parent table that each row belongs to; not for the person table.
-    public : mapping of str to Table
-        Public tables.
-    orphans : mapping of str to int
-        Rows that were left out, for each table with ``orphans: drop``.
-    """
-
-    tables: Mapping[str, Table]
-    owners: Mapping[str, Rows]
-    public: Mapping[str, Table]
-    orphans: Mapping[str, int]
 
 
 def read_sources(config: LinkedConfig) -> Sources:

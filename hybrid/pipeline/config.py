@@ -187,6 +187,10 @@ class NightlyOptions(Options):
     """Stage results in the private zone that were not used for so long are removed."""
 
 
+SINGLE = ""
+"""Name of the only table of a run."""
+
+
 class RunConfig(Options):
     """Everything one run needs to know."""
 
@@ -350,6 +354,26 @@ class RunConfig(Options):
     def has_baseline(self) -> bool:
         """True if the generator is also trained on the original records, for comparison."""
         return self.anonymize is not None and not self.synthesize.is_off and self.evaluate.baseline
+
+    @property
+    def views(self) -> Mapping[str, RunConfig]:
+        """Configuration of every table about people, by its name: of the only one."""
+        return {SINGLE: self}
+
+    @property
+    def public(self) -> Mapping[str, RunConfig]:
+        """Configuration of every table that says nothing about people: there is none."""
+        return {}
+
+    @property
+    def person(self) -> RunConfig:
+        """Configuration of the table whose quasi-identifiers are generalized: of the only one."""
+        return self
+
+    @property
+    def sources(self) -> dict[str, DataOptions]:
+        """Source of every table, and its reading options."""
+        return {SINGLE: self.data}
 
     def path(self, relative: str) -> Path:
         """A path of this configuration, seen from where the program runs."""

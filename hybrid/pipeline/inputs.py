@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
 from hybrid.anonymize.warehouse.draw_rows import KEY_BYTES, WholeTable, draw_rows, label_sample
-from hybrid.base.arrays import Array
+from hybrid.base.arrays import Array, Rows
 from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
@@ -30,6 +30,28 @@ from hybrid.table.split import Parts, folds, split
 from hybrid.table.typed_table import typed_table
 from hybrid.table.warehouse import ENGINE_SHARE, open_warehouse
 from hybrid.table.write import Layout, layout_of
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Tables that were read, and how their rows belong together.
+
+    Parameters
+    ----------
+    tables : mapping of str to Table
+        Every table about people, with the person of each row, without undecided columns and orphans.
+    owners : mapping of str to numpy.ndarray, each of shape (n_rows,), int64
+        Row of the parent table that each row belongs to; not for a table without parent.
+    public : mapping of str to Table
+        Public tables.
+    orphans : mapping of str to int
+        Rows that were left out, for each table with ``orphans: drop``.
+    """
+
+    tables: Mapping[str, Table]
+    owners: Mapping[str, Rows]
+    public: Mapping[str, Table]
+    orphans: Mapping[str, int]
 
 
 class Inputs:

@@ -26,12 +26,13 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
 from hybrid.evaluation.run_metrics import check_options, remembering
 from hybrid.pipeline.conditions import refuse_misfit
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.generation import learned_again
 from hybrid.pipeline.guarantees import promise, promises
 from hybrid.pipeline.identifying_texts import refuse_identifying
+from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.power import judged_table, measure_power_of
 from hybrid.pipeline.privacy_statements import Explanation, combined_explanation
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
@@ -105,6 +106,30 @@ class Pipeline(DrawnTables):
         refuse_misfit(self.config, self.table.schema)
         refuse_undeclared(self.config, self.table.schema)
         _ = self.selection
+
+    @property
+    def tables(self) -> Mapping[str, Pipeline]:
+        """Runs of all tables about people, by their names: of the only one."""
+        return {SINGLE: self}
+
+    @property
+    def person(self) -> Pipeline:
+        """Run of the table whose quasi-identifiers are generalized: of the only one."""
+        return self
+
+    @property
+    def sources(self) -> Sources:
+        """All tables as they were read."""
+        return Sources({SINGLE: self.table}, {}, {}, {})
+
+    @property
+    def released(self) -> Mapping[str, Table]:
+        """The tables to release, by their names; of one that is drawn in parts, the sample that is judged."""
+        return {SINGLE: self.synthetic}
+
+    def verdict_of(self, name: str) -> Verdict:  # noqa: ARG002 - there is one table
+        """Part of the verdict that is about one table."""
+        return self.verdict
 
     @property
     def steps(self) -> tuple[str, ...]:

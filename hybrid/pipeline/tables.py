@@ -93,15 +93,14 @@ class DrawnTables(PeopleTables):
         """Rows of the table to release."""
         return len(self.synthetic) if self.all_rows is None else self.all_rows.rows
 
-    def write_synthetic(self, folder: Path) -> Path:
-        """Write the table to release into a folder; returns the file."""
-        target, data = folder / self.synthetic_name, self.config.data
+    def write_released(self, table: Table, target: Path) -> None:
+        """Write the table to release, with its identifiers, into a file in the source's conventions."""
+        data = self.config.data
         if isinstance(self.drawn, DrawnInParts):
             shutil.copyfile(self.drawn.file, target)
         else:
             drawn = not self.is_unsynthesized
-            write_table(self.synthetic, target, data.separator, data.encoding, self.layout, drawn)
-        return target
+            write_table(table, target, data.separator, data.encoding, self.layout, drawn)
 
     def _drawn_privately(self) -> Generated:
         def draw() -> Generated:

@@ -18,8 +18,8 @@ from hybrid.base.rng import rng_for
 from hybrid.comparison.results import ROWS, Rows, collect, filled_alone, kept_store
 from hybrid.comparison.schedule import Configuration, planned_trials
 from hybrid.comparison.trial import Workplace
-from hybrid.jobs.start import AnyConfig, Frames, configuration
-from hybrid.linked.config import LinkedConfig
+from hybrid.jobs.start import Frames, configuration
+from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.inputs import Inputs

@@ -26,7 +26,6 @@ import sklearn.tree
 import hybrid.cli.run
 import hybrid.evaluation.engine.block_kernels
 import hybrid.evaluation.engine.search_kernels
-import hybrid.jobs.linked
 import hybrid.jobs.release
 import hybrid.jobs.run
 import hybrid.publication.publish

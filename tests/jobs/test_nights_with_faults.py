@@ -29,7 +29,7 @@ WRITING = (
     ("read", "hybrid.pipeline.config:load_table"),
     ("hierarchies", "hybrid.pipeline.inputs:load_hierarchies"),
     ("synthetic table", "hybrid.jobs.run:write_table"),
-    ("report", "hybrid.jobs.run:render_report"),
+    ("report", "hybrid.jobs.report_inputs:render_report"),
     ("manifest", "hybrid.jobs.run:build_manifest"),
     ("membership", "hybrid.jobs.run:keep_membership"),
 )

@@ -16,7 +16,8 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
-from hybrid.jobs.start import configuration, run, start
+from hybrid.jobs.start import configuration, run
+from hybrid.linked.run import run_of
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
@@ -126,7 +127,9 @@ def test_night_without_budget_stops_and_status_shows_what_is_spent(clinic: Path)
     places = Places(WORK, Path("runs"), Path("releases"))
 
     def night() -> Any:
-        return Night(start(configuration("config.yaml"), None, places.store, work=WORK), places).run(accept_drift=True)
+        return Night(run_of(configuration("config.yaml"), None, places.store, ledger_dir=WORK), places).run(
+            accept_drift=True
+        )
 
     for seed in (1, 2):
         people(300, seed).to_csv("people.csv", index=False)

@@ -22,7 +22,8 @@ from hybrid.base.errors import ConfigError
 from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
-from hybrid.jobs.start import configuration, run, start
+from hybrid.jobs.start import configuration, run
+from hybrid.linked.run import run_of
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
@@ -216,10 +217,10 @@ def test_night_keeps_a_release_of_the_same_records_and_draws_for_others(
     monkeypatch.chdir(folder)
     monkeypatch.setattr(tables, "drawn_privately", lambda *_: drawn)
     places = Places(Path("work"), Path("runs"), Path("releases"))
-    night = Night(start(configuration("config.yaml"), None, places.store, work=places.work), places).run()
+    night = Night(run_of(configuration("config.yaml"), None, places.store, ledger_dir=places.work), places).run()
     assert (night.outcome, night.release) == ("kept", three["neighbour"].name)
     people(390, 5).to_csv("people.csv", index=False)
-    after = Night(start(configuration("config.yaml"), None, places.store, work=places.work), places).run(
+    after = Night(run_of(configuration("config.yaml"), None, places.store, ledger_dir=places.work), places).run(
         accept_drift=True
     )
     assert (after.outcome, after.release != night.release) == ("released", True)

@@ -12,7 +12,8 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import main
 from hybrid.jobs.nightly import Night, deliver_latest
 from hybrid.jobs.places import Places
-from hybrid.jobs.start import configuration, start
+from hybrid.jobs.start import configuration
+from hybrid.linked.run import run_of
 from hybrid.operations.sql_versions import deliver_versions, plain_rows
 from hybrid.publication.ledger import Ledger, Withdrawal
 from tests.jobs.small_job import write_small_job
@@ -46,7 +47,7 @@ def test_a_night_that_fails_takes_it_out(withdrawn: Path) -> None:
     withdrawn.with_name("admissions.csv").unlink()
     assert len(tables(withdrawn)) == 2
     found = places(withdrawn)
-    night = Night(start(configuration(withdrawn), work=found.work), found)
+    night = Night(run_of(configuration(withdrawn), ledger_dir=found.work), found)
     with pytest.raises(HybridError):
         night.run()
     assert tables(withdrawn) == []

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 import hybrid
 from hybrid.base.errors import ConfigError, DriftError, HybridError
 from hybrid.cli import app
-from hybrid.jobs import linked
+from hybrid.jobs import run as jobs_run
 from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
-from hybrid.jobs.start import configuration, start
-from hybrid.linked.run import linked_steps
+from hybrid.jobs.start import configuration
+from hybrid.linked.run import linked_steps, run_of
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.verify import verify
 from tests.linked.hospital import POLICY, content, frames, write
@@ -50,7 +50,7 @@ class Ward:
 
     def night(self, **options: Any) -> str:
         """The outcome."""
-        run = start(configuration(self.write()), store=self.places.store, work=self.places.work)
+        run = run_of(configuration(self.write()), store=self.places.store, ledger_dir=self.places.work)
         return Night(run, self.places).run(**options).outcome
 
     @property
@@ -88,7 +88,7 @@ def test_nights_release_keep_stop_and_leave_the_last_release(ward: Ward, monkeyp
         ward.night()
     ward.tables["visits"] = whole[whole["visit"] != whole["visit"].max()]
     with monkeypatch.context() as patched:
-        patched.setattr(linked, "_write_report", lambda *_: (_ for _ in ()).throw(HybridError("the disk is full")))
+        patched.setattr(jobs_run, "report_pages", lambda *_: (_ for _ in ()).throw(HybridError("the disk is full")))
         with pytest.raises(HybridError, match="disk is full"):
             ward.night(accept_drift=True)
     assert ward.latest == first and len(list(ward.places.runs.iterdir())) == 1

@@ -23,13 +23,14 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.evaluation.options import RetrainOptions
-from hybrid.linked.check import diagnose_linked
+from hybrid.linked.check import diagnose_any
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.draw import ChildDraw, DrawnParents
 from hybrid.linked.repeat import drawn_people, real_people, some_people
 from hybrid.linked.run import LinkedRun
-from hybrid.linked.sources import Sources, read_sources
+from hybrid.linked.sources import read_sources
 from hybrid.pipeline.evaluation_price import repeated_seconds
+from hybrid.pipeline.inputs import Sources
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.linked.hospital import content, frames, write
 
@@ -183,7 +184,7 @@ def test_the_price_counts_every_table(config: LinkedConfig) -> None:
 def test_it_is_tried_by_default_and_told_before(tmp_path: Path) -> None:
     config = loaded(tmp_path, retrain=None)
     assert LinkedRun(config, seed=1).untried == ""
-    said = [finding.message for finding in diagnose_linked(config) if "repeat" in finding.message]
+    said = [finding.message for finding in diagnose_any(config) if "repeat" in finding.message]
     assert len(said) == 1 and said[0].startswith("evaluate: at most ") and said[0].endswith("the making of all tables")
 
 
@@ -193,7 +194,7 @@ def test_what_takes_too_long_is_not_tried_and_says_so_once(tmp_path: Path) -> No
     found = outcomes(run.evaluation)
     assert all(isinstance(one, NotComputable) and one.lacks == "trainings" for one in found.values())
     assert all("64 trainings of cart would take" in one.reason for one in found.values())
-    said = [finding.message for finding in diagnose_linked(config) if "repeats the whole process" in finding.message]
+    said = [finding.message for finding in diagnose_any(config) if "repeats the whole process" in finding.message]
     assert len(said) == 1 and "64 trainings of cart would take" in said[0]
 
 

@@ -17,11 +17,11 @@ import hybrid
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import app
 from hybrid.evaluation.measure import Measure
-from hybrid.jobs import linked
+from hybrid.jobs import run as jobs_run
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, write_candidate
 from hybrid.jobs.run import write_labels
-from hybrid.linked.check import diagnose_linked
+from hybrid.linked.check import diagnose_any
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun, worst_power
 from hybrid.pipeline.config import load_config
@@ -165,7 +165,7 @@ def test_a_run_that_fails_leaves_no_table(tmp_path: Path, monkeypatch: pytest.Mo
     def fail(*_: Any) -> None:
         raise HybridError("the disk is full")
 
-    monkeypatch.setattr(linked, "_write_report", fail)
+    monkeypatch.setattr(jobs_run, "report_pages", fail)
     monkeypatch.setattr(LinkedRun, "evaluation", property(lambda self: self.person.evaluation))
     config = config_in(tmp_path)
     with pytest.raises(HybridError, match="disk is full"):
@@ -179,7 +179,7 @@ def test_protection_of_a_column_is_decided_for_the_table_that_has_it(tmp_path: P
     assert isinstance(config, LinkedConfig)
     run = LinkedRun(config, seed=1)
     assert all(run.tables[name].protected is not None for name in ("patients", "visits", "drugs"))
-    assert not [finding for finding in diagnose_linked(config) if "no such column" in finding.message]
+    assert not [finding for finding in diagnose_any(config) if "no such column" in finding.message]
 
 
 def test_power_is_that_of_the_table_that_notices_least() -> None:

@@ -11,7 +11,7 @@ import yaml
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, MetricResult
-from hybrid.linked.check import diagnose_linked
+from hybrid.linked.check import diagnose_any
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
@@ -73,4 +73,4 @@ def test_linked_tables_are_measured_by_what_is_asked_for(tmp_path: Path) -> None
     assert set(names) >= {"patients", "visits"}
     assert names["patients"] == ASKED - PARENTS
     assert names["visits"] == ASKED
-    assert not [finding for finding in diagnose_linked(config) if finding.level == "error"]
+    assert not [finding for finding in diagnose_any(config) if finding.level == "error"]
