@@ -14,10 +14,10 @@ from hybrid.python.frames import AnyTable, AnyTables, in_memory, not_a_table
 if TYPE_CHECKING:
     from hybrid.base.yaml_document import YamlDocument
     from hybrid.hierarchy.load import HierarchySource
-    from hybrid.linked.config import LinkedConfig
+    from hybrid.linked.config import AnyConfig
     from hybrid.linked.draft import LinkedDraft
-    from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
+    from hybrid.table import Table
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Guessed:
     """
 
     draft: Draft | LinkedDraft
-    config: RunConfig | LinkedConfig
+    config: AnyConfig
     notes: tuple[str, ...]
 
 
@@ -129,10 +129,10 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
         draft["anonymize"] = {"k": 5, "recoding": "local"}
     if wishes.k is not None and draft["anonymize"] is not None:
         draft["anonymize.k"] = wishes.k
-    decided = dict(_decide_texts(draft, frame))
     draft.keep(with_settings(draft.document, wishes.settings))
+    texts = list(_decide_texts(draft, draft.config if frame is None else draft.config.with_frame(frame)))
     config = draft.config if frame is None else draft.config.with_frame(frame)
-    return Guessed(draft, config, (*_roles(draft, wishes), *decided.values(), *draft.notes))
+    return Guessed(draft, config, (*_roles(draft, wishes), *texts, *draft.notes))
 
 
 def _change(draft: Draft | LinkedDraft, wishes: Wishes) -> None:
@@ -169,27 +169,35 @@ def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
     yield from (f"guessed: {', '.join(by_role[role])}: {said}" for role, said in words.items() if role in by_role)
 
 
-def _decide_texts(draft: Draft, frame: Any) -> Iterator[tuple[str, str]]:
-    """Let rare values of texts be drawn anew, where a configuration file would ask a person first.
+def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig) -> Iterator[str]:
+    """Let rare values of texts be drawn anew, where a configuration file would ask a person first; sentences on them.
 
     That is the default of all other columns, and the strictest choice that keeps a column.
     """
     from hybrid.protect.categories import MOST_CHANGED, texts_to_decide
 
-    config = draft.config if frame is None else draft.config.with_frame(frame)
-    if config.protection is None:
+    person = config.person
+    if person.protection is None:
         return
-    table = config.load_table().without_identifiers()
-    generalized = table.schema.quasi_identifiers if config.anonymize is not None else ()
-    found = texts_to_decide(table, config.protection, config.k, generalized, most=MOST_CHANGED / 2)
-    for name, share in list(found):
-        draft["protect", "columns", name] = "sample"
-        if share > MOST_CHANGED:
-            yield (
-                name,
-                f"guessed: {name}: {100 * share:.0f} % of its rows hold a value that few people have; such values are "
-                'replaced by more frequent ones (roles={"' + name + '": "excluded"} leaves the column out)',
-            )
+    for of, table in _read(config).items():
+        known = table.without_identifiers()
+        generalized = known.schema.quasi_identifiers if person.anonymize is not None else ()
+        for name, share in texts_to_decide(known, person.protection, person.k, generalized, most=MOST_CHANGED / 2):
+            draft["protect", "columns", name] = "sample"
+            if share > MOST_CHANGED:
+                column = f"{of}.{name}" if of else name
+                yield (
+                    f"guessed: {column}: {100 * share:.0f} % of its rows hold a value that few people have; such "
+                    "values are replaced by frequent ones (role excluded would leave the column out)"
+                )
+
+
+def _read(config: AnyConfig) -> Mapping[str, Table]:
+    """Tables about people, with their persons."""
+    from hybrid.linked.sources import read_sources
+    from hybrid.pipeline.config import SINGLE, RunConfig
+
+    return {SINGLE: config.load_table()} if isinstance(config, RunConfig) else read_sources(config).tables
 
 
 def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
@@ -277,11 +285,15 @@ def _linked(data: Any, wishes: Wishes) -> Guessed:
     if wishes.k is not None and draft["anonymize"] is not None:
         draft["anonymize.k"] = wishes.k
     draft.keep(with_settings(draft.document, wishes.settings))
-    config = draft.config
-    person = config.links.person
-    views = {**config.views, person: config.views[person].with_hierarchies(described_links(links))}
-    loaded = LinkedConfig(config.links, views, config.public)
-    return Guessed(draft, loaded.with_frames(frames), (*_roles(draft, wishes), *links.notes))
+
+    def loaded() -> LinkedConfig:
+        config = draft.config
+        person = config.links.person
+        views = {**config.views, person: config.views[person].with_hierarchies(described_links(links))}
+        return LinkedConfig(config.links, views, config.public).with_frames(frames)
+
+    texts = list(_decide_texts(draft, loaded()))
+    return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *links.notes))
 
 
 def _place(frames: Mapping[str, Any]) -> Any:

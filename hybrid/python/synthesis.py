@@ -12,15 +12,17 @@ from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
-from hybrid.python.frames import AnyTable, AnyTables, in_memory, like
+from hybrid.python.frames import AnyTables, in_memory, like
 from hybrid.python.status import stated, status_of, warn, words_of
+
+SINGLE = ""
+"""Name of the only table of a run; as :data:`hybrid.pipeline.config.SINGLE`, which is slow to import."""
 
 if TYPE_CHECKING:
     from hybrid.evaluation import Evaluation
     from hybrid.linked.draft import LinkedDraft
-    from hybrid.linked.run import LinkedRun
+    from hybrid.linked.run import AnyRun
     from hybrid.pipeline.draft import Draft
-    from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
     from hybrid.python.page import Page
     from hybrid.report.charts.svg import Figure
@@ -44,7 +46,7 @@ class Synthesis:
 
     def __init__(
         self,
-        run: Pipeline | LinkedRun,
+        run: AnyRun,
         give: Mapping[str, Callable[[Table], Any]],
         notes: tuple[str, ...] = (),
         draft: Draft | LinkedDraft | None = None,
@@ -64,7 +66,7 @@ class Synthesis:
         status = self._status()
         found = self._tables()
         given = {name: stated(self._give[name](table), status) for name, table in found.items()}
-        return given[""] if "" in given else given
+        return given[SINGLE] if SINGLE in given else given
 
     @property
     def verdict(self) -> Verdict:
@@ -118,7 +120,7 @@ class Synthesis:
             self.run.progress = told
             drawn = self.run.further(n, self._further, where, before)
         self._rows += len(drawn)
-        return stated(self._give[""](drawn), status_of(None))
+        return stated(self._give[SINGLE](drawn), status_of(None))
 
     def report(self) -> Page:
         """Report of the run: verdict, attacks, columns, each number explained; shown inline by a notebook.
@@ -199,11 +201,7 @@ class Synthesis:
         return Path(folder)
 
     def _tables(self) -> Mapping[str, Table]:
-        from hybrid.pipeline.pipeline import Pipeline
-
-        if isinstance(self.run, Pipeline):
-            return {"": self.run.synthetic}
-        return {name: self.run.released.get(name, self.run.sources.public.get(name)) for name in self._give}
+        return {**self.run.released, **self.run.sources.public}
 
     def _status(self) -> dict[str, Any]:
         return status_of(self.run.verdict if self._judged else None)
@@ -350,12 +348,8 @@ def _started(found: Guessed, data: AnyTables, seed: int | None, progress: Progre
     return Synthesis(run, _givers(data, run), found.notes, found.draft)
 
 
-def _givers(data: AnyTables, run: Pipeline | LinkedRun) -> dict[str, Callable[[Table], Any]]:
-    from hybrid.pipeline.pipeline import Pipeline
-
-    if isinstance(run, Pipeline):
-        one: AnyTable = data  # type: ignore[assignment]
-        return {"": like(one)}
-    if isinstance(data, Mapping):
-        return {name: like(one) for name, one in data.items()}
-    return {name: like(Path()) for name in (*run.config.views, *run.config.public)}
+def _givers(data: AnyTables, run: AnyRun) -> dict[str, Callable[[Table], Any]]:
+    """Function for each table that makes it one of the kind that came in; files come back as pandas."""
+    names = [*run.config.views, *run.config.public]
+    given = data if isinstance(data, Mapping) else dict.fromkeys(names, data)
+    return {name: like(given.get(name, Path())) for name in names}
