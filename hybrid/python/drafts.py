@@ -129,6 +129,7 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
         draft["anonymize"] = {"k": 5, "recoding": "local"}
     if wishes.k is not None and draft["anonymize"] is not None:
         draft["anonymize.k"] = wishes.k
+    _drop_models(draft)
     draft.keep(with_settings(draft.document, wishes.settings))
     texts = list(_decide_texts(draft, draft.config if frame is None else draft.config.with_frame(frame)))
     config = draft.config if frame is None else draft.config.with_frame(frame)
@@ -141,6 +142,16 @@ def _change(draft: Draft | LinkedDraft, wishes: Wishes) -> None:
         draft.columns[name].role = role
     for name in wishes.targets:
         draft.columns[name].target = True
+
+
+def _drop_models(draft: Draft) -> None:
+    """Drop guessed privacy models of columns that are no longer taken for what an attacker wants to learn."""
+    models = draft["anonymize.models"] or []
+    kept = [one for one in models if draft.columns[one["attribute"]].role in ("sensitive", "insensitive")]
+    if len(kept) < len(models):
+        del draft["anonymize.models"]
+        if kept:
+            draft["anonymize.models"] = kept
 
 
 def _known(draft: Draft | LinkedDraft, names: Sequence[str]) -> None:

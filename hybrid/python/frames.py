@@ -91,7 +91,7 @@ def like(data: AnyTable) -> Callable[[Table], Any]:
     library = _library(data)
     if library == "pandas":
         wanted = dict(data.dtypes)  # type: ignore[union-attr]
-        return lambda table: _pandas(table, wanted)
+        return lambda table: typed(table, wanted)
     if isinstance(data, str | Path):
         return lambda table: _of_table(table).to_pandas()
     if library == "polars":
@@ -139,7 +139,7 @@ def _relation(source: Any, made: pa.Table) -> Any:
     return source.query("source", "SELECT * FROM made")
 
 
-def _pandas(table: Table, wanted: Mapping[Any, Any]) -> pd.DataFrame:
+def typed(table: Table, wanted: Mapping[Any, Any]) -> pd.DataFrame:
     """DataFrame in the dtypes of the source; texts as the source writes them, such as yes and no."""
     import pandas as pd
 

@@ -53,11 +53,11 @@ def stated(table: Any, status: dict[str, Any]) -> Any:
     return table
 
 
-def warn(status: dict[str, Any]) -> None:
-    """Warn of a table that may not be shared, where the caller of this package is."""
+def warn(status: dict[str, Any], words: str = "") -> None:
+    """Warn of a table that may not be shared, at the line of the caller of this package."""
     if status["releasable"]:
         return
     depth, frame = 1, sys._getframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == KEY:
         depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(words_of(status), NotReleasableWarning, stacklevel=depth)
+    warnings.warn(words or words_of(status), NotReleasableWarning, stacklevel=depth)

@@ -314,7 +314,7 @@ def synthesize(
             told("guess", 0)
             found = guessed(data, Wishes.of(quasi_identifiers, sensitive, targets, roles, **about))
         else:
-            found = _decided(config, data, chosen)
+            found = decided(config, data, chosen)
         result = _started(found, data, seed, told)
         result._tables()
         if judge:
@@ -323,7 +323,8 @@ def synthesize(
     return result
 
 
-def _decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guessed:
+def decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guessed:
+    """A configuration that a caller gives, with its tables; errors as :func:`hybrid.jobs.start.configuration`."""
     from hybrid.jobs.start import configuration
     from hybrid.pipeline.config import RunConfig
 
