@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from hybrid.base.atomic import write_json, write_text
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
@@ -20,7 +21,7 @@ from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
-from hybrid.jobs.audit import Audited, File, audited_paths, notes_on, read_alike, rules_for_tables, with_population
+from hybrid.jobs.audit import Audited, File, JudgedTables, Source, audited_paths, notes_on, read_alike, rules_for_tables, with_population
 from hybrid.jobs.report_inputs import LIMITS, audit_report
 from hybrid.jobs.run import staged
 from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
@@ -45,7 +46,10 @@ from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Table
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.typed_table import Frame
 
+Folder: TypeAlias = Path | Mapping[str, Frame]
+"""A folder of linked tables, or these in memory, by their names."""
 SUFFIXES = (".csv", *PARQUET_SUFFIXES, *OFFICE_SUFFIXES)
 
 
@@ -103,16 +107,18 @@ def links_config(
     return loaded
 
 
-def read_audited_links(train: Path, control: Path | None, synthetic: Path, config: LinkedConfig) -> AuditedLinks:
+def read_audited_links(
+    train: Folder, control: Folder | None, synthetic: Folder, config: LinkedConfig
+) -> AuditedLinks:
     """Read the folders of an audit of linked tables.
 
     Parameters
     ----------
-    train, synthetic : Path
+    train, synthetic : Path, or mapping of str to tables in memory
         Folders with the records the generator learned from, and those it made. A table is the CSV or Parquet file with
         its name, or with the name of its file in the configuration. Public tables are read from the folder of
         training records where another folder lacks them.
-    control : Path, optional
+    control : Path or mapping, optional
         Folder with persons of the same population that it never saw, and all their rows.
     config : LinkedConfig
         Keys, parents and roles; its sources are not read.
@@ -151,28 +157,32 @@ def read_audited_links(train: Path, control: Path | None, synthetic: Path, confi
     return _audited(config, sources, joined, paths, notes)
 
 
-def _paths(folders: Mapping[File, Path], config: LinkedConfig) -> dict[str, dict[File, Path]]:
+def _paths(folders: Mapping[File, Folder], config: LinkedConfig) -> dict[str, dict[File, Source]]:
     problems: list[Problem] = []
-    found: dict[str, dict[File, Path]] = {name: {} for name in (*config.views, *config.public)}
+    found: dict[str, dict[File, Source]] = {name: {} for name in (*config.views, *config.public)}
     for name, files in found.items():
         for file, folder in folders.items():
             if name in config.public and file != "train" and not _candidates(folder, name, config):
-                files[file] = files.get("train", folder)
-                continue
+                if "train" in files:
+                    files[file] = files["train"]
+                    continue
             known = _candidates(folder, name, config)
             if len(known) == 1:
                 files[file] = known[0]
             else:
-                what = "no file of this table" if not known else f"several files: {', '.join(p.name for p in known)}"
+                several = ", ".join(one.name for one in known if isinstance(one, Path))
+                what = f"several files: {several}" if known else "no file of this table"
                 hint = f"call it {name}.csv or {name}.parquet, and let there be one"
-                problems.append(Problem(f"tables.{name}: {folder} has {what}", hint))
+                problems.append(Problem(f"tables.{name}: {folder if isinstance(folder, Path) else file} has {what}", hint))
     if problems:
         raise DataError(problems)
     return found
 
 
-def _candidates(folder: Path, name: str, config: LinkedConfig) -> list[Path]:
+def _candidates(folder: Folder, name: str, config: LinkedConfig) -> Sequence[Source]:
     """Files of a table in a folder: by its name, else by that of its configured file."""
+    if not isinstance(folder, Path):
+        return [folder[name]] if name in folder else []
     own = [folder / f"{name}{suffix}" for suffix in SUFFIXES]
     known = [path for path in own if path.is_file()]
     configured = config.source(name).path
@@ -195,7 +205,7 @@ def _audited(
     config: LinkedConfig,
     sources: Mapping[File, Sources],
     joined: Mapping[File, Mapping[str, Table]],
-    paths: Mapping[str, Mapping[File, Path]],
+    paths: Mapping[str, Mapping[File, Source]],
     notes: Mapping[str, list[str]],
 ) -> AuditedLinks:
     """Tables in the columns of train, with the parents of their rows."""
@@ -284,6 +294,25 @@ def audit_links(
     Verdict
         What the policy's rules about metrics say of all tables together.
     """
+    judged, left_out = judge_links(audited, config, seed, progress, league)
+    write_links(audited, config, judged, out, league, left_out)
+    return judged.verdict
+
+
+def judge_links(
+    audited: AuditedLinks,
+    config: LinkedConfig,
+    seed: int | None = None,
+    progress: Progress = silent,
+    league: TrustLeague | None = None,
+) -> tuple[JudgedTables, dict[str, str]]:
+    """Evaluate and judge linked tables that were read; nothing is written. Arguments as for :func:`audit_links`.
+
+    Returns
+    -------
+    tuple of JudgedTables and dict of str to str
+        Of all tables together; and for each, which metrics were not asked for.
+    """
     policy = rules_for_tables(load_policy(config.person.policy_path), league)
     seed = fresh_seed() if seed is None else seed
     seeds = {name: int(rng_for(seed, "audit", name).integers(2**63)) for name in audited.tables}
@@ -314,8 +343,7 @@ def audit_links(
         power = worst_power(trials)
     verdict = with_population(judge(policy, whole, None, power=power), whole)
     left_out = {name: not_asked(policy, options[name], one.train) for name, one in audited.tables.items()}
-    _write(audited, config, whole, power, verdict, out, league, left_out)
-    return verdict
+    return JudgedTables(whole, power, verdict, ""), left_out
 
 
 def _named(name: str, progress: Progress) -> Progress:
@@ -325,20 +353,35 @@ def _named(name: str, progress: Progress) -> Progress:
     return told
 
 
-def _write(
+def write_links(
     audited: AuditedLinks,
     config: LinkedConfig,
-    evaluation: Evaluation,
-    power: Power | None,
-    verdict: Verdict,
+    judged: JudgedTables,
     out: Path,
     league: TrustLeague | None,
     left_out: Mapping[str, str],
 ) -> None:
-    created, name = datetime.now(UTC), config.name
+    """Write the evaluation and the pages of an audit."""
+    evaluation, power = judged.evaluation, judged.power
     measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
-    judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
+    said = {"power": None if power is None else power.to_json(), "verdict": judged.verdict.to_json()}
     about = {"notes": audited.notes, "trust": None if league is None else league.to_json(measured)}
+    with staged(out) as temporary:
+        write_json(temporary / EVALUATION, evaluation.to_json() | said | about)
+        for name, page in audit_pages(audited, config, judged, league, left_out):
+            write_text(temporary / name, page)
+        seal(temporary, config.name, "audit")
+
+
+def audit_pages(
+    audited: AuditedLinks,
+    config: LinkedConfig,
+    judged: JudgedTables,
+    league: TrustLeague | None,
+    left_out: Mapping[str, str],
+) -> Iterator[tuple[str, str]]:
+    """File and HTML of every page: one for all tables together, and one for each."""
+    created, name, evaluation, verdict = datetime.now(UTC), config.name, judged.evaluation, judged.verdict
     parts = {one: verdict.about(one) for one in audited.tables}
     joint = ReportInputs(
         name=name,
@@ -350,16 +393,12 @@ def _write(
         versions=library_versions(PACKAGE, *libraries()),
         collected={"tables": list(_rows(audited, config, parts))},
     )
-    with staged(out) as temporary:
-        write_json(temporary / EVALUATION, evaluation.to_json() | judged | about)
-        write_text(temporary / REPORT, render_report(joint, JOINT))
-        for one, tables in audited.tables.items():
-            of_table = Evaluation(tuple(metric for metric in evaluation.metrics if metric.table == one))
-            three = tables.train, tables.control, tables.synthetic
-            said = f"{name}: {one}", created, tables.notes, league, left_out[one]
-            page = audit_report(three, of_table, parts[one], *said)
-            write_text(temporary / page_of(one), render_report(page))
-        seal(temporary, name, "audit")
+    yield REPORT, render_report(joint, JOINT)
+    for one, tables in audited.tables.items():
+        of_table = Evaluation(tuple(metric for metric in evaluation.metrics if metric.table == one))
+        three = tables.train, tables.control, tables.synthetic
+        said = f"{name}: {one}", created, tables.notes, league, left_out[one]
+        yield page_of(one), render_report(audit_report(three, of_table, parts[one], *said))
 
 
 def _rows(audited: AuditedLinks, config: LinkedConfig, parts: Mapping[str, Verdict]) -> Iterator[LinkedRow]:

@@ -1,0 +1,226 @@
+"""Audit of a synthetic table that any tool made, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.base.bars import shown
+from hybrid.base.errors import ConfigError
+from hybrid.base.progress import Progress
+from hybrid.python.frames import AnyTables, in_memory
+
+if TYPE_CHECKING:
+    from hybrid.evaluation import Evaluation
+    from hybrid.jobs.audit import JudgedTables
+    from hybrid.publication.verdict import Verdict
+    from hybrid.python.page import Page
+    from hybrid.report.charts.svg import Figure
+
+
+class Audit:
+    """Judgement of a synthetic table. Holds the original records: private.
+
+    Parameters
+    ----------
+    tables : Audited or AuditedLinks
+        What was read.
+    config : RunConfig or LinkedConfig
+        Roles, metrics, policy.
+    judged : JudgedTables
+        What was measured.
+    left_out : mapping of str to str
+        Metrics that were not asked for, of each of several tables.
+    """
+
+    def __init__(self, tables: Any, config: Any, judged: JudgedTables, left_out: Mapping[str, str]) -> None:
+        self._tables, self._config, self._judged, self._left_out = tables, config, judged, left_out
+
+    @property
+    def verdict(self) -> Verdict:
+        """Verdict of the policy's rules about metrics; an audit sees no intermediate table."""
+        return self._judged.verdict
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Privacy, utility and fidelity; ``.to_frame()`` has a row per metric.
+
+        The stage ``original`` is the training table judged as if it were the synthetic one: the worst case.
+        """
+        return self._judged.evaluation
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know about the tables; no cell values."""
+        return tuple(self._tables.notes)
+
+    def report(self) -> Page:
+        """Report with every number explained, shown inline by a notebook; aggregates only."""
+        from hybrid.jobs.report_inputs import audit_report
+        from hybrid.publication.finished_run import REPORT
+        from hybrid.python.page import Page
+        from hybrid.report import render_report
+
+        found, judged, name = self._tables, self._judged, self._config.name
+        if self._left_out:
+            from hybrid.jobs.linked_audit import audit_pages
+
+            return Page("report of an audit", dict(audit_pages(found, self._config, judged, None, self._left_out))[REPORT])
+        said = name, datetime.now(UTC), self.notes, None, judged.left_out
+        three = found.train, found.control, found.synthetic
+        return Page("report of an audit", render_report(audit_report(three, judged.evaluation, judged.verdict, *said)))
+
+    def plot(self, *columns: str) -> Figure:
+        """Draw columns of a single table, real beside synthetic, without small groups; by default all.
+
+        Raises
+        ------
+        ConfigError
+            There is no such column; linked tables.
+        """
+        from hybrid.pipeline.display import compared_figure
+
+        if self._left_out:
+            raise ConfigError("linked tables have charts in their reports", hint="audit.save(FOLDER)")
+        return compared_figure(self._tables.train, self._tables.synthetic, self._tables.control, columns)
+
+    def save(self, folder: Path | str) -> Path:
+        """Write evaluation and report, as ``hybrid audit --out`` does; gives the folder.
+
+        Raises
+        ------
+        ConfigError
+            What is in the folder must not be replaced.
+        OutputError
+            It cannot be written.
+        """
+        from hybrid.base.ownership import check_replaceable
+
+        check_replaceable(Path(folder))
+        if self._left_out:
+            from hybrid.jobs.linked_audit import write_links
+
+            write_links(self._tables, self._config, self._judged, Path(folder), None, self._left_out)
+            return Path(folder)
+        from hybrid.jobs.run import write_audit
+
+        found, judged = self._tables, self._judged
+        three = found.train, found.control, found.synthetic
+        said = judged.evaluation, judged.power, judged.verdict, self._config.name, Path(folder)
+        write_audit(three, *said, self.notes, None, judged.left_out)
+        return Path(folder)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        lines = [f"Audit: {self.verdict!r}", *(f"  {note}" for note in self.notes)]
+        return "\n".join([*lines, "  .evaluation.to_frame()  .report()  .plot()  .save(folder)"])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"{self.verdict._repr_html_()}<ul>{notes}</ul>"
+
+
+def audit(
+    *,
+    train: AnyTables,
+    synthetic: AnyTables,
+    control: AnyTables | None = None,
+    quasi_identifiers: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    targets: Sequence[str] = (),
+    metrics: Sequence[str] | None = None,
+    config: Any = None,
+    seed: int | None = None,
+    progress: Progress | bool = True,
+) -> Audit:
+    """Measure what a synthetic table gives away, and what it is worth, whoever made it.
+
+    Nothing is written.
+
+    Parameters
+    ----------
+    train : table, path, or mapping of str to tables
+        Records that the generator learned from, of any library (see :func:`hybrid.synthesize`).
+    synthetic : table, path, or mapping
+        Records that it made, with the same columns in any order.
+    control : table, path, or mapping, optional
+        Records of the same population that it never saw. Without them no attack can be compared with people outside
+        the data, and the verdict is a review at best.
+    quasi_identifiers : sequence of str
+        Columns that an attacker may know already.
+    secrets : sequence of str
+        Columns that an attacker wants to learn.
+    targets : sequence of str
+        Columns that users will predict.
+    metrics : sequence of str, optional
+        Only these; by default all that the policy judges.
+    config : RunConfig, LinkedConfig, Draft, Path or str, optional
+        Roles, metrics and policy; linked tables need one. Path or str: a YAML file.
+    seed, progress
+        As for :func:`hybrid.synthesize`.
+
+    Returns
+    -------
+    Audit
+        ``.verdict``, ``.evaluation``, ``.report()``.
+
+    Raises
+    ------
+    ConfigError
+        A column does not exist, or linked tables have no configuration.
+    DataError
+        Tables lack columns of train; control records are those of train.
+
+    Examples
+    --------
+    >>> hybrid.audit(train=real, synthetic=made, control=held_out).verdict  # doctest: +SKIP
+    """
+    from hybrid.jobs.audit import audit_config, judge_tables, read_audited
+
+    with shown(progress) as told:
+        told("read", 0)
+        loaded = _loaded(config)
+        if any(isinstance(one, Mapping) for one in (train, synthetic, control)):
+            if quasi_identifiers or secrets or targets or metrics is not None:
+                raise ConfigError("roles and metrics of linked tables are in their configuration", hint="config=...")
+            return _linked(train, synthetic, control, loaded, seed, told)
+        real, made, held = (None if one is None else _source(one) for one in (train, synthetic, control))
+        given = audit_config(loaded, real, targets, secrets, quasi_identifiers)
+        if metrics is not None:
+            given = given.with_values({"evaluate.metrics": list(metrics)})
+        read = read_audited(real, held, made, given.data)
+        return Audit(read, given, judge_tables(read, given, seed, told), {})
+
+
+def _loaded(config: Any) -> Any:
+    from hybrid.linked.config import load_any
+    from hybrid.pipeline.draft_text import DraftText
+
+    if isinstance(config, str | Path):
+        return load_any(Path(config))
+    return config.config if isinstance(config, DraftText) else config  # type: ignore[attr-defined]
+
+
+def _source(data: Any) -> Any:
+    return Path(data) if isinstance(data, str | Path) else in_memory(data)
+
+
+def _linked(train: Any, synthetic: Any, control: Any, config: Any, seed: int | None, progress: Progress) -> Audit:
+    from hybrid.jobs.linked_audit import judge_links, read_audited_links
+    from hybrid.linked.config import LinkedConfig
+
+    if not isinstance(config, LinkedConfig):
+        hint = "config=hybrid.synthesize(train, judge=False).draft guesses them, or hybrid init FOLDER"
+        raise ConfigError("the audit of linked tables needs their keys and parents", hint=hint)
+    real, made, held = (
+        {name: in_memory(one) for name, one in each.items()} if isinstance(each, Mapping) else each and Path(each)
+        for each in (train, synthetic, control)
+    )
+    read = read_audited_links(real, held, made, config)
+    judged, left_out = judge_links(read, config, seed, progress)
+    return Audit(read, config, judged, left_out)
