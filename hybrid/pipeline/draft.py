@@ -43,6 +43,8 @@ class Draft(DraftText):
         self._in_memory: dict[str, HierarchySource] = {}
         self._given: dict[str, Rows] = {}
         self.notes = () if guessed is None else guessed.notes
+        self.source: Frame | None = None
+        """Table in memory that it was guessed from: private."""
 
     @property
     def config(self) -> RunConfig:
@@ -174,4 +176,6 @@ def guess(data: Frame | Path | str) -> Draft:
             f"data is a {type(data).__name__}, not a table", hint="give a DataFrame of pandas or polars, or a path"
         )
     guessed = guess_frame(data)
-    return Draft(YamlDocument(guessed.to_yaml(Path()), DATA_FRAME), Path(), guessed)
+    draft = Draft(YamlDocument(guessed.to_yaml(Path()), DATA_FRAME), Path(), guessed)
+    draft.source = data
+    return draft
