@@ -257,6 +257,7 @@ def hierarchy_source(given: Any) -> HierarchySource:
     from hybrid.hierarchy.spec import HierarchySpec
     from hybrid.python.frames import plain
 
+    given = getattr(given, "spec", given)
     if isinstance(given, Options):
         return given  # type: ignore[return-value]
     if isinstance(given, str | Path):
