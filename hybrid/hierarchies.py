@@ -41,7 +41,7 @@ class Described:
     @property
     def n_levels(self) -> int:
         """Number of levels, the values themselves and the root included."""
-        return self._frame.shape[1]
+        return len(self._frame.columns)
 
     def __repr__(self) -> str:
         kind = getattr(self.spec, "type", "")
@@ -77,7 +77,7 @@ def guess(values: Any, name: str | None = None) -> Described:
     column, read = _column(values, name)
     if read.nunique() < 2:
         raise DataError("a hierarchy needs two different values", hint="give the whole column")
-    return _described(guess_hierarchy(column, read), column, read)  # type: ignore[arg-type]
+    return _described(guess_hierarchy(column, read), column, read)
 
 
 def _column(values: Any, name: str | None) -> tuple[Column, pd.Series]:
@@ -153,7 +153,9 @@ def _names() -> dict[str, str]:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("__") or name not in _names():
-        raise AttributeError(f"module 'hybrid.hierarchies' has no attribute {name!r}; dir(hybrid.hierarchies) lists all")
+        raise AttributeError(
+            f"module 'hybrid.hierarchies' has no attribute {name!r}; dir(hybrid.hierarchies) lists all"
+        )
     return _made(_names()[name])
 
 

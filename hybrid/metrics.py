@@ -1,7 +1,7 @@
 """Every metric as a function of tables of any library, made from the registry of metrics.
 
-``hybrid.metrics.dcr_share(train=real, synthetic=made, control=held_out)`` is a number with its interval. ``dir()`` lists
-all of them, ``help(hybrid.metrics.dcr_share)`` has range, direction, unit and what perfect data and a copy would score.
+``hybrid.metrics.dcr_share(train=real, synthetic=made, control=held_out)`` is a number with its interval. ``dir()``
+lists all, ``help(hybrid.metrics.dcr_share)`` has range, direction, unit and what perfect data and a copy would score.
 Metrics that repeat the training, or ask a kept model, have no function here: :func:`hybrid.synthesize` computes them.
 """
 
@@ -125,7 +125,7 @@ def _measured(
     about = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "targets": targets, "person": named}
     given = validated(EvaluateOptions, chosen, "options")
     try:
-        found = measure(metric.name, *tables, options=given, seed=seed, **about)  # type: ignore[arg-type]
+        found = measure(metric.name, *tables, options=given, seed=seed, **about)
     except ValueError as error:
         raise DataError(str(error), hint="give train, synthetic and control the same columns") from None
     if metric.per is None:
@@ -165,7 +165,7 @@ def _doc(metric: Metric) -> str:
     stands = ", ".join(str(one).replace("_", "-") for one in threat if one)
     own = getdoc(metric.compute) or ""
     is_own = bool(own) and not own.startswith(("partial(", "Create a new function", "lambda"))
-    per = {None: "The number, NaN where ``.reason`` says why there is none."}
+    single = "The number, NaN where ``.reason`` says why there is none."
     return docstring(
         metric.sentence,
         (f"{facts}.", f"Stands for: {stands}." if stands else "", own if is_own else ""),
@@ -180,7 +180,7 @@ def _doc(metric: Metric) -> str:
         ],
         (
             "Score" if metric.per is None else "dict of str to Score",
-            per.get(metric.per, f"The number of each column ({str(metric.per).replace('_', ' ')})."),
+            single if metric.per is None else f"The number of each column ({str(metric.per).replace('_', ' ')}).",
         ),
         {
             "DataError": "Tables cannot be read, or do not have the same columns.",

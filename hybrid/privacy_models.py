@@ -1,6 +1,6 @@
 """Every privacy model as a function: which k, l, t a table of any library reaches.
 
-Made from the registry of models. ``hybrid.privacy_models.k_anonymity(frame, ["age", "sex"])`` counts; nothing is changed.
+Made from the registry of models. ``hybrid.privacy_models.k_anonymity(frame, ["age", "sex"])`` counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PERSON = ("person", "str, optional", "The column that says whose a row is; by d
 
 
 class Reached(float):
-    """What the least protected class reaches under a privacy model.
+    """Level of the least protected class under a privacy model.
 
     Parameters
     ----------
@@ -144,7 +144,9 @@ def _made(name: str) -> Callable[..., Any]:
     model = _models()[name]
     first, *more = [" ".join(part.split()) for part in (model.__doc__ or "").split("\n\n")]
     of_population = issubclass(model, PopulationModel)
-    others = [("population", "table", "People of the population, generalized as the table is.")] if of_population else []
+    others = (
+        [("population", "table", "People of the population, generalized as the table is.")] if of_population else []
+    )
     doc = docstring(
         first,
         more,

@@ -47,7 +47,8 @@ def _masked(
     reading = guess_frame_reading(frame)
     roles = dict.fromkeys(columns, Role.QUASI_IDENTIFIER)
     known = {
-        name: reading.columns.get(name, ColumnOptions()).model_copy(update={"role": role}) for name, role in roles.items()
+        name: reading.columns.get(name, ColumnOptions()).model_copy(update={"role": role})
+        for name, role in roles.items()
     }
     read = read_frame(frame, reading.model_copy(update={"columns": {**reading.columns, **known}}))
     people = with_persons(read, [] if person is None else [person])
@@ -100,7 +101,11 @@ def _made(name: str) -> Callable[..., Any]:
         first,
         (*more, promise),
         [
-            ("table", "table, n rows", "A DataFrame of pandas or polars, an Arrow table, a relation of DuckDB, a path."),
+            (
+                "table",
+                "table, n rows",
+                "A DataFrame of pandas or polars, an Arrow table, a relation of DuckDB, a path.",
+            ),
             ("columns", "sequence of str", "Columns to mask."),
             ("k", "int", "People of each group, for techniques that make groups."),
             *option_lines(technique, _OWN),

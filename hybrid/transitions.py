@@ -61,7 +61,9 @@ def _names() -> list[str]:
 
 def __getattr__(name: str) -> Callable[..., Any]:
     if name.startswith("__") or name not in _names():
-        raise AttributeError(f"module 'hybrid.transitions' has no attribute {name!r}; dir(hybrid.transitions) lists all")
+        raise AttributeError(
+            f"module 'hybrid.transitions' has no attribute {name!r}; dir(hybrid.transitions) lists all"
+        )
     return _made(name)
 
 

@@ -1,7 +1,7 @@
 """Generalize quasi-identifiers until every class of equal records meets the privacy models.
 
-Names are imported when they are first used: the package itself can be called (``hybrid.anonymize(frame)``), and shows its
-progress before it imports anything large.
+Names are imported when they are first used: the package can be called (``hybrid.anonymize(frame)``), and shows progress
+before it imports anything large.
 """
 
 from __future__ import annotations

@@ -40,9 +40,15 @@ def bars(console: Console) -> Iterator[Progress]:
     console : Console
         A terminal, or a notebook.
     """
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
     from rich.progress import Progress as Bars
-    from rich.progress import TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
         SpinnerColumn(),
@@ -90,7 +96,7 @@ def shown(progress: Progress | bool) -> Iterator[Progress]:
 
 
 def _console() -> Console | None:
-    """Where bars can be shown; None elsewhere."""
+    """Console on which bars can be shown; None without one."""
     from rich.console import Console
 
     found = Console(stderr=True, markup=False, emoji=False, highlight=False)

@@ -26,7 +26,7 @@ def make_callable(package: str, module: str) -> None:
         found: Callable[..., Any] = getattr(import_module(module), name)
         return found
 
-    class Callable_(ModuleType):
+    class CalledPackage(ModuleType):
         """Package that can be called."""
 
         def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -40,4 +40,4 @@ def make_callable(package: str, module: str) -> None:
         def __doc__(self) -> str | None:  # type: ignore[override]
             return function().__doc__
 
-    sys.modules[package].__class__ = Callable_
+    sys.modules[package].__class__ = CalledPackage

@@ -21,6 +21,7 @@ from hybrid.base.bars import bars
 from hybrid.base.bars import plain as plain
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
+from hybrid.base.pages import command_of
 from hybrid.base.progress import LogProgress, Progress, silent
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def print_error(error: HybridError) -> None:
     if hidden:
         err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
     if error.page:
-        err.print(f"   read: docs/{error.page}")
+        err.print(f"   read: {command_of(error.page)}")
 
 
 def print_json(content: Any) -> None:

@@ -79,7 +79,9 @@ def measure(
         )
     )
     chosen = options or EvaluateOptions()
-    check_options(chosen.model_copy(update={"targets": tuple(targets), "secrets": tuple(roles)}), schema.without_identifiers())
+    check_options(
+        chosen.model_copy(update={"targets": tuple(targets), "secrets": tuple(roles)}), schema.without_identifiers()
+    )
     parts = [None if frame is None else _of_people(_table(frame, schema), person) for frame in (train, control, table)]
     if parts[0] is None or parts[2] is None:
         raise ValueError("train and table are needed")

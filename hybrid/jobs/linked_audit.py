@@ -21,7 +21,17 @@ from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
-from hybrid.jobs.audit import Audited, File, JudgedTables, Source, audited_paths, notes_on, read_alike, rules_for_tables, with_population
+from hybrid.jobs.audit import (
+    Audited,
+    File,
+    JudgedTables,
+    Source,
+    audited_paths,
+    notes_on,
+    read_alike,
+    rules_for_tables,
+    with_population,
+)
 from hybrid.jobs.report_inputs import LIMITS, audit_report
 from hybrid.jobs.run import staged
 from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
@@ -107,9 +117,7 @@ def links_config(
     return loaded
 
 
-def read_audited_links(
-    train: Folder, control: Folder | None, synthetic: Folder, config: LinkedConfig
-) -> AuditedLinks:
+def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder, config: LinkedConfig) -> AuditedLinks:
     """Read the folders of an audit of linked tables.
 
     Parameters
@@ -162,10 +170,10 @@ def _paths(folders: Mapping[File, Folder], config: LinkedConfig) -> dict[str, di
     found: dict[str, dict[File, Source]] = {name: {} for name in (*config.views, *config.public)}
     for name, files in found.items():
         for file, folder in folders.items():
-            if name in config.public and file != "train" and not _candidates(folder, name, config):
-                if "train" in files:
-                    files[file] = files["train"]
-                    continue
+            is_missing = file != "train" and not _candidates(folder, name, config)
+            if name in config.public and is_missing and "train" in files:
+                files[file] = files["train"]
+                continue
             known = _candidates(folder, name, config)
             if len(known) == 1:
                 files[file] = known[0]
@@ -173,7 +181,9 @@ def _paths(folders: Mapping[File, Folder], config: LinkedConfig) -> dict[str, di
                 several = ", ".join(one.name for one in known if isinstance(one, Path))
                 what = f"several files: {several}" if known else "no file of this table"
                 hint = f"call it {name}.csv or {name}.parquet, and let there be one"
-                problems.append(Problem(f"tables.{name}: {folder if isinstance(folder, Path) else file} has {what}", hint))
+                problems.append(
+                    Problem(f"tables.{name}: {folder if isinstance(folder, Path) else file} has {what}", hint)
+                )
     if problems:
         raise DataError(problems)
     return found

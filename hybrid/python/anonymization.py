@@ -52,7 +52,7 @@ class Anonymized:
     def table(self) -> Any:
         """Labels in place of the quasi-identifiers, as the kind that came in; rows in random order.
 
-        Identifiers and columns that nobody has decided are left out.
+        Identifiers and undecided columns are left out.
         """
         from hybrid.jobs.run import shuffled_labels
 
@@ -132,8 +132,9 @@ class Anonymized:
     def __repr__(self) -> str:
         found = self.result
         names = ", ".join(f"{name} ({words})" for name, words in self.levels.items())
+        kept = found.records - found.suppressed
         lines = [
-            f"Anonymized: {found.records - found.suppressed:,} of {found.records:,} records in {found.classes:,} classes",
+            f"Anonymized: {kept:,} of {found.records:,} records in {found.classes:,} classes",
             f"  k = {self.k} {found.unit} at least on: {names}",
             "  not judged by a policy: k says nothing about the other columns",
         ]
@@ -161,9 +162,9 @@ def anonymize(
 ) -> Anonymized:
     """Generalize the columns that others know about people until k of them share every combination.
 
-    The labels are verified in the finished table. Columns that look like names or numbers of people are left out, and so
-    are those whose role nobody can guess; rare values of all other columns are replaced (``settings={"protect": "off"}``
-    keeps them). Nothing is written.
+    The labels are verified in the finished table. Columns that look like names or numbers of people are left out, and
+    so are those whose role is unclear; rare values of all other columns are replaced
+    (``settings={"protect": "off"}`` keeps them). Nothing is written.
 
     Parameters
     ----------
@@ -219,7 +220,10 @@ def anonymize(
     changed = [f"changed: {one.sentence}" for one in protected if one.column in others and one.changed != 0]
     result = Anonymized(run, like(data), (*found.notes, *changed), found.draft)  # type: ignore[arg-type]
     if config is None:
-        warn(status_of(None), "k-anonymous on guessed roles, and not to be shared: no policy judged it (print the result)")
+        warn(
+            status_of(None),
+            "k-anonymous on guessed roles, and not to be shared: no policy judged it (print the result)",
+        )
     return result
 
 

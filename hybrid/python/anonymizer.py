@@ -17,10 +17,11 @@ from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import LabelTable
 from hybrid.hierarchy.labels import level_words
+from hybrid.pipeline.config import RunConfig
 from hybrid.python.anonymization import anonymizing, single
 from hybrid.python.classes import NONE, Classes
 from hybrid.python.common_values import CommonValues
-from hybrid.python.drafts import Wishes
+from hybrid.python.drafts import Guessed, Wishes
 from hybrid.python.frames import in_memory, like, plain, typed
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.typed_table import read_frame
@@ -36,7 +37,7 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class _Fitted:
-    """What a fit keeps. Holds the records: private."""
+    """Result of a fit. Holds the records: private."""
 
     reading: DataOptions
     anonymization: Anonymization
@@ -61,10 +62,10 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     The number of rows never changes, so that they stay beside their ``y``: a suppressed row is there with all its
     values missing, and an estimator behind this one must accept that. Its existence and its place are not hidden.
 
-    Columns that look like names or numbers of people, or whose role nobody can guess, are left out of the result. The
+    Columns that look like names or numbers of people, or whose role is unclear, are left out of the result. The
     values of all others but quasi-identifiers are made common first: categories that fewer than max(5, k) people of the
     fitted table hold become missing, and numbers become the mean of a group of neighbouring values that so many hold.
-    That is no promise of k, either: privacy models (``models``) limit what a class gives away of a column.
+    That is no promise of k, either: privacy models (``models``) limit what a class discloses of a column.
 
     A fitted object holds the original records, also when it is pickled: keep it where they are kept.
 
@@ -172,29 +173,36 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             No generalization meets k and the models within the suppression limit.
         """
         frame = _not_empty(_named(X))
-        known = self.quasi_identifiers
-        if known is None:
-            known = list(frame.columns) if _is_array(X) else ()
-        settings = {"anonymize.recoding": self.recoding, "anonymize.models": [dict(one) for one in self.models]}
-        if self.recoding == "global":
-            settings["anonymize.suppression_limit"] = self.suppression_limit
-        about = {"k": self.k, "person": self.person, "hierarchies": self.hierarchies}
-        told = {"settings": settings | dict(self.settings or {}), **about}
-        guessed = single(frame, Wishes.of(known, self.sensitive, (), self.roles, **told))
-        table = guessed.config.load_table()  # type: ignore[union-attr]
-        least = max(LEAST, self.k)
-        others = [column.name for column in table.schema if column.role not in (Role.IDENTIFIER, Role.QUASI_IDENTIFIER)]
-        common = {name: CommonValues.of(table, name, least) for name in others}
+        guessed = self._guessed(frame, all_columns=_is_array(X))
+        config = guessed.config
+        assert isinstance(config, RunConfig)
+        table = config.load_table()
+        roles = Role.IDENTIFIER, Role.QUASI_IDENTIFIER
+        others = [column.name for column in table.schema if column.role not in roles]
+        common = {name: CommonValues.of(table, name, max(LEAST, self.k)) for name in others}
         coarse = table.frame.assign(**{name: one.apply(table.frame[name]) for name, one in common.items()})
         left_out = {name: frame[name] for name in frame.columns if name not in table.schema}
-        given = replace(guessed, config=guessed.config.with_frame(_texts(table, coarse).assign(**left_out)))  # type: ignore[union-attr]
+        given = replace(guessed, config=config.with_frame(_texts(table, coarse).assign(**left_out)))
         run = anonymizing(given, self.random_state, silent)
-        self._keep(run.anonymization, run.config.data, common, table.schema, dict(frame.dtypes))
+        self._keep(run.anonymization, run.config.data, common, table.schema, _nullable(frame))
         self.notes_ = guessed.notes
-        self.n_features_in_ = frame.shape[1]
+        self.n_features_in_ = len(frame.columns)
         if not _is_array(X):
             self.feature_names_in_ = np.array(frame.columns, dtype=object)
         return self
+
+    def _guessed(self, frame: pd.DataFrame, *, all_columns: bool) -> Guessed:
+        known = self.quasi_identifiers
+        if known is None:
+            known = list(frame.columns) if all_columns else ()
+        settings: dict[str, Any] = {"anonymize.recoding": self.recoding}
+        if self.models:
+            settings["anonymize.models"] = [dict(one) for one in self.models]
+        if self.recoding == "global":
+            settings["anonymize.suppression_limit"] = self.suppression_limit
+        wished: dict[str, Any] = {"k": self.k, "person": self.person, "hierarchies": self.hierarchies}
+        wished["settings"] = settings | dict(self.settings or {})
+        return single(frame, Wishes.of(known, self.sensitive, (), self.roles, **wished))
 
     def _keep(
         self,
@@ -362,6 +370,15 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _text(column: Column) -> Column:
     return replace(column, kind=Kind.CATEGORICAL, format=ColumnFormat())
+
+
+def _nullable(frame: pd.DataFrame) -> dict[str, Any]:
+    """Dtype of each column with room for missing values, so that it is the same whether there are any."""
+    found = {}
+    for name, dtype in frame.dtypes.items():
+        whole = pd.api.types.is_integer_dtype(dtype)
+        found[str(name)] = "boolean" if pd.api.types.is_bool_dtype(dtype) else "Int64" if whole else dtype
+    return {name: pd.api.types.pandas_dtype(one) for name, one in found.items()}
 
 
 def _compute(name: str, compute: Callable[[], T], /) -> T:  # noqa: ARG001 - nothing is kept

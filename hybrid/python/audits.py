@@ -54,7 +54,7 @@ class Audit:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know about the tables; no cell values."""
+        """Notes on the tables for readers of the results; no cell values."""
         return tuple(self._tables.notes)
 
     def report(self) -> Page:
@@ -68,7 +68,9 @@ class Audit:
         if self._left_out:
             from hybrid.jobs.linked_audit import audit_pages
 
-            return Page("report of an audit", dict(audit_pages(found, self._config, judged, None, self._left_out))[REPORT])
+            return Page(
+                "report of an audit", dict(audit_pages(found, self._config, judged, None, self._left_out))[REPORT]
+            )
         said = name, datetime.now(UTC), self.notes, None, judged.left_out
         three = found.train, found.control, found.synthetic
         return Page("report of an audit", render_report(audit_report(three, judged.evaluation, judged.verdict, *said)))
@@ -138,7 +140,7 @@ def audit(
     seed: int | None = None,
     progress: Progress | bool = True,
 ) -> Audit:
-    """Measure what a synthetic table gives away, and what it is worth, whoever made it.
+    """Measure what a synthetic table discloses, and what it is worth, whichever tool made it.
 
     Nothing is written.
 
@@ -189,7 +191,7 @@ def audit(
             if quasi_identifiers or secrets or targets or metrics is not None:
                 raise ConfigError("roles and metrics of linked tables are in their configuration", hint="config=...")
             return _linked(train, synthetic, control, loaded, seed, told)
-        real, made, held = (None if one is None else _source(one) for one in (train, synthetic, control))
+        real, made, held = _source(train), _source(synthetic), None if control is None else _source(control)
         given = audit_config(loaded, real, targets, secrets, quasi_identifiers)
         if metrics is not None:
             given = given.with_values({"evaluate.metrics": list(metrics)})
@@ -203,7 +205,7 @@ def _loaded(config: Any) -> Any:
 
     if isinstance(config, str | Path):
         return load_any(Path(config))
-    return config.config if isinstance(config, DraftText) else config  # type: ignore[attr-defined]
+    return config.config if isinstance(config, DraftText) else config
 
 
 def _source(data: Any) -> Any:

@@ -113,6 +113,7 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
     from hybrid.base.errors import HybridError
     from hybrid.linked.check import diagnose_any
 
+    _refuse_guesses(data, guesses)
     with shown(progress) as told:
         told("check", 0)
         try:
@@ -132,21 +133,31 @@ def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[AnyConfig, tuple[
     ConfigError
         Guesses were given beside a configuration.
     """
-    from hybrid.base.errors import ConfigError
     from hybrid.jobs.start import configuration
+    from hybrid.pipeline.draft_text import DraftText
+
+    if not is_configuration(data):
+        found = guessed(data, Wishes.of(**guesses))
+        return found.config, found.notes
+    _refuse_guesses(data, guesses)
+    return of_draft(data) if isinstance(data, DraftText) else configuration(data), ()
+
+
+def is_configuration(data: Any) -> bool:
+    """True for a configuration, a draft of one, or the path of a YAML file."""
     from hybrid.linked.config import LinkedConfig
     from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft_text import DraftText
 
     is_file = isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml")
-    if not is_file and not isinstance(data, DraftText | RunConfig | LinkedConfig):
-        found = guessed(data, Wishes.of(**guesses))
-        return found.config, found.notes
-    if guesses:
+    return is_file or isinstance(data, DraftText | RunConfig | LinkedConfig)
+
+
+def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
+    from hybrid.base.errors import ConfigError
+
+    if guesses and is_configuration(data):
         raise ConfigError(f"beside a configuration there is no {', '.join(guesses)}", hint="change the configuration")
-    if isinstance(data, DraftText):
-        return of_draft(data), ()
-    return configuration(data), ()
 
 
 def of_draft(draft: Any, data: AnyTables | None = None) -> AnyConfig:
@@ -191,7 +202,7 @@ class TradeOffCurve:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What k costs each column, and what each rule costs, in words."""
+        """Price of k for each column, and of each rule, in words."""
         from hybrid.pipeline.level_costs import column_words, rule_sentences
 
         found = self.found
@@ -269,15 +280,10 @@ def trade_off(
     >>> hybrid.trade_off(frame, quasi_identifiers=["age", "sex"]).to_frame()  # doctest: +SKIP
     """
     from hybrid.jobs.trade_off import trade_off_of
-    from hybrid.linked.config import LinkedConfig
-    from hybrid.pipeline.config import RunConfig
-    from hybrid.pipeline.draft_text import DraftText
 
     with shown(progress) as told:
         told("guess", 0)
-        if not isinstance(data, DraftText | RunConfig | LinkedConfig | Mapping):
-            settings = {"anonymize.recoding": "global", **(guesses.pop("settings", None) or {})}
-            is_file = isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml")
-            guesses = guesses if is_file else guesses | {"settings": settings}
+        if not isinstance(data, Mapping) and not is_configuration(data):
+            guesses["settings"] = {"anonymize.recoding": "global", **(guesses.get("settings") or {})}
         config, _ = configured(data, guesses)
         return TradeOffCurve(trade_off_of(config, ks, limits, told))

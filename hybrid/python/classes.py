@@ -56,7 +56,9 @@ class Classes:
         people = persons_per_class(pd.DataFrame({"class": given}), ["class"], anonymized.originals.persons)
         large = set(np.unique(given)[people.to_numpy() >= k].tolist())
         exact = {
-            tuple(leaf): int(one) for leaf, one in zip(leaves.tolist(), of_row[at].tolist(), strict=True) if one in large
+            tuple(leaf): int(one)
+            for leaf, one in zip(leaves.tolist(), of_row[at].tolist(), strict=True)
+            if one in large
         }
         written = labels.to_table().frame
         texts = {
@@ -77,7 +79,8 @@ class Classes:
         found = self._covering(nodes)
         for at, combination in enumerate(zip(*self._leaves(nodes), strict=True)):
             found[at] = self.exact.get(combination, found[at])
-        return found[of_row.reshape(-1)]
+        of_each: Array = found[of_row.reshape(-1)]
+        return of_each
 
     def labels(self, classes: Array, name: str) -> pd.Series:
         """Text of a column's label in each class, shape (n,), object; missing without a class."""

@@ -83,8 +83,10 @@ def _numbers(values: pd.Series) -> Array:
     """Values as numbers, those of dates in microseconds; NaN where missing."""
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         found: Array = values.astype("datetime64[us]").astype("int64").to_numpy(dtype=np.float64)
-        return np.where(values.isna(), np.nan, found)
-    return values.to_numpy(dtype=np.float64, na_value=np.nan)
+        known: Array = np.where(values.isna(), np.nan, found)
+        return known
+    plain: Array = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return plain
 
 
 def _groups(codes: Array, people: Array, n_values: int, least: int) -> list[int]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a caller says about a table; everything else is guessed.
+    """Statements of a caller about a table; everything else is guessed.
 
     Parameters
     ----------
@@ -131,7 +131,8 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
         draft["anonymize.k"] = wishes.k
     _drop_models(draft)
     draft.keep(with_settings(draft.document, wishes.settings))
-    texts = list(_decide_texts(draft, draft.config if frame is None else draft.config.with_frame(frame)))
+    known = draft.config if frame is None else draft.config.with_frame(frame)
+    texts = list(_decide_texts(draft, known, keep_models="anonymize.models" in wishes.settings))
     config = draft.config if frame is None else draft.config.with_frame(frame)
     return Guessed(draft, config, (*_roles(draft, wishes), *texts, *draft.notes))
 
@@ -144,10 +145,24 @@ def _change(draft: Draft | LinkedDraft, wishes: Wishes) -> None:
         draft.columns[name].target = True
 
 
-def _drop_models(draft: Draft) -> None:
-    """Drop guessed privacy models of columns that are no longer taken for what an attacker wants to learn."""
+def _drop_models(draft: Draft | LinkedDraft, table: Table | None = None, least: int = 0) -> None:
+    """Drop guessed privacy models of columns that were given another role, or of which nothing is left to learn.
+
+    The latter are those of which so few people hold each value that fewer than two are kept.
+    """
+    from hybrid.protect.categories import rarity
+    from hybrid.table import Kind
+    from hybrid.table.holders import row_holders
+
     models = draft["anonymize.models"] or []
     kept = [one for one in models if draft.columns[one["attribute"]].role in ("sensitive", "insensitive")]
+    if table is not None:
+        held = {
+            one["attribute"]: rarity(table.frame[one["attribute"]], least, row_holders(table))
+            for one in kept
+            if table.schema[one["attribute"]].kind is Kind.CATEGORICAL
+        }
+        kept = [one for one in kept if one["attribute"] not in held or (~held[one["attribute"]].rare).sum() > 1]
     if len(kept) < len(models):
         del draft["anonymize.models"]
         if kept:
@@ -180,7 +195,7 @@ def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
     yield from (f"guessed: {', '.join(by_role[role])}: {said}" for role, said in words.items() if role in by_role)
 
 
-def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig) -> Iterator[str]:
+def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig, *, keep_models: bool = True) -> Iterator[str]:
     """Let rare values of texts be drawn anew, where a configuration file would ask a person first; sentences on them.
 
     That is the default of all other columns, and the strictest choice that keeps a column.
@@ -192,6 +207,8 @@ def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig) -> Iterator[str
         return
     for of, table in _read(config).items():
         known = table.without_identifiers()
+        if not of and not keep_models:
+            _drop_models(draft, known, person.protection.least_holders(person.k))
         generalized = known.schema.quasi_identifiers if person.anonymize is not None else ()
         for name, share in texts_to_decide(known, person.protection, person.k, generalized, most=MOST_CHANGED / 2):
             draft["protect", "columns", name] = "sample"

@@ -93,7 +93,7 @@ def like(data: AnyTable) -> Callable[[Table], Any]:
         wanted = dict(data.dtypes)  # type: ignore[union-attr]
         return lambda table: typed(table, wanted)
     if isinstance(data, str | Path):
-        return lambda table: _of_table(table).to_pandas()
+        return lambda table: typed(table, {})
     if library == "polars":
         import polars
 
@@ -125,7 +125,9 @@ def _arrow(data: Any) -> pa.Table:
     try:
         return pa.table(data)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError):
-        raise DataError("the table cannot be read as Arrow columns", hint="give named columns of one type each") from None
+        raise DataError(
+            "the table cannot be read as Arrow columns", hint="give named columns of one type each"
+        ) from None
 
 
 def _of_table(table: Table) -> pa.Table:
@@ -134,7 +136,7 @@ def _of_table(table: Table) -> pa.Table:
     return to_arrow(table)
 
 
-def _relation(source: Any, made: pa.Table) -> Any:
+def _relation(source: Any, made: pa.Table) -> Any:  # noqa: ARG001 - DuckDB finds it by its name
     """Relation of the connection of another one, which DuckDB does not name: a query of that one reads the table."""
     return source.query("source", "SELECT * FROM made")
 
@@ -142,25 +144,41 @@ def _relation(source: Any, made: pa.Table) -> Any:
 def typed(table: Table, wanted: Mapping[Any, Any]) -> pd.DataFrame:
     """DataFrame in the dtypes of the source; texts as the source writes them, such as yes and no."""
     import pandas as pd
+    import pyarrow as pa
 
     written = _of_table(table)
     found = {}
     for name, values in table.frame.items():
         dtype = wanted.get(name)
-        is_text = dtype is not None and (dtype == object or pd.api.types.is_string_dtype(dtype))
+        is_text = pa.types.is_string(written.schema.field(name).type) if dtype is None else _is_text(dtype)
         found[name] = _as(written[name].to_pandas() if is_text else values, dtype)
+        own = table.schema[name].format
+        if dtype is None and table.schema[name].kind.value == "boolean" and own.true.lower() != "true":
+            found[name] = values.astype(object).map({True: own.true, False: own.false}, na_action="ignore")
     return pd.DataFrame(found, index=table.frame.index)
+
+
+def _is_text(dtype: Any) -> bool:
+    import numpy as np
+    import pandas as pd
+
+    return bool(dtype == np.dtype(object) or pd.api.types.is_string_dtype(dtype))
 
 
 def _as(values: pd.Series, dtype: Any) -> pd.Series:
     """Column in a dtype, if no value changes by it."""
     import pandas as pd
 
-    if dtype is None or values.dtype == dtype:
+    if dtype is None:
         return values
     if isinstance(dtype, pd.CategoricalDtype):
-        known = set(values.dropna().unique()) <= set(dtype.categories)
-        return values.astype(dtype) if known else values.astype("category")
+        # Categories that no row has may be values of the source that few people hold.
+        there = set(values.dropna().unique())
+        known = [one for one in dtype.categories if one in there]
+        is_known = len(known) == len(there)
+        return values.astype(pd.CategoricalDtype(known, dtype.ordered) if is_known else "category")
+    if values.dtype == dtype:
+        return values
     if getattr(dtype, "tz", None) is not None:
         return values.dt.tz_localize("UTC").dt.tz_convert(dtype.tz)
     try:

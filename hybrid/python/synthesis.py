@@ -66,7 +66,7 @@ class Synthesis:
         status = self._status()
         found = self._tables()
         given = {name: stated(self._give[name](table), status) for name, table in found.items()}
-        return given[SINGLE] if SINGLE in given else given
+        return given.get(SINGLE, given)
 
     @property
     def verdict(self) -> Verdict:
@@ -237,10 +237,11 @@ def synthesize(
     seed: int | None = None,
     progress: Progress | bool = True,
 ) -> Synthesis:
-    """Make a synthetic table: anonymize, learn, draw, attack, judge. What is not said is guessed, and every guess named.
+    """Make a synthetic table: anonymize, learn, draw, attack, judge.
 
-    Nothing is written, and nothing is released: that needs roles which a person has decided and signed, and the gate
-    (:func:`hybrid.release`). A warning says so whenever the verdict is no pass.
+    What is not said is guessed, and every guess is named. Nothing is written, and nothing is released: that needs roles
+    which a person has decided and signed, and the gate (:func:`hybrid.release`). A warning says so whenever the verdict
+    is no pass.
 
     Parameters
     ----------
