@@ -1,4 +1,4 @@
-"""Archives for publishing: the same twice, with the pages that hints name; container and conda recipe follow pyproject."""
+"""Archives for publishing: the same twice, with the pages that hints name; container and conda recipe."""
 
 from __future__ import annotations
 
@@ -95,11 +95,8 @@ def test_the_sdist_builds_the_wheel(archives: tuple[Path, dict[str, str], dict[s
 
 def test_every_hint_leads_to_a_page_that_every_installation_has() -> None:
     pages = [one.page for one in vars(errors).values() if isinstance(one, type) and issubclass(one, HybridError)]
-    named = [
-        found
-        for one in (ROOT / "hybrid").rglob("*.py")
-        for found in re.findall(r"see (hybrid help \w+)", one.read_text())
-    ]
+    texts = [one.read_text(encoding="utf-8") for one in (ROOT / "hybrid").rglob("*.py")]
+    named = [found for text in texts for found in re.findall(r"see (hybrid help \w+)", text)]
     commands = [*(command_of(one) for one in pages if one), *named]
     assert len(commands) > 10
     for command in commands:
