@@ -342,11 +342,12 @@ class LinkedConfig:
         views = {name: one.model_copy(update=dict(sections)) for name, one in self.views.items()}
         return LinkedConfig(self.links, views, self.public)
 
-    def model_dump(self, *, mode: Literal["json"] = "json") -> dict[str, Any]:  # noqa: ARG002 - as of RunConfig
-        """As resolved, every default filled in (JSON types)."""
-        shared = self.person.model_dump(mode="json", exclude={"data", "constraints", "risk", "stages"})
-        first = {key: shared.pop(key) for key in ("version", "name", "seed")}
-        return first | self.links.model_dump(mode="json") | shared
+    def model_dump(self, *, mode: Literal["json"] = "json", exclude_unset: bool = False) -> dict[str, Any]:
+        """As resolved, every default filled in (JSON types), or what was set alone."""
+        how: dict[str, Any] = {"mode": mode, "exclude_unset": exclude_unset}
+        shared = self.person.model_dump(exclude={"data", "constraints", "risk", "stages"}, **how)
+        first = {key: shared.pop(key) for key in ("version", "name", "seed") if key in shared}
+        return first | self.links.model_dump(**how) | shared
 
 
 AnyConfig: TypeAlias = RunConfig | LinkedConfig

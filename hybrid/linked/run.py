@@ -221,6 +221,13 @@ class LinkedRun:
         """Names of all stages of all tables, in an order for :meth:`compute`."""
         return linked_steps(self.config)
 
+    @property
+    def keys(self) -> dict[str, str]:
+        """Keys of all kept stages of all tables, by their names as in :attr:`steps`."""
+        return {
+            f"{name}{BETWEEN}{stage}": key for name, table in self.tables.items() for stage, key in table.keys.items()
+        }
+
     def compute(self, step: str) -> None:
         """Compute a stage of a table by its name, or load it."""
         name, _, stage = step.partition(BETWEEN)
@@ -395,6 +402,11 @@ def run_of(
     if isinstance(config, LinkedConfig):
         return LinkedRun(config, seed, store, progress, judge_power=judge_power)
     return Pipeline(config, seed, store, progress, judge_power=judge_power, ledger_dir=ledger_dir)
+
+
+def stage_of(step: str) -> str:
+    """Name of the stage of a step, without that of its table."""
+    return step.rpartition(BETWEEN)[2]
 
 
 def linked_steps(config: LinkedConfig) -> tuple[str, ...]:
