@@ -76,7 +76,7 @@ def sample(
     folder = out or new_folder("sample", run.resolve().parent)
     with console.progress() as progress:
         pipeline = sample_run(run, where, out=folder, rows=rows, work=work, progress=progress)
-    chosen, redrawn = pipeline.selection, pipeline.redrawn
+    chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
     assert chosen is not None and redrawn is not None
     console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words, promise_of(pipeline))
     console.out.print(f"\ncondition        met by {chosen.rate(redrawn)} of what the generator drew")

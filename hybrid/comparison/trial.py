@@ -59,7 +59,7 @@ def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tu
 def research_problem(config: AnyConfig, order: Sequence[str]) -> str:
     """Reason why a configuration cannot run in a research order; empty if it can."""
     if isinstance(config, LinkedConfig):
-        return refusal(LINKED, "stages").message
+        return refusal(LINKED, "a research order").message
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
         return f"stages: the research order of these sections is [{', '.join(known)}]"

@@ -345,7 +345,7 @@ class LinkedConfig:
     def model_dump(self, *, mode: Literal["json"] = "json", exclude_unset: bool = False) -> dict[str, Any]:
         """As resolved, every default filled in (JSON types), or what was set alone."""
         how: dict[str, Any] = {"mode": mode, "exclude_unset": exclude_unset}
-        shared = self.person.model_dump(exclude={"data", "constraints", "risk", "stages"}, **how)
+        shared = self.person.model_dump(exclude={"data", "constraints", "risk"}, **how)
         first = {key: shared.pop(key) for key in ("version", "name", "seed") if key in shared}
         return first | self.links.model_dump(**how) | shared
 
@@ -444,7 +444,9 @@ def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str,
     person = _person_column(links, name)
     columns = {person: {"role": Role.IDENTIFIER.value}} | data["columns"]
     order = {} if table.order is None else {"order": table.order}
-    off = {"anonymize": None, "transition": None, "sample": {"method": "none"}}
+    off: dict[str, Any] = {"anonymize": None, "transition": None, "sample": {"method": "none"}, "stages": None}
+    if isinstance(shared.get("synthesize"), Mapping):
+        off["synthesize"] = {**shared["synthesize"], "where": None}
     return {**shared, **off, **constraints, "data": data | {"columns": columns, "person": person} | order}
 
 
@@ -467,8 +469,8 @@ def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
         yield refusal(LINKED, "constraints beside tables")
     synthesize = content.get("synthesize")
     own = synthesize if isinstance(synthesize, Mapping) else {}
-    single = {key: content.get(key) for key in ("risk", "stages")}
-    single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "where", "part_rows")}
+    single = {key: content.get(key) for key in ("risk", "privacy")}
+    single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "part_rows")}
     yield from (refusal(LINKED, key) for key, value in single.items() if value is not None)
 
 

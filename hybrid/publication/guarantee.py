@@ -307,11 +307,16 @@ def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
 def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
     if where_of(config) is None:
         return
-    unit = "synthetic persons with a row that meets" if draws_persons(config) else "rows that meet"
+    unit = f"synthetic persons {row_that_meets(config)}" if draws_persons(config) else "rows that meet"
     yield (
         f"Only {unit} a condition, which the configuration states (synthesize.where), were kept of those drawn; "
         "utility and fidelity compare with the records that meet it, privacy is measured for all training records."
     )
+
+
+def row_that_meets(config: Mapping[str, Any]) -> str:
+    """Which row of a drawn person meets the condition."""
+    return f"whose row in {config['person']} meets" if is_linked(config) else "with a row that meets"
 
 
 def where_of(config: Mapping[str, Any]) -> str | None:
