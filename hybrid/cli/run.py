@@ -176,27 +176,19 @@ def audit(
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.evaluation.trust import load_trust
-    from hybrid.jobs.audit import audit_config, audit_tables, read_audited
-    from hybrid.jobs.linked_audit import audit_links, links_config, read_audited_links
+    from hybrid.jobs.audit import audit_config, audit_tables, read_audit
     from hybrid.jobs.run import new_folder
 
     league = None if trust is None else load_trust(trust)
-    folder, columns = out or new_folder("audit"), (target or (), secret or (), quasi_identifier or ())
+    folder = out or new_folder("audit")
     check_replaceable(folder)
-    if train.is_dir():
-        links = links_config(config, (train, control, synthetic), *columns)
-        tables = read_audited_links(train, control, synthetic, links)
-        notes = tables.notes
-        _print_notes(() if as_json else notes)
-        with console.progress() as progress:
-            verdict = audit_links(tables, links, folder, seed, progress, league)
-    else:
-        loaded = audit_config(config, train, *columns)
-        audited = read_audited(train, control, synthetic, loaded.data)
-        notes = audited.notes
-        _print_notes(() if as_json else notes)
-        with console.progress() as progress:
-            verdict = audit_tables(audited, loaded, folder, seed, progress, league)
+    roles = target or (), secret or (), quasi_identifier or ()
+    loaded = audit_config(config, train, *roles, beside=(control, synthetic))
+    audited = read_audit(train, control, synthetic, loaded)
+    notes = audited.notes
+    _print_notes(() if as_json else notes)
+    with console.progress() as progress:
+        verdict = audit_tables(audited, loaded, folder, seed, progress, league)
     if as_json:
         console.print_json(_judged(verdict, folder) | {"notes": notes})
         return

@@ -16,12 +16,10 @@ from hybrid.base.atomic import atomic_folder, make_private, write_json, write_te
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
-from hybrid.base.ownership import check_replaceable, seal
+from hybrid.base.ownership import check_replaceable
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.measure import Evaluation
-from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.origins import keep_origin
-from hybrid.jobs.report_inputs import audit_report, keep_source_statistics, report_pages
+from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.linked.facts import file_of, joint_facts, stated_tables
 from hybrid.linked.run import AnyRun
 from hybrid.pipeline.config import SINGLE
@@ -34,7 +32,6 @@ from hybrid.publication.finished_run import (
     EVALUATION,
     POLICY,
     PROTECTION,
-    REPORT,
     joint_sha256,
     read_run,
     refuse_known_leak,
@@ -44,11 +41,9 @@ from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
-from hybrid.publication.power import Power, accepted_sentences, not_tried
+from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.verdict import Verdict, folded
-from hybrid.report import ReportInputs, render_report
-from hybrid.table import Table
+from hybrid.publication.verdict import folded
 from hybrid.table.cells import least_cell
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.write import layout_of, write_table
@@ -181,29 +176,6 @@ def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
         _write_protection(pipeline, temporary)
         _write_manifest(pipeline, temporary, datetime.now(UTC), "anonymization")
     return pipeline.anonymized.result
-
-
-def write_audit(
-    tables: tuple[Table, Table | None, Table],
-    evaluation: Evaluation,
-    power: Power | None,
-    verdict: Verdict,
-    name: str,
-    folder: Path,
-    notes: tuple[str, ...] = (),
-    league: TrustLeague | None = None,
-    left_out: str = "",
-) -> None:
-    """Write an audit's evaluation and report; ``notes`` are about the files, ``left_out`` about metrics."""
-    said = datetime.now(UTC), notes, league, left_out
-    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, *said)
-    measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
-    trust = None if league is None else league.to_json(measured)
-    with staged(folder) as temporary:
-        judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
-        write_json(temporary / EVALUATION, evaluation.to_json() | judged | {"notes": notes, "trust": trust})
-        write_text(temporary / REPORT, render_report(inputs))
-        seal(temporary, name, "audit")
 
 
 def summary(run: AnyRun) -> str:

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.jobs.audit import audit_tables, read_audited
+from hybrid.jobs.audit import audit_tables
+from hybrid.jobs.audited import read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline

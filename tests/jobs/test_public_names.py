@@ -13,7 +13,7 @@ import pytest
 
 import hybrid
 
-FUNCTIONS = ("guess", "run", "release", "audit_files", "audit_folders", "compare", "tune", "evaluate", "load_config")
+FUNCTIONS = ("guess", "run", "release", "audit_files", "compare", "tune", "evaluate", "load_config")
 
 
 def _modules() -> list[str]:
