@@ -113,23 +113,26 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import why_not_streamed, write_in_warehouse, write_streamed
     from hybrid.jobs.run import new_folder, write_anonymized
-    from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.linked.config import LinkedConfig, load_any
+    from hybrid.linked.run import run_of
 
-    loaded = load_config(config, overrides(set_))
+    loaded = load_any(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
-    pushed_down, labels = loaded.is_pushed_down, str(folder / "anonymized.parquet")
-    reason = None if pushed_down else why_not_streamed(loaded)
+    labels, person = str(folder / "anonymized.parquet"), loaded.person
+    pushed_down = person.is_pushed_down
+    reason = None if pushed_down else why_not_streamed(person)
+    if isinstance(loaded, LinkedConfig):
+        reason = f"the labels are those of the person table, {loaded.links.person}"
     with console.progress() as progress:
         if pushed_down:
-            done = write_in_warehouse(loaded, folder, progress)
+            done = write_in_warehouse(person, folder, progress)
             result, labels = done.result, f"{done.labels} (a table of the warehouse)"
         elif reason is None:
-            streamed = write_streamed(loaded, folder, seed, progress)
+            streamed = write_streamed(person, folder, seed, progress)
             result = streamed.result
         else:
-            result = write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
+            result = write_anonymized(run_of(loaded, seed, progress=progress), folder)
     if pushed_down:
         console.line("ok", f"{done.engine}: {result.records:,} rows stayed there, {done.combinations:,} combinations")
         for transfer in done.transfers:
@@ -141,7 +144,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
             counted = f"{cost.rows:>15,} rows {cost.combinations:>13,} combinations"
             console.out.print(f"        {cost.stage:<7}{cost.seconds:8.1f} s {counted}")
     else:
-        console.line("note", f"read into memory: {reason}")
+        console.line("note", reason if isinstance(loaded, LinkedConfig) else f"read into memory: {reason}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
     smallest = f"{result.smallest:,} {result.unit}"
     if not result.k_anonymous:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -132,7 +132,7 @@ def write_run(run: AnyRun, folder: Path, earlier: Sequence[LedgerEntry] = (), pr
                 private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation
             )
         write_labels(run.person, temporary)
-        _write_protection(run, temporary)
+        _write_protection(run.tables, temporary)
         if private_dir is not None and run.config.person.privacy is None:
             least, secret = least_cell(run.config.person.k), record_secret(release_key(private_dir))
             RareValues.of(run.sources.tables, least, secret).write(temporary)
@@ -161,21 +161,22 @@ def _write_tables(run: AnyRun, folder: Path) -> str:
     return joint_sha256({table.file: file_sha256(folder / table.file) for table in stated_tables(run)})
 
 
-def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
-    """Write the results of the first stage alone.
+def write_anonymized(run: AnyRun, folder: Path) -> AnonymizationResult:
+    """Write the results of the first stage alone; of linked tables, those of the person table.
 
     Raises
     ------
     ConfigError
         The configuration has no ``anonymize`` section.
     """
-    if pipeline.anonymized is None:
+    person = run.person
+    if person.anonymized is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
-        write_labels(pipeline, temporary)
-        _write_protection(pipeline, temporary)
-        _write_manifest(pipeline, temporary, datetime.now(UTC), "anonymization")
-    return pipeline.anonymized.result
+        write_labels(person, temporary)
+        _write_protection({name: one for name, one in run.tables.items() if one is person}, temporary)
+        _write_manifest(run, temporary, datetime.now(UTC), "anonymization")
+    return person.anonymized.result
 
 
 def summary(run: AnyRun) -> str:
@@ -221,8 +222,8 @@ def _number(run: AnyRun) -> int | None:
     return None if run.draw is None else run.draw.number
 
 
-def _write_protection(run: AnyRun, folder: Path) -> None:
-    protected = {name: table.protected for name, table in run.tables.items()}
+def _write_protection(tables: Mapping[str, Pipeline], folder: Path) -> None:
+    protected = {name: table.protected for name, table in tables.items()}
     found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
     if found:
         write_json(folder / PROTECTION, found.get(SINGLE, found))
