@@ -22,7 +22,7 @@ from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
-from hybrid.jobs.report_inputs import LIMITS, audit_report
+from hybrid.jobs.report_inputs import LIMITS, audit_report, two_pages
 from hybrid.jobs.run import staged
 from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.linked.facts import page_of
@@ -32,7 +32,7 @@ from hybrid.pipeline.power import measure_power, n_people
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked
 from hybrid.publication.criteria import Criterion
-from hybrid.publication.finished_run import EVALUATION, REPORT
+from hybrid.publication.finished_run import EVALUATION
 from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.policy import Policy, load_policy
@@ -40,7 +40,7 @@ from hybrid.publication.power import Power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import ReportInputs, render_report
-from hybrid.report.run.sections import JOINT
+from hybrid.report.run.sections import JOINT, JOINT_DETAILS
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions
@@ -294,25 +294,30 @@ def write_audit(
             page = audit_report(
                 three, Evaluation(tuple(own)), part, titled, created, one.notes, league, left_out[table]
             )
-            write_text(temporary / (REPORT if alone else page_of(table)), render_report(page))
+            pages = two_pages(page) if alone else [(page_of(table), render_report(page))]
+            for file, text in pages:
+                write_text(temporary / file, text)
         if SINGLE not in audited.tables:
-            write_text(temporary / REPORT, _joint_page(audited, evaluation, verdict, name, created, parents))
+            for file, text in two_pages(
+                _joint(audited, evaluation, verdict, name, created, parents), JOINT, JOINT_DETAILS
+            ):
+                write_text(temporary / file, text)
         seal(temporary, name, "audit")
 
 
-def _joint_page(
+def _joint(
     audited: AuditedTables,
     evaluation: Evaluation,
     verdict: Verdict,
     name: str,
     created: datetime,
     parents: Mapping[str, str],
-) -> str:
+) -> ReportInputs:
     rows = [
         LinkedRow(table, len(one.synthetic), parents[table], page_of(table), verdict.about(table))
         for table, one in audited.tables.items()
     ]
-    joint = ReportInputs(
+    return ReportInputs(
         name=name,
         created=created,
         guarantee=guarantee_sentence(None, {}, evaluation),
@@ -322,7 +327,6 @@ def _joint_page(
         versions=library_versions(PACKAGE, *libraries()),
         collected={"tables": rows},
     )
-    return render_report(joint, JOINT)
 
 
 def _parents(config: AnyConfig) -> dict[str, str]:
