@@ -16,6 +16,7 @@ from hybrid.jobs.audited import read_audited
 from hybrid.publication.policy import load_policy
 from hybrid.table import Kind
 from hybrid.table.data_options import DataOptions
+from tests.helpers.pages import report_text
 
 FAST = EvaluateOptions(metrics=("identical_match", "dcr_share", "singling_out", "membership"), attacks=200)
 
@@ -118,7 +119,7 @@ def test_what_was_not_asked_for_is_not_computed_and_the_report_says_so(files: di
         config, out = plain.model_copy(update={"evaluate": cheap}), tmp_path / f"out-{also}"
         audit_files(*files.values(), config=config, out=out, seed=1)  # type: ignore[misc]
         found = json.loads((out / "evaluation.json").read_text())
-        pages[also] = {one["name"] for one in found["metrics"]}, (out / "report.html").read_text()
+        pages[also] = {one["name"] for one in found["metrics"]}, report_text(out)
     (few, said), (every, unsaid) = pages.values()
     assert {"total_variation", "lost_column"} <= few < every and "wasserstein" in every - few
     assert "asks for them: wasserstein, " in said and "evaluate.also: all" in said
@@ -144,7 +145,7 @@ def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Pat
         audited = read_audited(**files, options=options())
         assert audit_tables(audited, config, tmp_path / "copy", seed=1).status == "block"
         assert any("few rows" in note for note in audited.notes) == (rows == 50)
-    assert (tmp_path / "copy" / "report.html").read_text().count("few rows (synthetic 50)") == 1
+    assert report_text(tmp_path / "copy").count("few rows (synthetic 50)") == 1
 
 
 def test_roles_given_by_hand_and_rules_about_an_intermediate_table(files: dict[str, Path]) -> None:
