@@ -332,7 +332,7 @@ def _trial(configuration: Configuration, seed: int) -> Trial:
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read once for all configurations that share it: fingerprints, linked tables, costs of training."""
+    """Fingerprints, linked tables and costs of training, read once for all configurations that share them."""
 
     data: dict[str, str]
     policies: dict[Path | None, str]

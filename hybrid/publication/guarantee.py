@@ -315,7 +315,7 @@ def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def row_that_meets(config: Mapping[str, Any]) -> str:
-    """Which row of a drawn person meets the condition."""
+    """Row of a drawn person that meets the condition, in words."""
     return f"whose row in {config['person']} meets" if is_linked(config) else "with a row that meets"
 
 

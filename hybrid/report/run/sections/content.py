@@ -1,4 +1,4 @@
-"""What the table keeps and what it loses: the largest differences, in the data's own words, with pictures."""
+"""Largest differences between the table and its source, in the data's own words, with pictures."""
 
 from __future__ import annotations
 
