@@ -446,7 +446,7 @@ def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str,
     order = {} if table.order is None else {"order": table.order}
     off: dict[str, Any] = {"anonymize": None, "transition": None, "sample": {"method": "none"}, "stages": None}
     if isinstance(shared.get("synthesize"), Mapping):
-        off["synthesize"] = {**shared["synthesize"], "where": None}
+        off["synthesize"] = {**shared["synthesize"], "where": None, "filter": None}
     return {**shared, **off, **constraints, "data": data | {"columns": columns, "person": person} | order}
 
 
@@ -470,7 +470,7 @@ def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
     synthesize = content.get("synthesize")
     own = synthesize if isinstance(synthesize, Mapping) else {}
     single = {key: content.get(key) for key in ("risk", "privacy")}
-    single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "part_rows")}
+    single["synthesize.part_rows"] = own.get("part_rows")
     yield from (refusal(LINKED, key) for key, value in single.items() if value is not None)
 
 

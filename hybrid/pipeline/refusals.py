@@ -434,7 +434,6 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "stages: a research order, which anonymizes what a generator drew, is for single tables",
             "leave stages out",
         ),
-        "synthesize.filter": ("synthesize.filter is for single tables", "leave synthesize.filter out"),
         "synthesize.part_rows": ("synthesize.part_rows is for single tables", "leave synthesize.part_rows out"),
         "generators of single rows": (
             "synthesize.generator: {0} does not draw rows of a parent",

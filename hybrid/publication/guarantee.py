@@ -330,8 +330,9 @@ def _filtered(config: Mapping[str, Any]) -> Iterator[str]:
     if not options:
         return
     done = "left out" if options.get("action") == "drop" else "replaced by further draws"
+    drawn = f"Drawn persons whose row in {config['person']} lies" if is_linked(config) else "Drawn rows that lie"
     yield (
-        f"Drawn rows that lie near an original record (by the score {options.get('score')}) were {done}: the published "
+        f"{drawn} near an original record (by the score {options.get('score')}) were {done}: the published "
         "table depends on the original records once more, and rows that keep away from them reveal them, too. Half of "
         "the control records served the filter, and the table was measured by the other half."
     )

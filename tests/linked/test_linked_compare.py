@@ -68,12 +68,12 @@ def test_strategies_for_linked_tables_are_compared(tmp_path: Path, capsys: pytes
 
 def test_what_linked_tables_do_not_have_is_a_failed_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, frames(60), content())
-    levels = {"usual": {"anonymize.k": 3}, "filtered": {"synthesize.filter": {}}}
+    levels = {"usual": {"anonymize.k": 3}, "parts": {"synthesize.part_rows": 30}}
     plan = plan_in(tmp_path, factors={"what": levels}, seeds=[1], runs="none")
     assert hybrid_says("compare", plan, "--out", tmp_path / "found") == 1  # one failed
     rows = pd.read_csv(tmp_path / "found" / "comparison.csv").set_index("what")
     assert rows.loc["usual", "status"] == "ok"
-    assert "synthesize.filter is for single tables" in rows.loc["filtered", "reason"]
+    assert "synthesize.part_rows is for single tables" in rows.loc["parts", "reason"]
     capsys.readouterr()
 
 

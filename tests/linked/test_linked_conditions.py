@@ -120,3 +120,22 @@ def test_without_the_models_nothing_is_drawn(tmp_path: Path) -> None:
         entry.rename(entry.with_name(f"gone-{entry.name}"))
     with pytest.raises(HybridError, match="keeps no model of this run any more"):
         sample_run(tmp_path / "first", OLD, out=tmp_path / "old", **how)
+
+
+def test_persons_near_a_real_one_are_left_out_with_their_rows(tmp_path: Path) -> None:
+    chosen = settings() | {
+        "synthesize": {"options": {"min_leaf": 10}, "filter": {"score": "alpha", "below": 1.2, "action": "drop"}}
+    }
+    config = write(tmp_path, frames(300), chosen)
+    (tmp_path / "policy.yaml").write_text(yaml.safe_dump(POLICY))
+    run = hybrid.run(config, out=tmp_path / "out", work=tmp_path / "work")
+    people, visits = run.tables["patients"], run.tables["visits"]
+    assert people.filtered is not None and sum(people.filtered.removed) > 0 and visits.filtered is None
+    found = read(tmp_path / "out")
+    assert len(found["patients"]) == sum(people.filtered.drawn) - sum(people.filtered.removed)
+    assert set(found["visits"]["patient"]) <= set(found["patients"]["patient"])
+    # No metric sees the people who gave the scale of distances.
+    assert people.control is not None and visits.control is not None
+    assert set(visits.control.persons) <= set(people.control.persons)
+    report = (tmp_path / "out" / "report-details.html").read_text()
+    assert "whose row in patients lies" in report

@@ -67,7 +67,7 @@ def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:
         (content() | {"constraints": [{"le": ["a", "b"]}]}, "of which table?"),
         (content() | {"protect": {"columns": {"hospital": "other"}}}, "which is no key"),
         (content() | {"stages": ["sample", "anonymize", "transition", "synthesize"]}, "stages"),
-        (content() | {"synthesize": {"filter": {}}}, "synthesize.filter is for single tables"),
+        (content() | {"synthesize": {"part_rows": 100, "rows": 200}}, "synthesize.part_rows is for single tables"),
         (content() | {"person": "people"}, "there is no table 'people'"),
         (content() | {"sampel": {}}, "sampel: unknown key"),
     ],
