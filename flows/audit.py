@@ -8,7 +8,6 @@ from pathlib import Path
 
 from flows.stages import flow, publish_artifacts, script, stage_task
 from hybrid.jobs.audit import audit_config, audit_files
-from hybrid.jobs.linked_audit import audit_folders, links_config
 
 
 @stage_task("evaluate")
@@ -17,11 +16,7 @@ def evaluate(train: str, control: str | None, synthetic: str, config: str | None
     config_path = None if config is None else Path(config)
     three = Path(train), None if control is None else Path(control), Path(synthetic)
     league = None if trust is None else Path(trust)
-    if Path(train).is_dir():
-        links = links_config(config_path, three)
-        verdict = audit_folders(*three, links, Path(out), trust=league)
-    else:
-        verdict = audit_files(*three, audit_config(config_path, Path(train)), Path(out), trust=league)
+    verdict = audit_files(*three, audit_config(config_path, Path(train), beside=three[1:]), Path(out), trust=league)
     report = Path(out) / "report.html"
     publish_artifacts("audit", f"verdict: {verdict.status}", report)
     return str(report)

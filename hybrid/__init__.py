@@ -22,7 +22,6 @@ if _typing.TYPE_CHECKING:
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
     from hybrid.jobs.audit import audit_files
-    from hybrid.jobs.linked_audit import audit_folders
     from hybrid.jobs.release import release
     from hybrid.jobs.start import run
     from hybrid.linked.config import LinkedConfig
@@ -47,7 +46,6 @@ _HOME = {
     "run": "hybrid.jobs.start",
     "release": "hybrid.jobs.release",
     "audit_files": "hybrid.jobs.audit",
-    "audit_folders": "hybrid.jobs.linked_audit",
     "compare": "hybrid.comparison",
     "tune": "hybrid.tuning",
     "evaluate": "hybrid.evaluation",
@@ -102,7 +100,6 @@ __all__ = [
     "Anonymized",
     "Audit",
     "audit_files",
-    "audit_folders",
     "evaluate",
     "load_config",
     "RunConfig",

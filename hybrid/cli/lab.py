@@ -144,13 +144,14 @@ def _on_tables(
     retry_failed: bool,
     as_json: bool,
 ) -> None:
-    from hybrid.jobs.audit import audit_config, read_audited
+    from hybrid.jobs.audit import config_with_roles
+    from hybrid.jobs.audited import read_audited
     from hybrid.lab.tables import TablesPlan, foresee_tables, run_on_tables
 
     train, control, synthetic = files
     if train.is_dir():
         raise ConfigError(f"{train}: linked tables are not tried; give files", hint="--train one of its tables")
-    loaded = audit_config(config, train, *roles)
+    loaded = config_with_roles(config, train, *roles)
     audited = read_audited(train, control, synthetic, loaded.data)
     for note in () if as_json else audited.notes:
         console.line("note", note)

@@ -76,7 +76,7 @@ def sample(
     folder = out or new_folder("sample", run.resolve().parent)
     with console.progress() as progress:
         pipeline = sample_run(run, where, out=folder, rows=rows, work=work, progress=progress)
-    chosen, redrawn = pipeline.selection, pipeline.redrawn
+    chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
     assert chosen is not None and redrawn is not None
     console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words, promise_of(pipeline))
     console.out.print(f"\ncondition        met by {chosen.rate(redrawn)} of what the generator drew")
@@ -113,23 +113,26 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import why_not_streamed, write_in_warehouse, write_streamed
     from hybrid.jobs.run import new_folder, write_anonymized
-    from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.linked.config import LinkedConfig, load_any
+    from hybrid.linked.run import run_of
 
-    loaded = load_config(config, overrides(set_))
+    loaded = load_any(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
-    pushed_down, labels = loaded.is_pushed_down, str(folder / "anonymized.parquet")
-    reason = None if pushed_down else why_not_streamed(loaded)
+    labels, person = str(folder / "anonymized.parquet"), loaded.person
+    pushed_down = person.is_pushed_down
+    reason = None if pushed_down else why_not_streamed(person)
+    if isinstance(loaded, LinkedConfig):
+        reason = f"the labels are those of the person table, {loaded.links.person}"
     with console.progress() as progress:
         if pushed_down:
-            done = write_in_warehouse(loaded, folder, progress)
+            done = write_in_warehouse(person, folder, progress)
             result, labels = done.result, f"{done.labels} (a table of the warehouse)"
         elif reason is None:
-            streamed = write_streamed(loaded, folder, seed, progress)
+            streamed = write_streamed(person, folder, seed, progress)
             result = streamed.result
         else:
-            result = write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
+            result = write_anonymized(run_of(loaded, seed, progress=progress), folder)
     if pushed_down:
         console.line("ok", f"{done.engine}: {result.records:,} rows stayed there, {done.combinations:,} combinations")
         for transfer in done.transfers:
@@ -141,7 +144,7 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
             counted = f"{cost.rows:>15,} rows {cost.combinations:>13,} combinations"
             console.out.print(f"        {cost.stage:<7}{cost.seconds:8.1f} s {counted}")
     else:
-        console.line("note", f"read into memory: {reason}")
+        console.line("note", reason if isinstance(loaded, LinkedConfig) else f"read into memory: {reason}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
     smallest = f"{result.smallest:,} {result.unit}"
     if not result.k_anonymous:
@@ -176,27 +179,19 @@ def audit(
     """
     from hybrid.base.ownership import check_replaceable
     from hybrid.evaluation.trust import load_trust
-    from hybrid.jobs.audit import audit_config, audit_tables, read_audited
-    from hybrid.jobs.linked_audit import audit_links, links_config, read_audited_links
+    from hybrid.jobs.audit import audit_config, audit_tables, read_audit
     from hybrid.jobs.run import new_folder
 
     league = None if trust is None else load_trust(trust)
-    folder, columns = out or new_folder("audit"), (target or (), secret or (), quasi_identifier or ())
+    folder = out or new_folder("audit")
     check_replaceable(folder)
-    if train.is_dir():
-        links = links_config(config, (train, control, synthetic), *columns)
-        tables = read_audited_links(train, control, synthetic, links)
-        notes = tables.notes
-        _print_notes(() if as_json else notes)
-        with console.progress() as progress:
-            verdict = audit_links(tables, links, folder, seed, progress, league)
-    else:
-        loaded = audit_config(config, train, *columns)
-        audited = read_audited(train, control, synthetic, loaded.data)
-        notes = audited.notes
-        _print_notes(() if as_json else notes)
-        with console.progress() as progress:
-            verdict = audit_tables(audited, loaded, folder, seed, progress, league)
+    roles = target or (), secret or (), quasi_identifier or ()
+    loaded = audit_config(config, train, *roles, beside=(control, synthetic))
+    audited = read_audit(train, control, synthetic, loaded)
+    notes = audited.notes
+    _print_notes(() if as_json else notes)
+    with console.progress() as progress:
+        verdict = audit_tables(audited, loaded, folder, seed, progress, league)
     if as_json:
         console.print_json(_judged(verdict, folder) | {"notes": notes})
         return

@@ -12,7 +12,7 @@ from hybrid.base.hashing import code_version
 from hybrid.comparison.local import Result
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import EndedTrial, Trial, Workplace, failed, run_trial
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.linked.run import stage_of
 from hybrid.pipeline.stages import needed_by
 
 RETRIES = 3
@@ -67,7 +67,7 @@ def compute_stage(place: Workplace, trial: Trial, stage: str, *_: Any) -> None:
     if trial.config is None:
         return
     try:
-        Pipeline(trial.config, seed=trial.seed, store=place.store.open(), judge_power=False).compute(stage)
+        trial.run(place.store.open()).compute(stage)
     except Exception:  # noqa: BLE001 - the trial itself fails in the same way, and reports it
         return
 
@@ -87,7 +87,7 @@ def _submitted(client: Any, place: Workplace, todo: Sequence[Planned]) -> dict[A
         for stage, key in planned.stages.items():
             if uses[key] < 2 or key in stages:
                 continue
-            before = [stages[planned.stages[need]] for need in needed_by(stage) if _shared(planned, need, stages)]
+            before = [stages[planned.stages[need]] for need in _needs(planned, stage) if _shared(planned, need, stages)]
             # Task names appear in the cluster's logs: a number says nothing of the data, a fingerprint would.
             name = f"hybrid-{run}-{stage}-{len(stages)}"
             stages[key] = client.submit(
@@ -98,6 +98,16 @@ def _submitted(client: Any, place: Workplace, todo: Sequence[Planned]) -> dict[A
         future = client.submit(run_after, place, planned.trial, *ready, key=name, retries=RETRIES, pure=False)
         futures[future] = planned
     return futures
+
+
+def _needs(planned: Planned, step: str) -> Iterator[str]:
+    """Steps that a step may depend on: those of its table, and of the tables above it."""
+    needed = {*needed_by(stage_of(step)), stage_of(step)}
+    for other in planned.stages:
+        if other == step:
+            return
+        if stage_of(other) in needed:
+            yield other
 
 
 def _shared(planned: Planned, stage: str, stages: dict[str, Any]) -> bool:

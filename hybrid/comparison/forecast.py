@@ -15,7 +15,7 @@ from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import ROWS, STORE, Rows
 from hybrid.comparison.schedule import LeftOut, Planned, schedule
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.linked.run import stage_of
 from hybrid.pipeline.stages import BASELINE, SYNTHESIZE, evaluation_of
 from hybrid.store import MEMORY, StorePlace
 from hybrid.table.persons import n_persons
@@ -137,7 +137,7 @@ def foreseen(
     store = None if place is None else place.open()
 
     def is_kept(stage: str, key: str) -> bool:
-        return store is not None and store.entry(stage, key) is not None
+        return store is not None and store.entry(stage_of(stage), key) is not None
 
     stages = []
     for stage in dict.fromkeys(name for each in planned for name in each.stages):
@@ -175,7 +175,7 @@ def _refused(planned: Sequence[Planned]) -> tuple[Refused, ...]:
         reason = trial.problem
         if trial.config is not None:
             try:
-                Pipeline(trial.config, trial.seed, judge_power=False).check()
+                trial.run().check()
             except HybridError as error:
                 reason = "; ".join(f"{problem.message} ({problem.hint})" for problem in error.problems)
         if reason:
@@ -188,15 +188,15 @@ def _reach(planned: Sequence[Planned], configurations: int) -> DetectableDiffere
     trial = next((each.trial for each in planned if each.trial.config is not None), None)
     if trial is None or trial.config is None:
         return None
-    pipeline = Pipeline(trial.config, trial.seed, judge_power=False)
-    control = pipeline.control
+    person = trial.run().person
+    control = person.control
     if control is None or not len(control):
         return None
     people = n_persons(control)
     seeds, pairs = len({each.trial.seed for each in planned}), max(1, configurations * (configurations - 1) // 2)
     if seeds < 2:
         return DetectableDifference(seeds, people, 1.0, 1.0)
-    overlap = len(control) / len(pipeline.table)
+    overlap = len(control) / len(person.table)
     one, every = (min(1.0, expected_half(seeds, people, overlap, family)) for family in (1, pairs))
     return DetectableDifference(seeds, people, one, every)
 
@@ -206,17 +206,17 @@ def _expected(stage: str, planned: Planned, measured: Mapping[tuple[str, str], f
 
     Attacks that train again dwarf all else: their evaluation has the time of its trainings.
     """
-    if stage == evaluation_of("synthetic") and planned.retraining is not None:
+    if stage_of(stage) == evaluation_of("synthetic") and planned.retraining is not None:
         return planned.retraining
     return measured.get(_like(stage, planned.generator), _estimated(stage, planned))
 
 
 def _estimated(stage: str, planned: Planned) -> float | None:
-    return planned.cost.seconds if stage in BY_GENERATOR and planned.cost is not None else None
+    return planned.cost.seconds if stage_of(stage) in BY_GENERATOR and planned.cost is not None else None
 
 
 def _like(stage: str, generator: str) -> tuple[str, str]:
-    return stage, generator if stage in BY_GENERATOR else ""
+    return stage, generator if stage_of(stage) in BY_GENERATOR else ""
 
 
 def _measured(planned: Sequence[Planned], rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,10 @@ from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.yaml_document import flow
 from hybrid.comparison.plan import ComparePlan, Constraint, Subset
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
-from hybrid.pipeline.config import RunConfig, configured
+from hybrid.linked.config import AnyConfig, LinkedConfig, configured_any
+from hybrid.linked.run import AnyRun, LinkedRun, stage_of
 from hybrid.pipeline.evaluation_price import retraining_seconds
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
 from hybrid.synthesize.estimate import estimate
@@ -43,7 +44,7 @@ class Configuration:
         c1, c2, ...
     factors : mapping
         The varied keys, with the value or the level's name.
-    config : RunConfig or None
+    config : RunConfig, LinkedConfig or None
         The outcome; None where the combination is no valid configuration.
     problem : str
         Then, why.
@@ -53,7 +54,7 @@ class Configuration:
 
     name: str
     factors: Mapping[str, Any]
-    config: RunConfig | None
+    config: AnyConfig | None
     problem: str = ""
     research_order: tuple[str, ...] = ()
     people: Table | None = None
@@ -108,8 +109,8 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
     """
     base = folder / plan.base
     content = read_yaml(base)
-    configured(content, plan.set, base)
-    kept: list[tuple[Combination, RunConfig | None, str, tuple[str, ...]]] = []
+    configured_any(content, plan.set, base)
+    kept: list[tuple[Combination, AnyConfig | None, str, tuple[str, ...]]] = []
     left_out: list[LeftOut] = []
     seen: dict[str, Combination] = {}
     for combination in combinations(plan):
@@ -192,9 +193,9 @@ def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
 
 def _configured(
     content: Mapping[str, Any], settings: Mapping[str, Any], base: Path, order: Sequence[str]
-) -> tuple[RunConfig | None, str]:
+) -> tuple[AnyConfig | None, str]:
     try:
-        config = configured(content, settings, base)
+        config = configured_any(content, settings, base)
     except ConfigError as error:
         return None, str(error)
     problem = research_problem(config, order) if order else ""
@@ -202,7 +203,7 @@ def _configured(
 
 
 def _dropped(
-    constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
+    constraints: Sequence[Constraint], combination: Combination, config: AnyConfig | None, content: Mapping[str, Any]
 ) -> str:
     """The reason of the first constraint whose conditions all hold; empty if there is none."""
     resolved = content if config is None else config.model_dump(mode="json")
@@ -236,9 +237,9 @@ def _holds(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, list) else bool(value == wanted)
 
 
-def _identity(config: RunConfig) -> str:
+def _identity(config: AnyConfig) -> str:
     """The same for configurations that run the same."""
-    return fingerprint(config.model_copy(update={"sample": config.sample.effective}))
+    return fingerprint(config.model_dump(mode="json") | {"sample": config.person.sample.effective})
 
 
 def _same(combination: Combination, earlier: Combination) -> str:
@@ -312,7 +313,7 @@ def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -
     HybridError
         The data of a configuration cannot be read.
     """
-    read = _Read({}, {}, {})
+    read = _Read({}, {}, {}, {})
     return tuple(_planned(configuration, seed, read, write) for configuration, seed in pairs)
 
 
@@ -331,44 +332,60 @@ def _trial(configuration: Configuration, seed: int) -> Trial:
 
 @dataclass(frozen=True)
 class _Read:
-    """Fingerprints of what was read once for all configurations that share it."""
+    """Fingerprints, linked tables and costs of training, read once for all configurations that share them."""
 
     data: dict[str, str]
     policies: dict[Path | None, str]
     costs: dict[str, Cost]
+    linked: dict[str, Sources]
 
 
 def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) -> Planned:
     trial, config = _trial(configuration, seed), configuration.config
     if config is None:
         return Planned(trial, fingerprint(trial.head, trial.problem), {}, "")
-    pipeline = trial.pipeline()
+    run = trial.run()
     source = _source(config)
-    if source in read.data:
-        pipeline.data_fingerprint = read.data[source]
-    read.data[source] = pipeline.data_fingerprint
-    if config.policy_path not in read.policies:
-        read.policies[config.policy_path] = fingerprint(pipeline.policy)
-    stages = {name: key for name, key in pipeline.keys.items() if write or name != TRADEOFF.name}
-    policy = read.policies[config.policy_path]
+    _share(run, source, read)
+    if config.person.policy_path not in read.policies:
+        read.policies[config.person.policy_path] = fingerprint(run.policy)
+    stages = {name: key for name, key in run.keys.items() if write or stage_of(name) != TRADEOFF.name}
+    policy = read.policies[config.person.policy_path]
     if trial.research_order:
         stages = {BASELINE.name: stages[BASELINE.name]}
     kept = write, sorted(stages.items()), trial.research_order
     key = fingerprint(code_version(), trial.head, config, policy, read.data[source], *kept)
-    cost = _cost(pipeline, source, read.costs)
-    again = None if cost is None else retraining_seconds(config, pipeline.train, cost)
-    return Planned(trial, key, stages, config.synthesize.generator, cost, again)
+    cost = _cost(run, source, read.costs)
+    again = None if cost is None else retraining_seconds(config.person, run.person.train, cost)
+    return Planned(trial, key, stages, config.person.synthesize.generator, cost, again)
 
 
-def _cost(pipeline: Pipeline, source: str, known: dict[str, Cost]) -> Cost | None:
-    if pipeline.config.synthesize.is_off or leak_of(pipeline.config.risk) is not None:
+def _share(run: AnyRun, source: str, read: _Read) -> None:
+    """Let a run take what an earlier one has read of the same tables, or keep it for later ones."""
+    if isinstance(run, LinkedRun):
+        if source in read.linked:
+            run.sources = read.linked[source]
+        read.linked[source] = run.sources
+    if source in read.data:
+        run.data_fingerprint = read.data[source]
+    read.data[source] = run.data_fingerprint
+
+
+def _cost(run: AnyRun, source: str, known: dict[str, Cost]) -> Cost | None:
+    """Cost of training on all tables, one after the other."""
+    config = run.config.person
+    if config.synthesize.is_off or leak_of(config.risk) is not None:
         return None
-    key = fingerprint(source, pipeline.config.split)
+    key = fingerprint(source, config.split)
     if key not in known:
-        known[key] = estimate(pipeline.train, pipeline.config.synthesize)[0]
+        each = [estimate(table.train, config.synthesize)[0] for table in run.tables.values()]
+        most = max(each, key=lambda cost: cost.memory_bytes)
+        known[key] = replace(most, seconds=sum(cost.seconds for cost in each))
     return known[key]
 
 
-def _source(config: RunConfig) -> str:
+def _source(config: AnyConfig) -> str:
     """The same for configurations that read the same tables and hierarchies."""
-    return fingerprint(config.data, config.anonymize is None, config.synthesize)
+    person = config.person
+    links = config.links if isinstance(config, LinkedConfig) else None
+    return fingerprint(config.sources, links, person.anonymize is None, person.synthesize)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import tarfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,14 @@ from hybrid.base.progress import silent
 from hybrid.base.scratch import scratch
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation import REGISTRY
-from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.run import write_run
+from hybrid.linked.config import AnyConfig, LinkedConfig
+from hybrid.linked.run import AnyRun, run_of, stage_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.refusals import LINKED, refusal
 from hybrid.store import Store, StorePlace
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.table import Table
@@ -53,8 +56,10 @@ def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tu
     return {key: value for key, value in settings.items() if key != STAGES_KEY}, order
 
 
-def research_problem(config: RunConfig, order: Sequence[str]) -> str:
+def research_problem(config: AnyConfig, order: Sequence[str]) -> str:
     """Reason why a configuration cannot run in a research order; empty if it can."""
+    if isinstance(config, LinkedConfig):
+        return refusal(LINKED, "a research order").message
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
         return f"stages: the research order of these sections is [{', '.join(known)}]"
@@ -105,7 +110,7 @@ class Trial:
     factors: Mapping[str, Any]
     """As shown: no mapping, no list."""
     seed: int
-    config: RunConfig | None
+    config: AnyConfig | None
     """As it was when the plan was expanded, whatever happens to the files afterwards; None where it is not valid."""
     problem: str = ""
     """Then, why."""
@@ -114,10 +119,12 @@ class Trial:
     people: Table | None = None
     """The table in the place of the configuration's own, already read; None: that is read."""
 
-    def pipeline(self, store: Store | None = None) -> Pipeline:
+    def run(self, store: Store | None = None) -> AnyRun:
         """The run of this configuration, which is valid."""
         assert self.config is not None
-        given = None if self.people is None else Inputs(self.config, Recorder(), silent, self.people)
+        if self.people is None or isinstance(self.config, LinkedConfig):
+            return run_of(self.config, self.seed, store, judge_power=False)
+        given = Inputs(self.config, Recorder(), silent, self.people)
         return Pipeline(self.config, seed=self.seed, store=store, inputs=given, judge_power=False)
 
     @property
@@ -158,27 +165,28 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     if trial.config is None:
         return EndedTrial(failed(trial, trial.problem))
     store = place.store.open()
-    if trial.research_order:
+    if trial.research_order and isinstance(trial.config, RunConfig):
         return _research_trial(trial, trial.config, store)
     try:
-        pipeline = trial.pipeline(store)
-        pipeline.check()
-        metrics = metric_columns(pipeline.evaluation)
-        verdict, promise = pipeline.verdict.status, pipeline.promise
-        losses = loss_columns(None if pipeline.anonymized is None else pipeline.anonymized.result)
-        packed = _write(pipeline, place, trial)
+        run = trial.run(store)
+        run.check()
+        metrics = metric_columns(run.evaluation)
+        verdict, promise = run.verdict.status, run.promise
+        person = run.person
+        losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
+        packed = _write(run, place, trial)
     except HybridError as error:
         return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
         return EndedTrial(
             failed(trial, f"{type(error).__name__} (run this configuration alone with --debug to see more)")
         )
-    entries = {stage: store.entry(stage, key) for stage, key in pipeline.keys.items()}
-    seconds = {f"seconds.{stage}": entry.seconds for stage, entry in entries.items() if entry is not None}
-    sizes = dict(zip(COUNTS, (len(pipeline.table), len(pipeline.control or ())), strict=True))
+    entries = {step: store.entry(stage_of(step), key) for step, key in run.keys.items()}
+    seconds = {f"seconds.{step}": entry.seconds for step, entry in entries.items() if entry is not None}
+    sizes = dict(zip(COUNTS, (len(person.table), len(person.control or ())), strict=True))
     said = {"status": "ok", "reason": "", "verdict": verdict, "promise": promise}
     row = trial.head | said | sizes | metrics | losses | seconds
-    return EndedTrial(row, max(stage.peak_memory_bytes for stage in pipeline.recorder.stages), packed)
+    return EndedTrial(row, max(stage.peak_memory_bytes for stage in run.stages), packed)
 
 
 def _research_trial(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
@@ -205,22 +213,45 @@ def loss_columns(result: AnonymizationResult | None) -> dict[str, float]:
 
 
 def metric_columns(evaluation: Evaluation) -> dict[str, float]:
-    """The metrics of an evaluation as columns of the results."""
+    """The metrics of an evaluation as columns of the results.
+
+    Of linked tables each has its table's name, as ``synthetic.singling_out.visits``; the number without a name is that
+    of the table where it is worst.
+    """
     row: dict[str, float] = {}
-    for metric in evaluation.metrics:
-        if isinstance(metric.outcome, Measure) and metric.stage in STAGES:
-            name = ".".join(filter(None, (metric.stage, metric.name, metric.column)))
-            row[name] = float(metric.outcome.value)
-            beside = {f"{name}_{what}": getattr(metric.outcome, what) for what in BESIDE}
-            if metric.outcome.excess is not None:
-                excess = zip(EXCESS, metric.outcome.excess, strict=True)
-                beside |= {f"{name}_{what}": value for what, value in excess}
-            row |= {key: float(value) for key, value in beside.items() if value is not None}
-            known = REGISTRY.get(metric.name)
-            printed = {} if known is None else known.printed_numbers(metric.outcome)
-            row |= {printed_column(form, name): value for form, value in printed.items()}
-            row[f"cpu.{name}"] = metric.cpu_seconds
+    for metric in (*_worst(evaluation), *evaluation.metrics):
+        if metric.stage in STAGES:
+            row |= _numbers(metric)
     return row
+
+
+def _worst(evaluation: Evaluation) -> Iterator[MetricResult]:
+    """Of metrics about whole linked tables, that of the table where it is worst."""
+    of_tables: dict[tuple[str, str], list[tuple[float, MetricResult]]] = {}
+    for metric in evaluation.metrics:
+        if metric.table is not None and metric.column is None and isinstance(metric.outcome, Measure):
+            excess = metric.outcome.excess
+            number = metric.outcome.value if excess is None else excess[0]
+            badness = -number if metric.direction == "higher" else number
+            of_tables.setdefault((metric.name, metric.stage), []).append((badness, metric))
+    for each in of_tables.values():
+        yield replace(max(each, key=lambda found: found[0])[1], table=None)
+
+
+def _numbers(metric: MetricResult) -> dict[str, float]:
+    if not isinstance(metric.outcome, Measure):
+        return {}
+    name = ".".join(filter(None, (metric.stage, metric.name, metric.table, metric.column)))
+    row = {name: float(metric.outcome.value)}
+    beside = {f"{name}_{what}": getattr(metric.outcome, what) for what in BESIDE}
+    if metric.outcome.excess is not None:
+        excess = zip(EXCESS, metric.outcome.excess, strict=True)
+        beside |= {f"{name}_{what}": value for what, value in excess}
+    row |= {key: float(value) for key, value in beside.items() if value is not None}
+    known = REGISTRY.get(metric.name)
+    printed = {} if known is None else known.printed_numbers(metric.outcome)
+    row |= {printed_column(form, name): value for form, value in printed.items()}
+    return row | {f"cpu.{name}": metric.cpu_seconds}
 
 
 def unpack(packed: bytes, out: Path) -> None:
@@ -231,14 +262,14 @@ def unpack(packed: bytes, out: Path) -> None:
             atomic.place(folder, out / folder.name, hidden)
 
 
-def _write(pipeline: Pipeline, place: Workplace, trial: Trial) -> bytes | None:
+def _write(run: AnyRun, place: Workplace, trial: Trial) -> bytes | None:
     if place.out is None:
         return None
     if not place.pack:
-        write_run(pipeline, place.out / trial.folder)
+        write_run(run, place.out / trial.folder)
         return None
     with scratch("trial") as temporary:
-        write_run(pipeline, Path(temporary) / trial.folder)
+        write_run(run, Path(temporary) / trial.folder)
         packed = io.BytesIO()
         with tarfile.open(fileobj=packed, mode="w") as archive:
             archive.add(Path(temporary) / trial.folder, trial.folder)

@@ -21,7 +21,7 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.schedule import Configuration, Expansion, shown
 from hybrid.comparison.trial import NOTE
 from hybrid.evaluation import REGISTRY
-from hybrid.pipeline.config import RunConfig
+from hybrid.linked.config import AnyConfig
 from hybrid.report import comparison_json, describe, render_comparison
 from hybrid.table.files import is_url
 
@@ -64,23 +64,24 @@ def write_report(
     write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons, notes))
 
 
-def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
+def recommended_yaml(plan: str, name: str, config: AnyConfig, out: Path) -> str:
     """Options that a configuration sets, as YAML with paths relative to ``out``."""
     content = config.model_dump(mode="json", exclude_unset=True)
     content.pop("seed", None)
     for section, key in _paths(content):
         path = Path(section[key]).expanduser()
         if not is_url(section[key]) and not path.is_absolute():
-            section[key] = os.path.relpath(config.path(section[key]).resolve(), out.resolve())
+            section[key] = os.path.relpath(config.person.path(section[key]).resolve(), out.resolve())
     text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     return HEADER.format(name=name, plan=plan) + text
 
 
 def _paths(content: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     deliver = (content.get("nightly") or {}).get("deliver") or {}
+    tables = [content["data"]] if "data" in content else [*content["tables"].values()]
     places = [
-        (content["data"], "path"),
-        *((column, "hierarchy") for column in content["data"].get("columns", {}).values()),
+        *((table, "path") for table in tables),
+        *((column, "hierarchy") for table in tables for column in table.get("columns", {}).values()),
         (content.get("anonymize") or {}, "population"),
         (content, "policy"),
         (deliver, "folder"),
@@ -94,7 +95,8 @@ def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]
     ``rest`` is equal where all else is equal. Where one transition or generator occurs with several options, its facet
     names them. Configurations that are not valid are left out.
     """
-    configs = {each.name: each.config for each in configurations if each.config is not None}
+    valid = {each.name: each.config for each in configurations if each.config is not None}
+    configs = {name: config.person for name, config in valid.items()}
     orders = {each.name: "anonymized last" if each.research_order else "" for each in configurations}
     named = {
         "transition": _named({name: _section(config.transition, "method") for name, config in configs.items()}),
@@ -108,7 +110,7 @@ def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]
             "transition": named["transition"][name],
             "order": orders[name] or ("none" if config.transition is None else config.transition.order),
             "generator": named["generator"][name],
-            "rest": _rest(config),
+            "rest": _rest(valid[name]),
         }
         for name, config in configs.items()
     }
@@ -133,8 +135,9 @@ def _named(sections: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     }
 
 
-def _rest(config: RunConfig) -> str:
-    anonymize = config.anonymize and config.anonymize.model_copy(update={"k": None})
-    sample = config.sample.model_copy(update={"method": "none", "beta": 1.0})
-    changes = {"anonymize": anonymize, "sample": sample, "transition": None, "synthesize": config.synthesize.rows}
-    return fingerprint(config.model_copy(update=changes))
+def _rest(config: AnyConfig) -> str:
+    person = config.person
+    anonymize = person.anonymize and person.anonymize.model_copy(update={"k": None})
+    sample = person.sample.model_copy(update={"method": "none", "beta": 1.0})
+    changes = {"anonymize": anonymize, "sample": sample, "transition": None, "synthesize": person.synthesize.rows}
+    return fingerprint(config.model_dump(mode="json") | changes)

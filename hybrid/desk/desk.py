@@ -55,8 +55,13 @@ def language_of(accepted: str, chosen: str = "") -> str:
 
 
 LANGUAGE_COOKIE = "hybrid-desk-language"
-REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox"
-"""Policy of reports, which have their styles within. No script of theirs runs here."""
+REPORT_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox allow-same-origin"
+)
+"""Policy of reports, which have their styles within. No script of theirs runs here.
+
+As pages of another origin, their links to each other would come without the cookie, and be refused.
+"""
 _ROWS = "rows.jsonl"
 """File of comparisons and laboratories, which lie beside runs."""
 

@@ -226,6 +226,13 @@ def routes(desk: Desk) -> list[Route]:
             run.folder / REPORT, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY}
         )
 
+    def page_of_report(request: Request) -> Response:
+        run = read_whole_run(run_folder(desk, request))
+        page = known_name(list(run.payload), f"report-{request.path_params['page']}.html", "page")
+        return FileResponse(
+            run.folder / page, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY}
+        )
+
     return [
         *_decision_routes(desk),
         Route("/runs", listed),
@@ -233,5 +240,7 @@ def routes(desk: Desk) -> list[Route]:
         Route("/runs/start", start, methods=["POST"]),
         Route("/runs/{name}/cancel", cancel, methods=["POST"]),
         Route("/runs/{name}/report", report),
+        Route("/runs/{name}/report.html", report),
+        Route("/runs/{name}/report-{page}.html", page_of_report),
         Route("/runs/{name}", shown),
     ]

@@ -24,7 +24,7 @@ from hybrid.operations.drift import describe as describe_table
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries, stage_records
 from hybrid.publication.asked import not_asked
-from hybrid.publication.finished_run import PUBLIC_REPORT, REPORT
+from hybrid.publication.finished_run import DETAILS, PUBLIC_REPORT, REPORT
 from hybrid.publication.first_page import RunFacts, private_page
 from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.guarantee import guarantee_sentence
@@ -45,7 +45,9 @@ from hybrid.report import (
 )
 from hybrid.report.public import render_public
 from hybrid.report.run.inputs import HistoryPoint, MetricHistory, ReportedChange, title_of
-from hybrid.report.run.sections import JOINT, collect_sections
+from hybrid.report.run.sections import DETAILS as SECTIONS_OF_DETAILS
+from hybrid.report.run.sections import FIRST_PAGE, JOINT, JOINT_DETAILS, collect_sections
+from hybrid.report.run.sections.section import Section
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.synthesize import availability
 from hybrid.table import Table
@@ -172,13 +174,13 @@ PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 def report_pages(run: AnyRun, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> Iterator[tuple[str, str]]:
     """File and HTML of every page of a run's report.
 
-    Of one table: its report, and what its readers may see under ``privacy.mode: dp``. Of linked tables: a page for
-    each, and one for all together. No seed, no path, no record: the report is published.
+    Of one table: the page that people decide by, the details, and what readers may see under ``privacy.mode: dp``. Of
+    linked tables: a page for each, and two for all together. No seed, no path, no record: the report is published.
     """
     if isinstance(run, LinkedRun):
         yield from _linked_pages(run, created, earlier)
         return
-    yield REPORT, render_report(run_report(run, created, earlier))
+    yield from two_pages(run_report(run, created, earlier))
     if run.budget is not None and run.is_private:
         yield PUBLIC_REPORT, public_report(run, created)
 
@@ -223,7 +225,15 @@ def _linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEnt
         },
         **said,
     )
-    yield REPORT, render_report(joint, JOINT)
+    yield from two_pages(joint, JOINT, JOINT_DETAILS)
+
+
+def two_pages(
+    inputs: ReportInputs, first: Sequence[Section] = FIRST_PAGE, others: Sequence[Section] = SECTIONS_OF_DETAILS
+) -> Iterator[tuple[str, str]]:
+    """File and HTML of the page that people decide by, and of the page with everything else."""
+    yield REPORT, render_report(inputs, first, (DETAILS, "All checks, figures and the method"))
+    yield DETAILS, render_report(inputs, others, (REPORT, "The page to decide by"))
 
 
 def _linked_row(run: LinkedRun, table: StatedTable) -> LinkedRow:

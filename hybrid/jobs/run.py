@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,12 +16,10 @@ from hybrid.base.atomic import atomic_folder, make_private, write_json, write_te
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
-from hybrid.base.ownership import check_replaceable, seal
+from hybrid.base.ownership import check_replaceable
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.measure import Evaluation
-from hybrid.evaluation.trust import TrustLeague
 from hybrid.jobs.origins import keep_origin
-from hybrid.jobs.report_inputs import audit_report, keep_source_statistics, report_pages
+from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.linked.facts import file_of, joint_facts, stated_tables
 from hybrid.linked.run import AnyRun
 from hybrid.pipeline.anonymization import Anonymization
@@ -35,7 +33,6 @@ from hybrid.publication.finished_run import (
     EVALUATION,
     POLICY,
     PROTECTION,
-    REPORT,
     joint_sha256,
     read_run,
     refuse_known_leak,
@@ -45,10 +42,9 @@ from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.lamps import lamps
 from hybrid.publication.ledger import Ledger, LedgerEntry
 from hybrid.publication.pending_membership import keep_membership
-from hybrid.publication.power import Power, accepted_sentences, not_tried
+from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
-from hybrid.publication.verdict import Verdict, folded
-from hybrid.report import ReportInputs, render_report
+from hybrid.publication.verdict import folded
 from hybrid.table import Table
 from hybrid.table.cells import least_cell
 from hybrid.table.file_formats import OFFICE_SUFFIXES
@@ -138,7 +134,7 @@ def write_run(run: AnyRun, folder: Path, earlier: Sequence[LedgerEntry] = (), pr
                 private_dir, run.config.name, run.data_fingerprint, run.policy, digest, run.evaluation
             )
         write_labels(run.person, temporary)
-        _write_protection(run, temporary)
+        _write_protection(run.tables, temporary)
         if private_dir is not None and run.config.person.privacy is None:
             least, secret = least_cell(run.config.person.k), record_secret(release_key(private_dir))
             RareValues.of(run.sources.tables, least, secret).write(temporary)
@@ -167,44 +163,22 @@ def _write_tables(run: AnyRun, folder: Path) -> str:
     return joint_sha256({table.file: file_sha256(folder / table.file) for table in stated_tables(run)})
 
 
-def write_anonymized(pipeline: Pipeline, folder: Path) -> AnonymizationResult:
-    """Write the results of the first stage alone.
+def write_anonymized(run: AnyRun, folder: Path) -> AnonymizationResult:
+    """Write the results of the first stage alone; of linked tables, those of the person table.
 
     Raises
     ------
     ConfigError
         The configuration has no ``anonymize`` section.
     """
-    if pipeline.anonymized is None:
+    person = run.person
+    if person.anonymized is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
     with staged(folder) as temporary:
-        write_labels(pipeline, temporary)
-        _write_protection(pipeline, temporary)
-        _write_manifest(pipeline, temporary, datetime.now(UTC), "anonymization")
-    return pipeline.anonymized.result
-
-
-def write_audit(
-    tables: tuple[Table, Table | None, Table],
-    evaluation: Evaluation,
-    power: Power | None,
-    verdict: Verdict,
-    name: str,
-    folder: Path,
-    notes: tuple[str, ...] = (),
-    league: TrustLeague | None = None,
-    left_out: str = "",
-) -> None:
-    """Write an audit's evaluation and report; ``notes`` are about the files, ``left_out`` about metrics."""
-    said = datetime.now(UTC), notes, league, left_out
-    inputs: ReportInputs = audit_report(tables, evaluation, verdict, name, *said)
-    measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
-    trust = None if league is None else league.to_json(measured)
-    with staged(folder) as temporary:
-        judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
-        write_json(temporary / EVALUATION, evaluation.to_json() | judged | {"notes": notes, "trust": trust})
-        write_text(temporary / REPORT, render_report(inputs))
-        seal(temporary, name, "audit")
+        write_labels(person, temporary)
+        _write_protection({name: one for name, one in run.tables.items() if one is person}, temporary)
+        _write_manifest(run, temporary, datetime.now(UTC), "anonymization")
+    return person.anonymized.result
 
 
 def summary(run: AnyRun) -> str:
@@ -250,8 +224,8 @@ def _number(run: AnyRun) -> int | None:
     return None if run.draw is None else run.draw.number
 
 
-def _write_protection(run: AnyRun, folder: Path) -> None:
-    protected = {name: table.protected for name, table in run.tables.items()}
+def _write_protection(tables: Mapping[str, Pipeline], folder: Path) -> None:
+    protected = {name: table.protected for name, table in tables.items()}
     found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
     if found:
         write_json(folder / PROTECTION, found.get(SINGLE, found))

@@ -13,12 +13,13 @@ from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress, silent
 from hybrid.jobs.origins import read_origin
 from hybrid.jobs.run import write_draw
-from hybrid.pipeline.config import RunConfig, configured
+from hybrid.jobs.start import Frames, with_frames
+from hybrid.linked.config import AnyConfig, configured_any
+from hybrid.linked.run import AnyRun, run_of
 from hybrid.pipeline.people_tables import Origin
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import FinishedRun, read_whole_run
-from hybrid.table.typed_table import DATA_FRAME, Frame
+from hybrid.table.typed_table import DATA_FRAME
 
 
 def sample_run(
@@ -27,10 +28,10 @@ def sample_run(
     *,
     out: Path | str,
     rows: int | None = None,
-    data: Frame | None = None,
+    data: Frames | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
-) -> Pipeline:
+) -> AnyRun:
     """Draw rows under a condition from a finished run's model.
 
     Nothing is trained. The rows are evaluated, judged and counted as a draw like those of any run: utility and fidelity
@@ -41,13 +42,15 @@ def sample_run(
     run : Path or str
         Folder of a run whose store keeps its model. A run that was drawn under a condition itself: both must be met.
     where : str
-        An expression over the columns, such as ``ward = 'ICU' and age >= 60``.
+        An expression over the columns, such as ``ward = 'ICU' and age >= 60``; of linked tables over those of the
+        person table: persons who meet it are drawn, with their rows in all tables.
     out : Path or str
         Folder of the new run; an earlier run there is replaced as a whole.
     rows : int, optional
-        Rows to draw, 1 or more; by default as many as training records meet the condition, in tens.
-    data : pandas.DataFrame or Arrow table, optional
-        The same table again, for runs of a DataFrame.
+        Rows to draw (persons, of linked tables), 1 or more; by default as many as training records meet the condition,
+        in tens.
+    data : pandas.DataFrame or Arrow table, or mapping of str to them, optional
+        The same table again, for runs of a DataFrame; of linked tables, by their names.
     work : Path or str
         The private zone of the run.
     progress : Progress
@@ -55,8 +58,8 @@ def sample_run(
 
     Returns
     -------
-    Pipeline
-        As of :func:`hybrid.jobs.run.run`.
+    Pipeline or LinkedRun
+        As of :func:`hybrid.jobs.start.run`.
 
     Raises
     ------
@@ -72,16 +75,13 @@ def sample_run(
     check_replaceable(folder)
     finished = read_whole_run(Path(run))
     check_seal(finished, private)
-    if finished.manifest.get("tables"):
-        raise ConfigError(f"{run}: the run is of linked tables", hint="conditions are for runs of single tables")
     kept = read_origin(private, finished.id)
     config = _conditional(finished, where, rows, Path(kept.folder))
-    if data is not None:
-        config = config.with_frame(data)
-    elif config.data.path == DATA_FRAME:
+    config = with_frames(config, data)
+    if data is None and any(source.path == DATA_FRAME for source in config.sources.values()):
         raise ConfigError(f"{run}: the run was made of a DataFrame", hint="give the same one as data")
     origin = Origin(int(finished.manifest["seed"]), kept.split_seed)
-    pipeline = Pipeline(config, store=kept.open_store(), progress=progress, origin=origin)
+    pipeline = run_of(config, store=kept.open_store(), progress=progress, origin=origin)
     if pipeline.data_fingerprint != finished.manifest["data_fingerprint"]:
         raise ConfigError(
             f"{run}: the source or a hierarchy has changed since this run, and its model knows the earlier records",
@@ -91,10 +91,10 @@ def sample_run(
     return pipeline
 
 
-def _conditional(run: FinishedRun, where: str, rows: int | None, folder: Path) -> RunConfig:
+def _conditional(run: FinishedRun, where: str, rows: int | None, folder: Path) -> AnyConfig:
     content: dict[str, Any] = run.manifest["config"]
     before = content["synthesize"].get("where")
     both = where if before is None else f"({before}) and ({where})"
     changes: dict[str, Any] = {"synthesize.where": both, "synthesize.rows": "same" if rows is None else rows}
     changes["synthesize.part_rows"] = None
-    return configured(content, changes, folder / "config.yaml")
+    return configured_any(content, changes, folder / "config.yaml")

@@ -142,7 +142,7 @@ def configuration(
                 hint="give the path of the file or a mapping instead",
             )
         _refuse_misfit(isinstance(config, LinkedConfig), data)
-        return _with_frames(config, data)
+        return with_frames(config, data)
     path = Path("config") if isinstance(config, Mapping) else Path(config)
     content = config if isinstance(config, Mapping) else read_config_file(path)
     _refuse_misfit(is_linked(content), data)
@@ -153,10 +153,17 @@ def configuration(
     else:
         sections = [] if data is None else ["data"]
     changes |= {f"{section}.{key}": value for section in sections for key, value in IN_MEMORY.items()}
-    return _with_frames(configured_any(content, changes, path), data)
+    return with_frames(configured_any(content, changes, path), data)
 
 
-def _with_frames(config: AnyConfig, data: Frames | None) -> AnyConfig:
+def with_frames(config: AnyConfig, data: Frames | None) -> AnyConfig:
+    """The configuration with DataFrames in the place of its sources.
+
+    Raises
+    ------
+    ConfigError
+        ``data`` is no table, or names one that the configuration does not have.
+    """
     if isinstance(config, LinkedConfig):
         return config.with_frames(data) if isinstance(data, Mapping) else config
     if data is None or isinstance(data, Mapping):

@@ -35,7 +35,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName, Planted
 from hybrid.evaluation.price import sizes_of, total_price
 from hybrid.evaluation.run_metrics import metrics_of, remembering
-from hybrid.jobs.audit import Audited
+from hybrid.jobs.audited import Audited
 from hybrid.lab.design import GivenTable
 from hybrid.lab.league import league
 from hybrid.lab.measurements import SUBJECT, measurements

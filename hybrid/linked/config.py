@@ -342,11 +342,12 @@ class LinkedConfig:
         views = {name: one.model_copy(update=dict(sections)) for name, one in self.views.items()}
         return LinkedConfig(self.links, views, self.public)
 
-    def model_dump(self, *, mode: Literal["json"] = "json") -> dict[str, Any]:  # noqa: ARG002 - as of RunConfig
-        """As resolved, every default filled in (JSON types)."""
-        shared = self.person.model_dump(mode="json", exclude={"data", "constraints", "risk", "stages"})
-        first = {key: shared.pop(key) for key in ("version", "name", "seed")}
-        return first | self.links.model_dump(mode="json") | shared
+    def model_dump(self, *, mode: Literal["json"] = "json", exclude_unset: bool = False) -> dict[str, Any]:
+        """As resolved, every default filled in (JSON types), or what was set alone."""
+        how: dict[str, Any] = {"mode": mode, "exclude_unset": exclude_unset}
+        shared = self.person.model_dump(exclude={"data", "constraints", "risk"}, **how)
+        first = {key: shared.pop(key) for key in ("version", "name", "seed") if key in shared}
+        return first | self.links.model_dump(**how) | shared
 
 
 AnyConfig: TypeAlias = RunConfig | LinkedConfig
@@ -443,7 +444,9 @@ def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str,
     person = _person_column(links, name)
     columns = {person: {"role": Role.IDENTIFIER.value}} | data["columns"]
     order = {} if table.order is None else {"order": table.order}
-    off = {"anonymize": None, "transition": None, "sample": {"method": "none"}}
+    off: dict[str, Any] = {"anonymize": None, "transition": None, "sample": {"method": "none"}, "stages": None}
+    if isinstance(shared.get("synthesize"), Mapping):
+        off["synthesize"] = {**shared["synthesize"], "where": None, "filter": None}
     return {**shared, **off, **constraints, "data": data | {"columns": columns, "person": person} | order}
 
 
@@ -466,8 +469,8 @@ def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
         yield refusal(LINKED, "constraints beside tables")
     synthesize = content.get("synthesize")
     own = synthesize if isinstance(synthesize, Mapping) else {}
-    single = {key: content.get(key) for key in ("risk", "stages")}
-    single |= {f"synthesize.{key}": own.get(key) for key in ("filter", "where", "part_rows")}
+    single = {key: content.get(key) for key in ("risk", "privacy")}
+    single["synthesize.part_rows"] = own.get("part_rows")
     yield from (refusal(LINKED, key) for key, value in single.items() if value is not None)
 
 

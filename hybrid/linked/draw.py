@@ -13,8 +13,9 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Form, HotDeck, Redrawn, Rules, first_draw
+from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions
-from hybrid.synthesize.sequences import fit_children
+from hybrid.synthesize.kept import fit_or_reuse_children
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.schema import concat_rows
 
@@ -200,6 +201,12 @@ class ChildDraw:
         The source of all randomness.
     progress : Progress
         Called while the generator learns.
+    store : Store
+        Keeps the model.
+    where : str, optional
+        The condition that the drawn persons meet: other draws than without one.
+    only_kept : bool
+        Refuse to train: without a kept model nothing is drawn.
     """
 
     options: SynthesizeOptions
@@ -208,6 +215,9 @@ class ChildDraw:
     static: Mapping[str, str]
     seed: int
     progress: Progress
+    store: Store
+    where: str | None = None
+    only_kept: bool = False
 
     def __call__(self, learned: Table, parents: Table, drawn: DrawnParents) -> tuple[Table, Redrawn | None]:
         """Learn real rows given their parents, and draw rows of other parents.
@@ -240,7 +250,10 @@ class ChildDraw:
         for anchor in anchors:
             rows = anchor.encode(rows, parents, owners)
         learning, drawing = (int(seed) for seed in rng_for(self.seed, "synthesize").integers(2**31, size=2))
-        fitted = fit_children(parents, rows, self.options, learning, self.progress)
+        if self.where is not None:
+            drawing = int(rng_for(self.seed, "synthesize", "where", self.where).integers(2**31))
+        about = self.options, learning, self.store, self.progress
+        fitted = fit_or_reuse_children(parents, rows, *about, only_kept=self.only_kept)
 
         def draw(places: Rows, attempt: int) -> Table:
             seed = int(rng_for(drawing, "again", attempt).integers(2**31)) if attempt else drawing

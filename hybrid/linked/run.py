@@ -28,6 +28,7 @@ from hybrid.pipeline.display import in_html, in_words
 from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.people_tables import Origin
 from hybrid.pipeline.pipeline import ONLY_COMPARED, Pipeline
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
@@ -61,6 +62,8 @@ class LinkedRun:
         Where stage results are looked for and kept; by default nothing is kept.
     progress : Progress
         Called with the table and the stage that is computed.
+    judge_power, origin
+        As for :class:`hybrid.pipeline.pipeline.Pipeline`.
     """
 
     def __init__(
@@ -71,8 +74,9 @@ class LinkedRun:
         progress: Progress = silent,
         *,
         judge_power: bool = True,
+        origin: Origin | None = None,
     ) -> None:
-        self.config = config
+        self.config, self.origin = config, origin
         self.progress = progress
         self.judge_power = judge_power
         self.draw: DrawNumber | None = None
@@ -107,8 +111,8 @@ class LinkedRun:
         if self._whole is not None:
             inputs = self._whole.person.inputs.with_training(table)
         where = self._given_seed, self._store, self._progress_of_table(name), inputs
-        found = LinkedTable(given.config, *where, judge_power=self.judge_power)
-        found.decided = self._whole is not None
+        found = LinkedTable(given.config, *where, judge_power=self.judge_power, origin=self.origin)
+        found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.person.protection)
         found.attack = self._attacked
         found.beside = tuple(
@@ -220,6 +224,13 @@ class LinkedRun:
     def steps(self) -> tuple[str, ...]:
         """Names of all stages of all tables, in an order for :meth:`compute`."""
         return linked_steps(self.config)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Keys of all kept stages of all tables, by their names as in :attr:`steps`."""
+        return {
+            f"{name}{BETWEEN}{stage}": key for name, table in self.tables.items() for stage, key in table.keys.items()
+        }
 
     def compute(self, step: str) -> None:
         """Compute a stage of a table by its name, or load it."""
@@ -386,6 +397,7 @@ def run_of(
     progress: Progress = silent,
     *,
     judge_power: bool = True,
+    origin: Origin | None = None,
     ledger_dir: Path | None = None,
 ) -> AnyRun:
     """Make the run of a configuration; nothing is computed yet.
@@ -393,8 +405,13 @@ def run_of(
     Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`.
     """
     if isinstance(config, LinkedConfig):
-        return LinkedRun(config, seed, store, progress, judge_power=judge_power)
-    return Pipeline(config, seed, store, progress, judge_power=judge_power, ledger_dir=ledger_dir)
+        return LinkedRun(config, seed, store, progress, judge_power=judge_power, origin=origin)
+    return Pipeline(config, seed, store, progress, judge_power=judge_power, origin=origin, ledger_dir=ledger_dir)
+
+
+def stage_of(step: str) -> str:
+    """Name of the stage of a step, without that of its table."""
+    return step.rpartition(BETWEEN)[2]
 
 
 def linked_steps(config: LinkedConfig) -> tuple[str, ...]:

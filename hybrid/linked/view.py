@@ -7,14 +7,17 @@ once, there; and its rows are drawn given the drawn rows of its parent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
+from hybrid.base.errors import HybridError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
@@ -24,6 +27,7 @@ from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy import Hierarchy
+from hybrid.linked.config import in_table
 from hybrid.linked.draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
@@ -36,6 +40,8 @@ from hybrid.store import Store
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.persons import harmonized
 from hybrid.table.split import Parts
+
+T = TypeVar("T")
 
 
 class GivenInputs(Inputs):
@@ -70,15 +76,23 @@ class GivenInputs(Inputs):
         if self._people is None:
             return super().split(seed)
         control = self._people.control
-        return Parts(self._of(self._people.train), None if control is None else self._of(control), None)
+        return Parts(_of(self._given, self._people.train), None if control is None else _of(self._given, control), None)
 
-    def _of(self, people: Table) -> Table:
-        return self._given.take(np.isin(self._given.persons, people.persons))
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Name the table in errors of the block."""
+    try:
+        yield
+    except HybridError as error:
+        raise type(error)(in_table(name, problem) for problem in error.problems) from None
 
 
 class LinkedTable(Pipeline):
     """Pipeline of the person table; what all linked tables share."""
 
+    name: str = ""
+    """Of the table."""
     behind: str = ""
     """Fingerprint of all tables, keys and references, on which results of every table may depend."""
     beside: tuple[Column, ...] = ()
@@ -87,6 +101,14 @@ class LinkedTable(Pipeline):
     """Checks of the joint verdict that are about this table, once it is known."""
     attack: Callable[[], Evaluation] | None = None
     """Attacks that repeat the making of all tables, on people with all of their rows; None below the person table."""
+
+    def check(self) -> None:
+        with _named(self.name):
+            super().check()
+
+    def _stage(self, name: str, compute: Callable[[], T], /) -> T:
+        with _named(self.name):
+            return super()._stage(name, compute)
 
     @property
     def verdict(self) -> Verdict:
@@ -135,10 +157,11 @@ class LinkedTable(Pipeline):
         """Row of the source of each training record."""
         return self.train.persons
 
-    @cached_property
-    def control_rows(self) -> Rows:
-        """Row of the source of each control record; none without control."""
-        return np.empty(0, dtype=np.int64) if self.control is None else self.control.persons
+    @property
+    def compared_rows(self) -> tuple[Rows, Rows]:
+        """Rows of the source of the training and control records that utility and fidelity compare with."""
+        train, control = self.compared
+        return train.persons, np.empty(0, dtype=np.int64) if control is None else control.persons
 
     @cached_property
     def kept(self) -> tuple[Table, Rows]:
@@ -237,7 +260,7 @@ class View(LinkedTable):
         joined = with_columns_of(table, link.people.table, table.persons, link.static)
         inputs = GivenInputs(config, joined, progress, link.people)
         super().__init__(config, None, store, progress, inputs, judge_power=judge_power)
-        self.link = link
+        self.link, self.name = link, link.name
         self.behind = fingerprint(link.people.behind, link.people.keys, link.name)
         self.own = tuple(name for name in joined.without_identifiers().schema.names if name not in link.static.values())
 
@@ -259,21 +282,41 @@ class View(LinkedTable):
         """Training records without rare values; columns of persons are as the person table has them."""
         return None if self.config.protection is None else self._stage(PROTECT.name, self._protect)
 
-    @cached_property
-    def control_rows(self) -> Rows:
-        persons = np.empty(0, dtype=np.int64) if self.control is None else self.control.persons
-        return np.flatnonzero(np.isin(self.table.persons, persons))
+    @property
+    def is_conditional(self) -> bool:
+        return self.link.people.is_conditional
+
+    @property
+    def compared(self) -> tuple[Table, Table | None]:
+        """Records of the persons that utility and fidelity compare with."""
+        if not self.is_conditional:
+            return super().compared
+        train, control = self.link.people.compared
+        return _of(self.train, train), None if self.control is None or control is None else _of(self.control, control)
+
+    @property
+    def charted(self) -> tuple[Table, Table | None]:
+        real, control = super().charted
+        if self.protected is None or not self.is_conditional:
+            return real, control
+        return self.protected.table.take(np.isin(self.train.persons, self.compared[0].persons)), control
+
+    @property
+    def compared_rows(self) -> tuple[Rows, Rows]:
+        train, control = self.compared
+        persons = [np.empty(0, dtype=np.int64) if part is None else part.persons for part in (train, control)]
+        mine, others = (np.flatnonzero(np.isin(self.table.persons, each)) for each in persons)
+        return mine, others
 
     @property
     def parentage(self) -> Mapping[Subject, Parentage]:
         """Parents of source rows, and of released rows by keys."""
         parent, owners = self.link.parent, self.link.owners
-        found: dict[Side, Parents] = {
-            "train": Parents(parent.train, positions(owners[self.rows], parent.rows), self.own)
-        }
-        if parent.control is not None:
-            places = positions(owners[self.control_rows], parent.control_rows)
-            found["control"] = Parents(parent.control, places, self.own)
+        (rows, control_rows), (above, above_control) = self.compared_rows, parent.compared_rows
+        train, control = parent.compared
+        found: dict[Side, Parents] = {"train": Parents(train, positions(owners[rows], above), self.own)}
+        if control is not None:
+            found["control"] = Parents(control, positions(owners[control_rows], above_control), self.own)
         places, broken = self.link.released()
         released = Parents(parent.generated.table, places, self.own, broken)
         return {"original": {**found, "table": found["train"]}, "synthetic": {**found, "table": released}}
@@ -324,7 +367,9 @@ class View(LinkedTable):
             link.dependable(link.parent.train),
             positions(link.owners[self.rows], link.parent.rows),
         )
-        draw = ChildDraw(self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress)
+        about = self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress, self.store
+        where, only_kept = link.people.config.synthesize.where, link.people.origin is not None
+        draw = ChildDraw(*about, where=where, only_kept=only_kept)
         known = {name: positions(one.link.owners[one.kept[1]], of_source) for name, one in link.siblings.items()}
         drawn = {name: one.drawn_owners for name, one in link.siblings.items()}
         table, redrawn = draw(
@@ -334,6 +379,10 @@ class View(LinkedTable):
         )
         found = Generated(replace(table, named_persons=made.persons[table.persons]), {}, redrawn)
         return DrawnRows(found, table.persons)
+
+
+def _of(table: Table, people: Table) -> Table:
+    return table.take(np.isin(table.persons, people.persons))
 
 
 def positions(values: Rows, among: Rows) -> Rows:

@@ -194,6 +194,11 @@ class PeopleTables:
         return selection(self.config, self.train, by_person=self.static is not None, decided=self.decided)
 
     @property
+    def is_conditional(self) -> bool:
+        """True if drawn rows, or the persons whose rows they are, meet a condition."""
+        return self.selection is not None
+
+    @property
     def compared(self) -> tuple[Table, Table | None]:
         """Training and control records that utility and fidelity compare with.
 

@@ -403,7 +403,7 @@ class Pipeline(DrawnTables):
         origins: dict[Subject, Array] = {}
         if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics):
             origins = {"synthetic": self._known_leak.provenance}
-        compared = None if self.selection is None else self.compared
+        compared = self.compared if self.is_conditional else None
         known = self._share, self._again, self.rules, origins, compared, self.parentage, self.untried
         redrawn = self.redrawn if "synthetic" in tables else None
         model = self._kept_model if "synthetic" in tables else None

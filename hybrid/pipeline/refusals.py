@@ -429,9 +429,11 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         "data beside tables": ("data and tables exclude each other", "describe every table under tables"),
         "constraints beside tables": ("constraints: of which table?", "write them under tables.NAME.constraints"),
         "risk": ("risk is for single tables", "leave risk out"),
-        "stages": ("stages is for single tables", "leave stages out"),
-        "synthesize.filter": ("synthesize.filter is for single tables", "leave synthesize.filter out"),
-        "synthesize.where": ("synthesize.where is for single tables", "leave synthesize.where out"),
+        "privacy": ("privacy.mode: dp is for single tables", "leave privacy out"),
+        "a research order": (
+            "stages: a research order, which anonymizes what a generator drew, is for single tables",
+            "leave stages out",
+        ),
         "synthesize.part_rows": ("synthesize.part_rows is for single tables", "leave synthesize.part_rows out"),
         "generators of single rows": (
             "synthesize.generator: {0} does not draw rows of a parent",

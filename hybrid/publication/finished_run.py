@@ -22,6 +22,8 @@ EVALUATION = "evaluation.json"
 ANONYMIZATION = "anonymization.json"
 PROTECTION = "protection.json"
 REPORT = "report.html"
+DETAILS = "report-details.html"
+"""Page with all checks, figures and the method; never of a private release."""
 PUBLIC_REPORT = "public-report.html"
 """Report of a private table's release, a function of the table, its account and the configuration."""
 POLICY = "policy.json"
@@ -151,6 +153,7 @@ def _read_run(folder: Path) -> FinishedRun:
     claims = is_dp(manifest["config"]) and manifest.get("differential_privacy") is True
     wanted += [PUBLIC_REPORT] if claims else []
     pages = [about["report"] for about in linked if about["report"] is not None]
+    pages += [DETAILS] if DETAILS in files and not claims else []
     missing = [name for name in (*wanted, *pages) if name not in files]
     if linked:
         synthetic = [about["file"] for about in linked]

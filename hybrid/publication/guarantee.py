@@ -307,11 +307,16 @@ def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
 def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
     if where_of(config) is None:
         return
-    unit = "synthetic persons with a row that meets" if draws_persons(config) else "rows that meet"
+    unit = f"synthetic persons {row_that_meets(config)}" if draws_persons(config) else "rows that meet"
     yield (
         f"Only {unit} a condition, which the configuration states (synthesize.where), were kept of those drawn; "
         "utility and fidelity compare with the records that meet it, privacy is measured for all training records."
     )
+
+
+def row_that_meets(config: Mapping[str, Any]) -> str:
+    """Row of a drawn person that meets the condition, in words."""
+    return f"whose row in {config['person']} meets" if is_linked(config) else "with a row that meets"
 
 
 def where_of(config: Mapping[str, Any]) -> str | None:
@@ -325,8 +330,9 @@ def _filtered(config: Mapping[str, Any]) -> Iterator[str]:
     if not options:
         return
     done = "left out" if options.get("action") == "drop" else "replaced by further draws"
+    drawn = f"Drawn persons whose row in {config['person']} lies" if is_linked(config) else "Drawn rows that lie"
     yield (
-        f"Drawn rows that lie near an original record (by the score {options.get('score')}) were {done}: the published "
+        f"{drawn} near an original record (by the score {options.get('score')}) were {done}: the published "
         "table depends on the original records once more, and rows that keep away from them reveal them, too. Half of "
         "the control records served the filter, and the table was measured by the other half."
     )

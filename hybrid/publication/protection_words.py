@@ -15,6 +15,7 @@ from hybrid.publication.guarantee import (
     is_linked,
     makes_labels,
     masks_values,
+    row_that_meets,
     technique_sentences,
     where_of,
 )
@@ -166,7 +167,7 @@ def _written(config: Mapping[str, Any], anonymization: AnonymizationResult | Non
         last.insert(1 if transition.get("order") == "post" else 0, drawn)
     yield from last
     if where is not None:
-        unit = "people with a row that meets" if draws_persons(config) else "rows that meet"
+        unit = f"people {row_that_meets(config)}" if draws_persons(config) else "rows that meet"
         yield f"Only made-up {unit} a condition were kept: {where}."
     if declared:
         rules = "a rule" if len(declared) == 1 else f"one of {len(declared)} rules"

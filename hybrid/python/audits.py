@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,18 +25,12 @@ class Audit:
 
     Parameters
     ----------
-    tables : Audited or AuditedLinks
-        What was read.
-    config : RunConfig or LinkedConfig
-        Roles, metrics, policy.
     judged : JudgedTables
-        What was measured.
-    left_out : mapping of str to str
-        Metrics that were not asked for, of each of several tables.
+        What was read and measured.
     """
 
-    def __init__(self, tables: Any, config: Any, judged: JudgedTables, left_out: Mapping[str, str]) -> None:
-        self._tables, self._config, self._judged, self._left_out = tables, config, judged, left_out
+    def __init__(self, judged: JudgedTables) -> None:
+        self._judged = judged
 
     @property
     def verdict(self) -> Verdict:
@@ -55,25 +48,13 @@ class Audit:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on the tables for readers of the results; no cell values."""
-        return tuple(self._tables.notes)
+        return tuple(self._judged.audited.notes)
 
-    def report(self) -> Page:
-        """Report with every number explained, shown inline by a notebook; aggregates only."""
-        from hybrid.jobs.report_inputs import audit_report
-        from hybrid.publication.finished_run import REPORT
-        from hybrid.python.page import Page
-        from hybrid.report import render_report
+    def report(self, *, details: bool = False) -> Page:
+        """Report, shown inline by a notebook; with ``details``, its second page: every check and every figure."""
+        from hybrid.python.page import Page, chosen
 
-        found, judged, name = self._tables, self._judged, self._config.name
-        if self._left_out:
-            from hybrid.jobs.linked_audit import audit_pages
-
-            return Page(
-                "report of an audit", dict(audit_pages(found, self._config, judged, None, self._left_out))[REPORT]
-            )
-        said = name, datetime.now(UTC), self.notes, None, judged.left_out
-        three = found.train, found.control, found.synthetic
-        return Page("report of an audit", render_report(audit_report(three, judged.evaluation, judged.verdict, *said)))
+        return Page("report of an audit", chosen(self._judged.pages(), details=details))
 
     def plot(self, *columns: str) -> Figure:
         """Draw columns of a single table, real beside synthetic, without small groups; by default all.
@@ -83,11 +64,13 @@ class Audit:
         ConfigError
             There is no such column; linked tables.
         """
+        from hybrid.pipeline.config import SINGLE
         from hybrid.pipeline.display import compared_figure
 
-        if self._left_out:
+        found = self._judged.audited.tables.get(SINGLE)
+        if found is None:
             raise ConfigError("linked tables have charts in their reports", hint="audit.save(FOLDER)")
-        return compared_figure(self._tables.train, self._tables.synthetic, self._tables.control, columns)
+        return compared_figure(found.train, found.synthetic, found.control, columns)
 
     def save(self, folder: Path | str) -> Path:
         """Write evaluation and report, as ``hybrid audit --out`` does; gives the folder.
@@ -102,17 +85,7 @@ class Audit:
         from hybrid.base.ownership import check_replaceable
 
         check_replaceable(Path(folder))
-        if self._left_out:
-            from hybrid.jobs.linked_audit import write_links
-
-            write_links(self._tables, self._config, self._judged, Path(folder), None, self._left_out)
-            return Path(folder)
-        from hybrid.jobs.run import write_audit
-
-        found, judged = self._tables, self._judged
-        three = found.train, found.control, found.synthetic
-        said = judged.evaluation, judged.power, judged.verdict, self._config.name, Path(folder)
-        write_audit(three, *said, self.notes, None, judged.left_out)
+        self._judged.write(Path(folder))
         return Path(folder)
 
     def __dir__(self) -> list[str]:
@@ -182,7 +155,9 @@ def audit(
     --------
     >>> hybrid.audit(train=real, synthetic=made, control=held_out).verdict  # doctest: +SKIP
     """
-    from hybrid.jobs.audit import audit_config, judge_tables, read_audited
+    from hybrid.jobs.audit import config_with_roles, judge_tables, read_audit
+    from hybrid.linked.config import LinkedConfig
+    from hybrid.table.typed_table import DATA_FRAME
 
     with shown(progress) as told:
         told("read", 0)
@@ -190,13 +165,16 @@ def audit(
         if any(isinstance(one, Mapping) for one in (train, synthetic, control)):
             if quasi_identifiers or secrets or targets or metrics is not None:
                 raise ConfigError("roles and metrics of linked tables are in their configuration", hint="config=...")
-            return _linked(train, synthetic, control, loaded, seed, told)
-        real, made, held = _source(train), _source(synthetic), None if control is None else _source(control)
-        given = audit_config(loaded, real, targets, secrets, quasi_identifiers)
-        if metrics is not None:
-            given = given.with_values({"evaluate.metrics": list(metrics)})
-        read = read_audited(real, held, made, given.data)
-        return Audit(read, given, judge_tables(read, given, seed, told), {})
+            if not isinstance(loaded, LinkedConfig):
+                hint = "config=hybrid.synthesize(train, judge=False).draft guesses them, or hybrid init FOLDER"
+                raise ConfigError("the audit of linked tables needs their keys and parents", hint=hint)
+            given: Any = loaded
+        else:
+            path = str(train) if isinstance(train, str | Path) else DATA_FRAME
+            given = config_with_roles(loaded, path, targets, secrets, quasi_identifiers)
+            given = given if metrics is None else given.with_values({"evaluate.metrics": list(metrics)})
+        held = None if control is None else _source(control)
+        return Audit(judge_tables(read_audit(_source(train), held, _source(synthetic), given), given, seed, told))
 
 
 def _loaded(config: Any) -> Any:
@@ -209,20 +187,6 @@ def _loaded(config: Any) -> Any:
 
 
 def _source(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {name: in_memory(one) for name, one in data.items()}
     return Path(data) if isinstance(data, str | Path) else in_memory(data)
-
-
-def _linked(train: Any, synthetic: Any, control: Any, config: Any, seed: int | None, progress: Progress) -> Audit:
-    from hybrid.jobs.linked_audit import judge_links, read_audited_links
-    from hybrid.linked.config import LinkedConfig
-
-    if not isinstance(config, LinkedConfig):
-        hint = "config=hybrid.synthesize(train, judge=False).draft guesses them, or hybrid init FOLDER"
-        raise ConfigError("the audit of linked tables needs their keys and parents", hint=hint)
-    real, made, held = (
-        {name: in_memory(one) for name, one in each.items()} if isinstance(each, Mapping) else each and Path(each)
-        for each in (train, synthetic, control)
-    )
-    read = read_audited_links(real, held, made, config)
-    judged, left_out = judge_links(read, config, seed, progress)
-    return Audit(read, config, judged, left_out)

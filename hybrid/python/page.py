@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -43,3 +44,11 @@ class Page:
     def _repr_html_(self) -> str:
         style = f"width: 100%; height: {HEIGHT}px; border: 1px solid #8888"
         return f'<iframe sandbox title="{escape(self.title)}" style="{style}" srcdoc="{escape(self.html)}"></iframe>'
+
+
+def chosen(pages: Iterable[tuple[str, str]], *, details: bool) -> str:
+    """HTML of the page to decide by, or of that with the details, among the pages of a report."""
+    from hybrid.publication.finished_run import DETAILS, REPORT
+
+    found = dict(pages)
+    return found[DETAILS if details else REPORT]

@@ -122,18 +122,20 @@ class Synthesis:
         self._rows += len(drawn)
         return stated(self._give[SINGLE](drawn), status_of(None))
 
-    def report(self) -> Page:
-        """Report of the run: verdict, attacks, columns, each number explained; shown inline by a notebook.
+    def report(self, *, details: bool = False) -> Page:
+        """Report of the run, shown inline by a notebook; aggregates, and ten rows of the synthetic table.
 
-        It holds aggregates only.
+        Parameters
+        ----------
+        details : bool
+            Its second page: every check and every figure, each explained.
         """
         from hybrid.jobs.report_inputs import report_pages
-        from hybrid.publication.finished_run import REPORT
-        from hybrid.python.page import Page
+        from hybrid.python.page import Page, chosen
 
         _ = self.verdict
-        pages = dict(report_pages(self.run, datetime.now(UTC)))
-        return Page(f"report of {self.run.config.name}", pages[REPORT])
+        pages = report_pages(self.run, datetime.now(UTC))
+        return Page(f"report of {self.run.config.name}", chosen(pages, details=details))
 
     def plot(self, *columns: str) -> Figure:
         """Draw columns, real beside synthetic, without small groups.

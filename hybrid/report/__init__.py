@@ -1,4 +1,4 @@
-"""HTML reports: self-contained files that show aggregates, never a record."""
+"""HTML reports: self-contained files that show aggregates and made-up rows, never a real record."""
 
 from hybrid.report.charts.side_by_side import TableComparison, compare_tables
 from hybrid.report.comparison.data import comparison_json

@@ -30,7 +30,7 @@ from hybrid.synthesize.fitted import FittedGenerator, TrainingRecord, fit_all_le
 from hybrid.synthesize.isolation.job import IsolatedModel, Limits
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.synthesize.registry import REGISTRY, engine, require
-from hybrid.synthesize.sequences import FittedSequences, fit_sequences
+from hybrid.synthesize.sequences import FittedChildren, FittedSequences, fit_children, fit_sequences
 from hybrid.synthesize.snapshots import drawn_level, training_options
 from hybrid.table import Table
 
@@ -168,6 +168,30 @@ def fit_or_reuse_sequences(
         return fit_sequences(table, static, options, seed, progress, left)
 
     return _kept(store, key, train, generator.name, only_kept).limited(options.limits)
+
+
+def fit_or_reuse_children(
+    parents: Table,
+    rows: Table,
+    options: SynthesizeOptions,
+    seed: int,
+    store: Store,
+    progress: Progress = silent,
+    *,
+    only_kept: bool = False,
+) -> FittedChildren:
+    """Fit a generator to the rows of parents, or reuse a stored model.
+
+    As :func:`hybrid.synthesize.sequences.fit_children`, with store, ``only_kept`` and errors of :func:`fit_or_reuse`.
+    """
+    generator, own = options.engine, options.resolve()
+    require(generator)
+    owners = parents.named_persons, rows.named_persons
+    known = (own, parents, rows, owners, seed, model_version(generator))
+    key = "" if store.place is None else fingerprint(STAGE, "children", *known)
+    return _kept(
+        store, key, lambda: fit_children(parents, rows, options, seed, progress), generator.name, only_kept
+    ).limited(options.limits)
 
 
 def _kept(store: Store, key: str, train: Callable[[], T], name: str, only_kept: bool) -> T:

@@ -248,6 +248,11 @@ class FittedChildren:
     rows: Codec
     model: SequenceModel
 
+    def limited(self, limits: Limits) -> FittedChildren:
+        """The same with other limits for the process that draws."""
+        model = self.model
+        return replace(self, model=replace(model, limits=limits)) if isinstance(model, IsolatedSequences) else self
+
     def sample(self, parents: Table, seed: int) -> Table:
         """Draw the rows of all given parents.
 

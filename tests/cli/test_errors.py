@@ -154,7 +154,7 @@ STAGES = (
     "hybrid.pipeline.anonymization.sample.sample",
     "hybrid.pipeline.generation.fit_or_reuse",
     "hybrid.pipeline.pipeline.evaluate",
-    "hybrid.jobs.run.render_report",
+    "hybrid.jobs.report_inputs.render_report",
 )
 
 

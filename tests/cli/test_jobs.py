@@ -16,6 +16,7 @@ from hybrid.pipeline.config import load_config
 from hybrid.table import Table
 from hybrid.table.write import write_table
 from tests.cli.cli_jobs import Run, edit
+from tests.helpers.pages import report_text
 
 
 def _run(hybrid: Run, job: Path, *options: str) -> Path:
@@ -28,7 +29,7 @@ def _contract(out: Path, job: Path, name: str = "synthetic.csv") -> None:
     """Every file of a run is there and holds what the contract says."""
     assert {path.name for path in out.iterdir()} == {
         *("manifest.json", "anonymization.json", "anonymized.parquet", "evaluation.json", "report.html"),
-        *("protection.json", "rare-values.parquet"),
+        *("protection.json", "rare-values.parquet", "report-details.html"),
         *("policy.json", name),
     }
     manifest = json.loads((out / "manifest.json").read_text())
@@ -185,7 +186,7 @@ def test_audit_of_any_three_files(hybrid: Run, capsys: Any, job: Path) -> None:
     found = json.loads((job.parent / "audit" / "evaluation.json").read_text())
     metrics, said = found["metrics"], {each["name"]: each["verdict"] for each in found["trust"]["metrics"]}
     assert said["identical_match"] == "trusted"
-    report = (job.parent / "audit" / "report.html").read_text()
+    report = report_text(job.parent / "audit")
     assert "Laboratory: trusted" in report and "in the laboratory trials on people" in report
     copied = next(m for m in metrics if (m["name"], m["stage"]) == ("identical_match", "synthetic"))
     assert copied["value"] == 1.0

@@ -131,6 +131,9 @@ def test_a_token_opens_the_desk_once(open_desk: OpenDesk, visitor: Visitor) -> N
         "/runs/first%2f..%2f..%2fwork",
         "/runs/%2e%2e/report",
         "/runs/first%00/report",
+        "/runs/first/report-nothing.html",
+        "/runs/first/report-..%2f..%2fconfig.html",
+        "/runs/%2e%2e/report-details.html",
         "/releases/..%2fwork",
         "/releases/%2e%2e",
         "/column/..%2f..%2fetc%2fpasswd",
@@ -167,7 +170,7 @@ def test_names_are_text_on_every_screen(screen: str, visitor: Visitor) -> None:
 
 
 def test_every_answer_forbids_scripts_and_frames(visitor: Visitor) -> None:
-    for screen in (*SCREENS, "/style.css", "/nowhere", "/runs/first/report"):
+    for screen in (*SCREENS, "/style.css", "/nowhere", "/runs/first/report", "/runs/first/report-details.html"):
         headers = visitor.get(screen).headers
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "script-src" not in policy

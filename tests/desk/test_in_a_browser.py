@@ -105,6 +105,11 @@ def _read_and_decide(walker: Walker) -> str:
     walker.visit("/runs")
     walker.use("tbody a[href='/runs/first']")
     assert "review" in walker.text
+    walker.visit("/runs/first/report")
+    walker.use("a[href='report-details.html']")
+    assert walker.path == "/runs/first/report-details.html" and "Configuration as resolved" in walker.text
+    walker.use("a[href='report.html']")
+    assert "Ten rows" in walker.text
     for name in ("C. Roth", "D. Okafor"):
         walker.visit("/runs/first")
         walker.fill("#accept-by", name)

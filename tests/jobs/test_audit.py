@@ -11,10 +11,12 @@ import pytest
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.evaluation import EvaluateOptions
-from hybrid.jobs.audit import audit_config, audit_files, audit_tables, read_audited, rules_for_tables
+from hybrid.jobs.audit import audit_files, audit_tables, config_with_roles, rules_for_tables
+from hybrid.jobs.audited import read_audited
 from hybrid.publication.policy import load_policy
 from hybrid.table import Kind
 from hybrid.table.data_options import DataOptions
+from tests.helpers.pages import report_text
 
 FAST = EvaluateOptions(metrics=("identical_match", "dcr_share", "singling_out", "membership"), attacks=200)
 
@@ -110,14 +112,14 @@ def test_control_records_must_not_be_those_of_train(files: dict[str, Path]) -> N
 
 
 def test_what_was_not_asked_for_is_not_computed_and_the_report_says_so(files: dict[str, Path], tmp_path: Path) -> None:
-    plain = audit_config(None, files["train"])
+    plain = config_with_roles(None, files["train"])
     pages = {}
     for also in ((), "all"):
         cheap = EvaluateOptions(families=("fidelity",), power=False, also=also)
         config, out = plain.model_copy(update={"evaluate": cheap}), tmp_path / f"out-{also}"
         audit_files(*files.values(), config=config, out=out, seed=1)  # type: ignore[misc]
         found = json.loads((out / "evaluation.json").read_text())
-        pages[also] = {one["name"] for one in found["metrics"]}, (out / "report.html").read_text()
+        pages[also] = {one["name"] for one in found["metrics"]}, report_text(out)
     (few, said), (every, unsaid) = pages.values()
     assert {"total_variation", "lost_column"} <= few < every and "wasserstein" in every - few
     assert "asks for them: wasserstein, " in said and "evaluate.also: all" in said
@@ -126,7 +128,7 @@ def test_what_was_not_asked_for_is_not_computed_and_the_report_says_so(files: di
 
 def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Path], tmp_path: Path) -> None:
     everything = EvaluateOptions(attacks=200)
-    config = audit_config(None, files["train"]).model_copy(update={"evaluate": everything})
+    config = config_with_roles(None, files["train"]).model_copy(update={"evaluate": everything})
     fresh = audit_files(*files.values(), config=config, out=tmp_path / "fresh", seed=1)  # type: ignore[misc]
     assert fresh.status == "review", "400 people are too few to notice every leak"
     assert {check.rule.partition(":")[0] for check in fresh.open_checks} == {"power"}
@@ -143,11 +145,11 @@ def test_verdicts_of_a_copy_a_small_copy_and_a_fresh_sample(files: dict[str, Pat
         audited = read_audited(**files, options=options())
         assert audit_tables(audited, config, tmp_path / "copy", seed=1).status == "block"
         assert any("few rows" in note for note in audited.notes) == (rows == 50)
-    assert (tmp_path / "copy" / "report.html").read_text().count("few rows (synthetic 50)") == 1
+    assert report_text(tmp_path / "copy").count("few rows (synthetic 50)") == 1
 
 
 def test_roles_given_by_hand_and_rules_about_an_intermediate_table(files: dict[str, Path]) -> None:
-    config = audit_config(None, files["train"], targets=["cost"], secrets=["smokes"], quasi_identifiers=["age"])
+    config = config_with_roles(None, files["train"], targets=["cost"], secrets=["smokes"], quasi_identifiers=["age"])
     schema = read_audited(**files, options=config.data).train.schema
     assert (schema.targets, schema.sensitive, schema.quasi_identifiers) == (["cost"], ["smokes"], ["age"])
     policy = load_policy()
@@ -161,7 +163,7 @@ def test_control_records_of_another_population_are_for_review(files: dict[str, P
     control = pd.read_csv(files["control"])
     rewrite(files["control"], control.assign(age=control["age"] + 25))
     evaluate = EvaluateOptions(metrics=("discriminator",))
-    config = audit_config(None, files["train"]).model_copy(update={"evaluate": evaluate})
+    config = config_with_roles(None, files["train"]).model_copy(update={"evaluate": evaluate})
     verdict = audit_files(**files, config=config, out=tmp_path / "audit", seed=1)
     assert verdict.checks[0].rule == "train and control alike"
     assert verdict.status == "review"

@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.jobs.audit import audit_tables, read_audited
+from hybrid.jobs.audit import audit_tables
+from hybrid.jobs.audited import read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -28,6 +29,7 @@ from hybrid.publication.guarantee import (
 from hybrid.publication.table_facts import few
 from hybrid.synthesize.kept import fit_or_reuse
 from hybrid.table import Table
+from tests.helpers.pages import report_text
 from tests.jobs.small_job import POLICY
 
 QUICK = {"targets": ["readmitted"], "metrics": ["identical_match", "k_reached"], "baseline": False}
@@ -102,7 +104,7 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
     assert "categories that fewer than 5 persons hold" in said
     assert "the published table holds synthetic persons: rows with the same person number" in said
     assert "Each of the persons of the intermediate table was used with probability 0.8" in said
-    page = " ".join((published.folder / "report.html").read_text().split())
+    page = " ".join(report_text(published.folder).split())
     assert "people look alike" in page
     assert "Each person that remained was used with a chance of 80 %" in page
     assert "k counts persons, for attackers who know 1 row of each" in page

@@ -19,6 +19,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.certificate import summary_of
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.power import not_tried
+from tests.helpers.pages import report_text
 from tests.jobs.small_job import POLICY, write_small_job
 
 
@@ -38,7 +39,7 @@ def test_a_run_says_what_its_verdict_would_have_noticed(tmp_path: Path) -> None:
     (leak,) = json.loads((out / "evaluation.json").read_text())["power"]["leaks"]
     assert (leak["kind"], leak["made"], leak["noticed"]) == ("copy", 3, 3)
     assert read_run(out).power == pipeline.power
-    assert "would have noticed 50 % copied rows (3 of 3 trials" in (out / "report.html").read_text()
+    assert "would have noticed 50 % copied rows (3 of 3 trials" in report_text(out)
     assert "power" in pipeline.keys
 
 

@@ -23,7 +23,6 @@ FUNCTIONS = (
     "run",
     "release",
     "audit_files",
-    "audit_folders",
     "compare",
     "tune",
     "evaluate",

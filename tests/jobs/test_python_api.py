@@ -17,6 +17,7 @@ from frictionless import Package
 import hybrid
 from hybrid.base.errors import ConfigError, DataError, GateRefused, VerificationError
 from hybrid.publication.verify import verify
+from tests.helpers.pages import report_text
 from tests.jobs.small_job import POLICY, write_small_job
 
 
@@ -149,12 +150,12 @@ def test_a_run_that_was_read_is_published_as_it_is(job: Path, tmp_path: Path) ->
     assert pipeline.draw is not None and pipeline.draw.number == 1
     published = hybrid.release(run, **_places(tmp_path))
     assert published.run == run and published.pipeline is None and published.draw.number == 1
-    for name in ("synthetic.csv", "report.html"):
+    for name in ("synthetic.csv", "report.html", "report-details.html"):
         assert (published.folder / name).read_bytes() == (run / name).read_bytes()
     certificate = json.loads((published.folder / "certificate.json").read_text())
     words = "first draw of this data under this policy"
     assert certificate["draw"] == {"number": 1, "total": 1, "elsewhere": 0, "words": words}
-    assert words in (run / "report.html").read_text()
+    assert words in report_text(run)
     assert list((tmp_path / "runs").iterdir()) == [run]  # nothing was drawn
     report = Package.from_descriptor(str(published.folder / "datapackage.json")).validate()
     assert report.valid and report.tasks[0].stats["rows"] == len(pipeline.synthetic)

@@ -35,6 +35,7 @@ from hybrid.publication.redact import public_anonymization
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Verdict
 from hybrid.table.warehouse import open_warehouse
+from tests.helpers.pages import report_text
 from tests.jobs.warehouse_clinic import QUASI_IDENTIFIERS, here, rows_of, write_clinic
 
 
@@ -147,7 +148,7 @@ def test_from_the_command_line_to_a_release(clinic: Path, tmp_path: Path) -> Non
     moved = {one["operation"]: one for one in told["warehouse"]["transfers"]}
     assert moved["sample"]["rows"] < 2 * told["drawn"]
     assert told["records"] == 700 > told["drawn"]
-    page = (out / "report.html").read_text()
+    page = report_text(out)
     for sentence in (
         "stay there; labels were found and verified on all",
         "drawn at random from",

@@ -13,7 +13,8 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.evaluation.trust import load_trust
-from hybrid.jobs.audit import audit_config, read_audited
+from hybrid.jobs.audit import config_with_roles
+from hybrid.jobs.audited import read_audited
 from hybrid.lab import tables as plans
 from hybrid.lab.measurements import NULL
 from hybrid.lab.tables import AS_IT_IS, NO_LEAK, Amount, TablesPlan, run_on_tables, tables_trials
@@ -51,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def plan_of(folder: Path, control: bool = True) -> TablesPlan:
-    config = audit_config(folder / "config.yaml", folder / "train.csv")
+    config = config_with_roles(folder / "config.yaml", folder / "train.csv")
     files = folder / "train.csv", folder / "control.csv" if control else None, folder / "synthetic.csv"
     return TablesPlan("synthetic", read_audited(*files, config.data), config.evaluate)
 

@@ -14,7 +14,8 @@ from typer.testing import CliRunner
 
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.cli import app
-from hybrid.jobs.linked_audit import AuditedLinks, links_config, read_audited_links
+from hybrid.jobs.audited import AuditedTables
+from hybrid.jobs.audited_folders import links_config, read_audited_links
 from tests.linked.hospital import POLICY, content, frames, write
 
 Frames = dict[str, pd.DataFrame]
@@ -60,7 +61,7 @@ def folders(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def read(folders: dict[str, Path], tmp_path: Path) -> Callable[[], AuditedLinks]:
+def read(folders: dict[str, Path], tmp_path: Path) -> Callable[[], AuditedTables]:
     """Reads the folders."""
     config = links_config(tmp_path / "config.yaml", tuple(folders.values()))
     return lambda: read_audited_links(folders["train"], folders["control"], folders["synthetic"], config)
@@ -87,7 +88,7 @@ def test_broken_references_block_and_pages_are_those_of_a_run(folders: dict[str,
     assert not [key for key in visits["patient"] if key in page]
 
 
-def test_views_have_the_columns_of_persons_and_parents_by_keys(read: Callable[[], AuditedLinks]) -> None:
+def test_views_have_the_columns_of_persons_and_parents_by_keys(read: Callable[[], AuditedTables]) -> None:
     audited = read()
     drugs = audited.tables["drugs"]
     assert drugs.train.schema.names == ["given", "drug", "age", "sex"] == drugs.synthetic.schema.names
@@ -100,7 +101,7 @@ def test_views_have_the_columns_of_persons_and_parents_by_keys(read: Callable[[]
 
 
 def test_what_is_wrong_with_the_folders_is_said_at_once(
-    folders: dict[str, Path], read: Callable[[], AuditedLinks], tmp_path: Path
+    folders: dict[str, Path], read: Callable[[], AuditedTables], tmp_path: Path
 ) -> None:
     visits = pd.read_csv(folders["synthetic"] / "visits.csv")
     (folders["train"] / "drugs.csv").unlink()
@@ -112,5 +113,5 @@ def test_what_is_wrong_with_the_folders_is_said_at_once(
     assert "several files: visits.csv, visits.parquet" in said[0]
     config = tmp_path / "config.yaml"
     with pytest.raises(ConfigError) as refused:
-        links_config(None, (folders["train"], None, config), targets=["age"])
+        links_config(None, (folders["train"], None, config), has_roles=True)
     assert len(refused.value.problems) == 3

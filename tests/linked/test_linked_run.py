@@ -214,14 +214,14 @@ def test_linked_tables_are_judged_on_folds_of_persons(tmp_path: Path) -> None:
     whole = config_in(tmp_path)
     split = whole.person.split.model_copy(update={"control": "cross", "folds": 3})
     run = LinkedRun(whole.with_sections({"split": split}), 5)
-    assert [fold.person.control_rows.tolist() for fold in run.folds]
-    controls = sorted(row for fold in run.folds for row in fold.person.control_rows)
+    assert [fold.person.compared_rows[1].tolist() for fold in run.folds]
+    controls = sorted(row for fold in run.folds for row in fold.person.compared_rows[1])
     assert controls == list(range(len(run.person.table)))
     for name, table in run.tables.items():
         assert table.control is None
         assert len(table.train) == len(run.sources.tables[name])
         assert [fold.config.split.control for fold in table.folds] == [1 / 3] * 3
-        in_folds = [len(fold.train) + len(fold.control_rows) for fold in table.folds]
+        in_folds = [len(fold.train) + len(fold.compared_rows[1]) for fold in table.folds]
         assert in_folds == [len(table.train)] * 3
     found = run.evaluation
     copies = found.of_stage("identical_match", "synthetic")

@@ -23,6 +23,7 @@ from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
 from tests.constraints.small_tables import stays
+from tests.helpers.pages import report_text
 
 CONSTRAINTS: list[dict[str, Any]] = [
     {"le": ["admitted", "discharged"]},
@@ -333,7 +334,7 @@ def test_a_run_reports_and_judges_them(job: Path, tmp_path: Path, monkeypatch: p
     pipeline = hybrid.run(config_of(job), out="out")
     check = next(check for check in pipeline.verdict.checks if check.rule == "constraints between columns")
     assert check.status == "pass"
-    report = (tmp_path / "out" / "report.html").read_text()
+    report = report_text(tmp_path / "out")
     assert "Constraints between columns" in report and "admitted is at most discharged" in report
 
 

@@ -23,6 +23,7 @@ from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import all_rows_checks, judge
 from hybrid.publication.policy import load_policy, packaged_policies, packaged_policy
 from hybrid.table import Column, Kind, Role, Schema, Table
+from tests.helpers.pages import report_text
 from tests.jobs.small_job import write_small_job
 
 SCHEMA = Schema((Column("age", Role.INSENSITIVE, Kind.INTEGER),))
@@ -155,7 +156,7 @@ def test_a_run_in_parts(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     verdict = judge(run.policy, run.evaluation, run.anonymization)
     assert verdict.status == "review"
     assert f"{run.evaluation.all_rows.judged} of 700 rows" in verdict.open_checks[-1].message
-    page = (tmp_path / "run" / "report.html").read_text()
+    page = report_text(tmp_path / "run")
     assert "what all rows disclose together was not measured" in page and "drawn at random, were judged" in page
     again = Pipeline(load_config(job, PARTS))
     assert isinstance(again.drawn, DrawnInParts)

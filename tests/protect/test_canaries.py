@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from hybrid.cli import app
 from hybrid.pipeline.config import parse_config
 from hybrid.pipeline.pipeline import Pipeline
+from tests.helpers.pages import report_text
 
 REMARK, DIAGNOSIS, INCOME, WARD = "Erika Mustermann 0171 2345678", "Kuru", 77_000_000, "Ward of one"
 
@@ -106,7 +107,7 @@ def test_through_the_command_line(tmp_path: Path) -> None:
     assert found["min_count"] == 5
     said = {column["column"]: column for column in found["columns"]}
     assert said["remark"]["values"] == 4 and said["remark"]["rare"] is None
-    report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    report = report_text(tmp_path / "run")
     assert "Protection of values" in report and "a few of 4 values were rare" in report
     for file in (tmp_path / "run").iterdir():
         content = file.read_bytes()

@@ -17,7 +17,7 @@ from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files
 from hybrid.base.options import Options
 from hybrid.publication.certificate import KEYWORD, Acceptance, is_synthetic, nature
 from hybrid.publication.criteria import QUESTIONS, criterion_of
-from hybrid.publication.finished_run import EVALUATION, REPORT, FinishedRun
+from hybrid.publication.finished_run import DETAILS, EVALUATION, REPORT, FinishedRun
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.rules.metric import THROWN_OUT
 from hybrid.publication.table_facts import stated_tables
@@ -192,7 +192,8 @@ MEDIA_TYPES = {
     ".json": "application/json",
 }
 MEANINGS = {
-    REPORT: "report for people: verdict, privacy, utility, fidelity",
+    REPORT: "report for people: the page to decide by",
+    DETAILS: "report in detail: privacy, utility, fidelity, method",
     EVALUATION: "measured values of the evaluation",
     MANIFEST: "method of the run: options, versions, stages",
 }

@@ -42,17 +42,20 @@ def environment() -> Environment:
     return templates
 
 
-def render_report(inputs: ReportInputs, sections: Sequence[Section] | None = None) -> str:
+def render_report(
+    inputs: ReportInputs, sections: Sequence[Section] | None = None, other: tuple[str, str] | None = None
+) -> str:
     """Render the report of one run as one self-contained HTML document.
 
     It has inline styles and figures: no script, no link but to the other pages of the report. What is absent from
-    ``inputs`` is said to be absent. Without ``sections``, those of a single table.
+    ``inputs`` is said to be absent. Without ``sections``, all of a single table. ``other``: file and name of the page
+    that belongs to this one.
     """
     templates = environment()
     inputs = replace(inputs, evaluation=displayed_evaluation(inputs.evaluation))
     parts = [part for section in sections or SECTIONS if (part := _part(section, inputs, templates)) is not None]
     verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
-    return templates.get_template("report.html").render(run=inputs, verdict=verdict, parts=parts)
+    return templates.get_template("report.html").render(run=inputs, verdict=verdict, parts=parts, other=other)
 
 
 def _part(section: Section, inputs: ReportInputs, templates: Environment) -> _Part | None:

@@ -8,13 +8,16 @@ from typing import Any
 from hybrid.report.run.sections import (
     anonymity,
     changes,
+    checks,
     columns,
     constraints,
+    content,
     limits,
     pairs,
     pipeline_steps,
     privacy,
     protection,
+    rows,
     stages,
     tables,
     utility,
@@ -23,9 +26,10 @@ from hybrid.report.run.sections import (
 )
 from hybrid.report.run.sections.section import ReportedRun, Section
 
-SECTIONS: tuple[Section, ...] = (
-    verdict.SECTION,
-    pipeline_steps.SECTION,
+FIRST_PAGE: tuple[Section, ...] = (verdict.SECTION, content.SECTION, pipeline_steps.SECTION, rows.SECTION)
+"""Sections of the page that people decide by, in their order."""
+DETAILS: tuple[Section, ...] = (
+    checks.SECTION,
     protection.SECTION,
     anonymity.SECTION,
     who_is_missing.SECTION,
@@ -38,9 +42,13 @@ SECTIONS: tuple[Section, ...] = (
     changes.SECTION,
     limits.SECTION,
 )
+"""Sections of the page with everything else."""
+SECTIONS = (*FIRST_PAGE, *DETAILS)
 """Every section, in the order of the report."""
-JOINT: tuple[Section, ...] = (verdict.SECTION, tables.SECTION, changes.SECTION, limits.SECTION)
+JOINT: tuple[Section, ...] = (verdict.SECTION, tables.SECTION)
 """Sections of the first page of a report of linked tables."""
+JOINT_DETAILS: tuple[Section, ...] = (checks.SECTION, changes.SECTION, limits.SECTION)
+"""Sections of the page with everything else about linked tables together."""
 
 
 def collect_sections(run: ReportedRun, smallest: int) -> dict[str, Any]:

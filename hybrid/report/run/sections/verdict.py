@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from hybrid.publication.description.description import unfit
 from hybrid.publication.first_page import RunFacts, first_page
-from hybrid.publication.power import POWER, not_tried
 from hybrid.publication.table_facts import TableFacts
-from hybrid.publication.verdict import Standing, folded
+from hybrid.publication.verdict import WORST_FIRST, Standing
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import ReportedRun, Section
 
 TEMPLATE = """\
-{% macro rows(checks) %}
-<div class="scroll"><table class="stack checks">
-<thead><tr><th>Result</th><th>Rule</th><th>Found</th></tr></thead>
-<tbody>
-{% for check in checks %}
-<tr class="{{ check.standing|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ signs[check.standing] if check.applies else "– does not apply" }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}{% if check.details or check.hint %}<details><summary>{{ "Details" if check.decision == "pass" else "Details, and what to try" }}</summary>{{ check.details }}{% if check.hint %}<p>To try: {{ check.hint }}.</p>{% endif %}</details>{% endif %}</td></tr>
-{% endfor %}
-</tbody></table></div>
-{% endmacro %}
 {% macro sentences(title, lines) %}
 {% if lines %}
 <div><h3>{{ title }}</h3><ul>{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul></div>
@@ -36,29 +27,27 @@ TEMPLATE = """\
 </ul>
 {% if run.verdict.open_checks %}
 <h3>What a person must look at</h3>
-{{ rows(run.verdict.open_checks) }}
-{% endif %}
-{% if power %}
-<h3>What this verdict would have noticed</h3>
-<p class="note">Leaks of known size were planted into copies of the released table, and the rules applied again.</p>
-<ul>
-{% for check in power %}<li>{{ signs[check.status] }}: {{ check.message }}</li>
+{% if found %}
+<div class="scroll"><table class="stack checks">
+<thead><tr><th>Result</th><th>Rule</th><th>Found</th><th>To try</th></tr></thead>
+<tbody>
+{% for check in found %}
+<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing] }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}</td><td>{{ check.hint }}</td></tr>
 {% endfor %}
-</ul>
-{% if not_tried %}<p>{{ not_tried }}</p>{% endif %}
+</tbody></table></div>
 {% endif %}
-{% if met %}
-<details><summary>{{ folded }}</summary>{{ rows(met) }}</details>
+{% if n_more %}<p>{{ n_more }} more {{ "rule is" if n_more == 1 else "rules are" }} not met: see the details.</p>{% endif %}
+{% if unjudged %}<p>Not judged, for reasons that the details give: {{ unjudged|join(", ") }}.</p>{% endif %}
 {% endif %}
 <div class="pair plain">
 {{ sentences("How people are protected", page.protection) }}
 {{ sentences("What the table is, and who decided", page.table + page.decided) }}
-{{ sentences("What was not tried", page.not_attacked|reject("equalto", not_tried)|list) }}
+{{ sentences("What was not tried", page.not_attacked) }}
+{{ sentences("What the table must not be used for", unfit) }}
 </div>
 {% else %}
 <div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
 {% endif %}
-<details><summary>The guarantee in technical words</summary><blockquote>{{ run.guarantee }}</blockquote>{% if page %}<p class="note">Policy: {{ run.verdict.policy }}{% if run.draw %}. Judged as the {{ run.draw }}; the certificate of a release states the number at which it was published.{% endif %}</p>{% endif %}</details>
 <div class="sign-off" aria-hidden="true"><span>Data steward</span><span>Date</span><span>Signature</span></div>
 """
 
@@ -85,6 +74,12 @@ CRITERIA = {
 """The technical name below each lamp."""
 
 
+MOST_OPEN = 10
+"""Unmet rules that the first page states; the details have all of them."""
+CONTENT = ("lost columns", "lost links", "lost predictions", "who is missing", "usefulness")
+"""Rules about what the table keeps, which come first among equals."""
+
+
 def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
     result = None if run.anonymized is None else run.anonymized.result
     tables = run.table, run.control, run.synthetic
@@ -105,16 +100,21 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
     if collected is not None:
         created = inputs.created.date().isoformat()
         facts = RunFacts(inputs.name, created, protected=inputs.collected.get("protect"), **collected)
+    open_ = inputs.verdict.open_checks
+    found = sorted(
+        (check for check in open_ if check.standing != "not judged"),
+        key=lambda check: (WORST_FIRST.index(check.standing), check.rule not in CONTENT),
+    )
     return {
         "page": first_page(inputs.verdict, inputs.evaluation, facts),
         "verdict": VERDICTS[inputs.verdict.status],
         "signs": CHECKS,
         "lights": LIGHTS,
         "criteria": CRITERIA,
-        "met": [check for check in inputs.verdict.checks if check.decision == "pass"],
-        "folded": folded(inputs.verdict),
-        "not_tried": not_tried(inputs.verdict.checks),
-        "power": [check for check in inputs.verdict.checks if check.rule.startswith(POWER)],
+        "found": found[:MOST_OPEN],
+        "n_more": max(len(found) - MOST_OPEN, 0),
+        "unjudged": list(dict.fromkeys(check.rule for check in open_ if check.standing == "not judged")),
+        "unfit": list(unfit(open_)),
     }
 
 

@@ -1,0 +1,67 @@
+"""All checks that are met, the leaks that the verdict would have noticed, and the guarantee in technical words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hybrid.publication.power import POWER, not_tried
+from hybrid.publication.verdict import folded
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.section import Section
+from hybrid.report.run.sections.verdict import CHECKS
+
+ROWS = """\
+{% macro rows(checks) %}
+<div class="scroll"><table class="stack checks">
+<thead><tr><th>Result</th><th>Rule</th><th>Found</th></tr></thead>
+<tbody>
+{% for check in checks %}
+<tr class="{{ check.standing|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ signs[check.standing] if check.applies else "– does not apply" }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}{% if check.details or check.hint %}<details><summary>{{ "Details" if check.decision == "pass" else "Details, and what to try" }}</summary>{{ check.details }}{% if check.hint %}<p>To try: {{ check.hint }}.</p>{% endif %}</details>{% endif %}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endmacro %}
+"""
+"""Macro of a table of checks."""
+TEMPLATE = (
+    ROWS
+    + """\
+{% if open %}
+<h3>What a person must look at</h3>
+{{ rows(open) }}
+{% endif %}
+{% if power %}
+<h3>What this verdict would have noticed</h3>
+<p class="note">Leaks of known size were planted into copies of the released table, and the rules applied again.</p>
+<ul>
+{% for check in power %}<li>{{ signs[check.status] }}: {{ check.message }}</li>
+{% endfor %}
+</ul>
+{% if not_tried %}<p>{{ not_tried }}</p>{% endif %}
+{% endif %}
+{% if met %}
+<details><summary>{{ folded }}</summary>{{ rows(met) }}</details>
+{% endif %}
+<details><summary>The guarantee in technical words</summary><blockquote>{{ run.guarantee }}</blockquote>{% if run.verdict %}<p class="note">Policy: {{ run.verdict.policy }}{% if run.draw %}. Judged as the {{ run.draw }}; the certificate of a release states the number at which it was published.{% endif %}</p>{% endif %}</details>
+"""
+)
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any]:
+    checks = () if inputs.verdict is None else inputs.verdict.checks
+    return {
+        "signs": CHECKS,
+        "open": () if inputs.verdict is None else inputs.verdict.open_checks,
+        "met": [check for check in checks if check.decision == "pass"],
+        "folded": "" if inputs.verdict is None else folded(inputs.verdict),
+        "not_tried": not_tried(checks),
+        "power": [check for check in checks if check.rule.startswith(POWER)],
+    }
+
+
+SECTION = Section(
+    anchor="checks",
+    title="Checks",
+    lead="The rules of the policy that are met, and what they would have noticed.",
+    template=TEMPLATE,
+    values=_values,
+)

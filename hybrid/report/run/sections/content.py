@@ -1,0 +1,95 @@
+"""Largest differences between the table and its source, in the data's own words, with pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.report.charts.figures import column_chart
+from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.section import Section
+
+MOST = 5
+"""Columns and pairs shown: those that differ most."""
+SAID_BY = {
+    "lost_column": "Column",
+    "lost_link": "Pair of columns",
+    "lost_prediction": "Prediction",
+    "group_exclusion": "Group",
+}
+"""Metrics that say their worst case in words, and what it is about."""
+TEMPLATE = """\
+{% if said %}
+<div class="scroll"><table><thead><tr><th>Largest difference</th><th>In the data’s own words</th></tr></thead><tbody>
+{% for what, words in said %}
+<tr><th scope="row">{{ what }}</th><td>{{ words }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
+{% if columns %}
+<h3>Columns that differ most</h3>
+<p class="note small">Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common. Control: real people kept apart.</p>
+<div class="cards">
+{% for view, chart in columns %}
+<article class="card"><h4>{{ view.name }}</h4><p>distance <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, control {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
+{% endfor %}
+</div>
+{% endif %}
+{% if pairs %}
+<h3>Pairs of columns that differ most</h3>
+<div class="scroll"><table>
+<thead><tr><th>Pair</th><th class="n">Real</th><th class="n">Table</th></tr></thead><tbody>
+{% for pair, real, synthetic in pairs %}
+<tr><th scope="row">{{ pair }}</th><td class="n">{{ real|number }}</td><td class="n">{{ synthetic|number }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+<p class="note small">0: the columns are independent. 1: one decides the other.</p>
+{% endif %}
+"""
+
+
+def _said(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    for name, what in SAID_BY.items():
+        found = evaluation.find(name, "synthetic")
+        if found is not None and isinstance(found.outcome, Measure) and found.outcome.details.get("said"):
+            yield what, found.outcome.details["said"]
+
+
+def _farther_than_chance(view: ColumnView) -> float:
+    return (view.distance or 0.0) - (view.reference or 0.0)
+
+
+def _pairs(found: PairAssociations) -> list[tuple[str, float, float]]:
+    rows, columns = np.tril_indices(len(found.names), -1)
+    real, synthetic = found.real[rows, columns], found.synthetic[rows, columns]
+    order = np.argsort(-np.nan_to_num(np.abs(synthetic - real)), kind="stable")[:MOST]
+    return [
+        (f"{found.names[columns[at]]} and {found.names[rows[at]]}", float(real[at]), float(synthetic[at]))
+        for at in order
+        if np.isfinite(synthetic[at] - real[at])
+    ]
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any] | None:
+    if inputs.comparison is None:
+        return None
+    known = [view for view in inputs.comparison.columns if view.distance is not None]
+    worst = sorted(known, key=lambda view: -_farther_than_chance(view))[:MOST]
+    return {
+        "said": list(_said(inputs.evaluation)),
+        "columns": [(view, column_chart(view)) for view in worst],
+        "pairs": _pairs(inputs.comparison.associations),
+    }
+
+
+SECTION = Section(
+    anchor="content",
+    title="What the table keeps and loses",
+    lead="The largest differences between the table and the data that it was made from.",
+    template=TEMPLATE,
+    values=_values,
+)

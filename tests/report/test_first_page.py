@@ -1,0 +1,128 @@
+"""The page that people decide by: short, worst first, in the data's own words, and without anybody's value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
+from hybrid.jobs.report_inputs import two_pages
+from hybrid.publication.verdict import Check, Verdict
+from hybrid.report import ReportInputs, compare_tables, render_report
+from hybrid.report.run.sections import DETAILS, FIRST_PAGE, SECTIONS, content, rows
+from hybrid.table import Kind, Table
+from tests.report.documents import Document
+
+MADE = datetime(2026, 1, 2)
+MOST_WORDS = 2000
+LONG = (
+    "Of 1,000 people in the data an attacker finds 34 more than of people who are not in it, and 30 are allowed. " * 2
+)
+
+
+def check(rule: str, status: str, **more: Any) -> Check:
+    return Check(rule, status, LONG, "larger leaves (min_leaf of cart), or a larger table", **more)  # type: ignore[arg-type]
+
+
+def n_words(page: str) -> int:
+    return len(Document(re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)).text.split())
+
+
+def first(inputs: ReportInputs) -> Document:
+    return Document(render_report(inputs, FIRST_PAGE))
+
+
+def test_both_pages_have_each_section_once_and_lead_to_each_other(full_inputs: ReportInputs) -> None:
+    assert (*FIRST_PAGE, *DETAILS) == SECTIONS and len({one.anchor for one in SECTIONS}) == len(SECTIONS)
+    (name, page), (other, details) = two_pages(full_inputs)
+    assert (name, other) == ("report.html", "report-details.html")
+    links = [
+        [attributes["href"] for tag, attributes in Document(text).tags if tag == "a" and "#" not in attributes["href"]]
+        for text in (page, details)
+    ]
+    assert links == [["report-details.html"], ["report.html"]]
+    assert not set(Document(page).ids()) & set(Document(details).ids())
+
+
+def test_a_verdict_with_forty_open_rules_stays_short_and_loses_none(full_inputs: ReportInputs) -> None:
+    open_ = [check(f"rule {number}", "review") for number in range(30)]
+    unknown = [check(f"unknown {number}", "not judged") for number in range(10)]
+    inputs = replace(full_inputs, verdict=Verdict.of("strict 1", [*unknown, *open_, check("lost columns", "review")]))
+    (_, page), (_, details) = two_pages(inputs)
+    text = Document(page).text
+    assert n_words(page) <= MOST_WORDS
+    assert "21 more rules are not met" in text and text.count("unknown 7") == 1
+    # What the table keeps comes first among equals; everything is in the details.
+    found = re.findall(r"(lost columns|rule \d+)", text)
+    assert found[:2] == ["lost columns", "rule 0"]
+    whole = Document(details).text
+    assert all(f"rule {number}" in whole for number in range(30))
+
+
+def test_what_forbids_comes_before_what_a_person_may_accept(full_inputs: ReportInputs) -> None:
+    checks = [check("lost links", "review"), check("copies", "block")]
+    text = first(replace(full_inputs, verdict=Verdict.of("strict 1", checks))).text
+    assert text.index("copies") < text.index("lost links")
+
+
+def test_the_largest_differences_are_said_in_the_data_s_words(
+    full_inputs: ReportInputs, real: Table, synthetic: Table
+) -> None:
+    words = "length of stay: median 11 days instead of 3"
+    outcome = Measure(0.6, 0.5, 0.7, 0.0, 100, {"said": words, "columns": []})
+    found = MetricResult("lost_column", "fidelity", "synthetic", "lower", outcome)
+    inputs = replace(full_inputs, evaluation=Evaluation((*full_inputs.evaluation.metrics, found)))
+    assert words in first(inputs).text
+    # The column that moved most beyond what people kept apart show is the first picture.
+    moved = replace(synthetic, frame=synthetic.frame.assign(age=synthetic.frame["age"] + 25))
+    compared = compare_tables(real, moved, real.take(np.arange(700)))
+    shown = content.SECTION.values(replace(inputs, comparison=compared))
+    assert shown is not None and shown["columns"][0][0].name == "age" and len(shown["columns"]) <= content.MOST
+
+
+@dataclass
+class _Run:
+    """As far as the section of rows looks."""
+
+    table: Table
+    synthetic: Table
+    is_unsynthesized: bool = False
+
+
+@pytest.fixture
+def visits(table_of: Callable[..., Table]) -> Table:
+    """Twelve rows; one person holds the town of Lonely, six rows of it, and the cost 7.25."""
+    towns = ["Lonely"] * 6 + ["Large"] * 6
+    costs = [7.25, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]
+    table = table_of({"town": (Kind.CATEGORICAL, towns), "cost": (Kind.DECIMAL, costs)})
+    return replace(table, named_persons=np.array([0] * 6 + [1, 2, 3, 4, 5, 6]))
+
+
+def test_ten_rows_show_no_value_that_few_people_hold(visits: Table, table_of: Callable[..., Table]) -> None:
+    drawn = table_of(
+        {
+            "town": (Kind.CATEGORICAL, ["Lonely", "Large", "Nowhere"] * 5),
+            "cost": (Kind.DECIMAL, [7.25, 2.0, 9.9] * 5),
+        }
+    )
+    assert rows.SECTION.collect is not None
+    found = rows.SECTION.collect(_Run(visits, drawn), 5)["shown"]  # type: ignore[arg-type]
+    assert len(found["rows"]) == 10 and found["names"] == ["town", "cost"]
+    # Six rows of one person are one person; what nobody holds is made up, and shown.
+    assert found["rows"][:3] == [["…", "…"], ["Large", "2.0"], ["Nowhere", "9.9"]]
+    page = first(ReportInputs("run", MADE, "", collected={"rows": {"shown": found}}))
+    assert "Lonely" not in page.text and "7.25" not in page.text and "Nowhere" in page.text
+
+
+def test_rows_of_real_people_are_never_shown(visits: Table) -> None:
+    assert rows.SECTION.collect is not None
+    collected = rows.SECTION.collect(_Run(visits, visits, is_unsynthesized=True), 5)  # type: ignore[arg-type]
+    assert collected == {"shown": None}
+    page = first(ReportInputs("run", MADE, "", collected={"rows": collected}))
+    assert "none is shown" in page.text and "Large" not in page.text
