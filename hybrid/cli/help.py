@@ -37,7 +37,10 @@ def help(
 
 
 def completion(
-    shell: Annotated[Literal["bash", "zsh", "fish", "powershell"], typer.Argument(metavar="bash|zsh|fish|powershell")],
+    shell: Annotated[
+        Literal["bash", "zsh", "fish", "powershell"],
+        typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell."),
+    ],
 ) -> None:
     """Print the script by which a shell completes commands and options.
 

@@ -138,7 +138,7 @@ def _of_table(table: Table) -> pa.Table:
 
 def _relation(source: Any, made: pa.Table) -> Any:  # noqa: ARG001 - DuckDB finds it by its name
     """Relation of the connection of another one, which DuckDB does not name: a query of that one reads the table."""
-    return source.query("source", "SELECT * FROM made")
+    return source.query("hybrid_source", "SELECT * FROM made")
 
 
 def typed(table: Table, wanted: Mapping[Any, Any]) -> pd.DataFrame:
