@@ -22,7 +22,7 @@ from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
-from hybrid.jobs.report_inputs import LIMITS, audit_report, two_pages
+from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
 from hybrid.jobs.run import staged
 from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.linked.facts import page_of
@@ -39,7 +39,7 @@ from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import ReportInputs, render_report
+from hybrid.report import ReportInputs
 from hybrid.report.run.sections import JOINT, JOINT_DETAILS
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Role, Table
@@ -294,7 +294,7 @@ def write_audit(
             page = audit_report(
                 three, Evaluation(tuple(own)), part, titled, created, one.notes, league, left_out[table]
             )
-            pages = two_pages(page) if alone else [(page_of(table), render_report(page))]
+            pages = two_pages(page) if alone else [table_page(table, page)]
             for file, text in pages:
                 write_text(temporary / file, text)
         if SINGLE not in audited.tables:
