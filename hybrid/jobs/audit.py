@@ -23,7 +23,7 @@ from hybrid.evaluation.run_metrics import remembering
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, without_person
 from hybrid.jobs.audited_folders import links_config, read_audited_links
-from hybrid.jobs.report_inputs import LIMITS, audit_report, two_pages
+from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
 from hybrid.jobs.run import staged
 from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.linked.facts import page_of
@@ -40,7 +40,7 @@ from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.power import Power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import ReportInputs, render_report
+from hybrid.report import ReportInputs
 from hybrid.report.run.sections import JOINT, JOINT_DETAILS
 from hybrid.report.run.sections.tables import LinkedRow
 from hybrid.table import Role, Table
@@ -352,7 +352,7 @@ def audit_pages(
         three = one.train, one.control, one.synthetic
         titled = name if alone else f"{name}: {table}"
         page = audit_report(three, Evaluation(tuple(own)), part, titled, created, one.notes, league, left_out[table])
-        yield from two_pages(page) if alone else [(page_of(table), render_report(page))]
+        yield from two_pages(page) if alone else [table_page(table, page)]
     if SINGLE not in audited.tables:
         yield from two_pages(_joint(audited, evaluation, verdict, name, created, parents), JOINT, JOINT_DETAILS)
 

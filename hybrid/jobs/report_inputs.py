@@ -205,10 +205,7 @@ def _linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEnt
         page = run_report(pipeline, created)
         facts = replace(table_facts(run, name), generalized=whole.generalized)
         collected = {**page.collected, "verdict": about | {"table": facts}}
-        yield (
-            page_of(name),
-            render_report(replace(page, name=f"{run.config.name}: {name}", collected=collected, **said)),
-        )
+        yield table_page(name, replace(page, name=f"{run.config.name}: {name}", collected=collected, **said))
     verdict = run.verdict
     joint = ReportInputs(
         name=run.config.name,
@@ -234,6 +231,11 @@ def two_pages(
     """File and HTML of the page that people decide by, and of the page with everything else."""
     yield REPORT, render_report(inputs, first, (DETAILS, "All checks, figures and the method"))
     yield DETAILS, render_report(inputs, others, (REPORT, "The page to decide by"))
+
+
+def table_page(name: str, inputs: ReportInputs) -> tuple[str, str]:
+    """File and HTML of the page of one of several tables, with all sections."""
+    return page_of(name), render_report(inputs, other=(REPORT, "All tables together"))
 
 
 def _linked_row(run: LinkedRun, table: StatedTable) -> LinkedRow:
