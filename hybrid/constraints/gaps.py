@@ -11,9 +11,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Numbers
 from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, whole_numbers, with_column
-from hybrid.table import DTYPES, Column, Kind, Table
+from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Table
 from hybrid.table.holders import people_bounds, row_holders
-from hybrid.table.schema import ColumnFormat
 
 MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
 """Microseconds of one unit of a gap to a date, or to a time."""

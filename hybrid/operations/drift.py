@@ -24,7 +24,8 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import OutputError
 from hybrid.base.options import Options
 from hybrid.store import keep_private
-from hybrid.table.schema import Column, Kind, Role, Table
+from hybrid.table import Kind
+from hybrid.table.schema import Column, Role, Table
 
 
 class DriftOptions(Options):

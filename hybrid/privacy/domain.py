@@ -17,8 +17,7 @@ from pydantic import Field, model_validator
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.options import Options
-from hybrid.table import DTYPES, Column, Kind
-from hybrid.table.schema import ColumnFormat
+from hybrid.table import DTYPES, Column, ColumnFormat, Kind
 
 Bound = int | float | datetime | date
 

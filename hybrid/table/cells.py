@@ -17,7 +17,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.table.holders import NOBODY, all_differ, holders, people_bounds, row_holders
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.schema import Column, Table
 
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26

@@ -9,8 +9,9 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.table.holders import all_differ, pair_numbers, sharing
+from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import first_rows
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.schema import Column, Table
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FEW = 20

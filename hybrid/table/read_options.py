@@ -7,7 +7,8 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from hybrid.base.options import Options
-from hybrid.table.schema import Kind, Role
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.schema import Role
 
 Accepted = Literal["multiline_cells", "long_cells", "short_last_line", "total_lines", "more_than_memory"]
 ALL_ACCEPTED: tuple[Accepted, ...] = tuple(one for one in get_args(Accepted) if one != "more_than_memory")

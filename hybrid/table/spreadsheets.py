@@ -18,8 +18,9 @@ import pyarrow as pa
 from hybrid.base.errors import DataError, HybridError, MissingExtraError, OutputError
 from hybrid.table.file_problems import header_problem, suspicious_cells
 from hybrid.table.files import File
+from hybrid.table.kinds.registry import Kind
 from hybrid.table.read_options import ALL_ACCEPTED, ReadOptions
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.schema import Column, Table
 from hybrid.table.text import encode_texts
 from hybrid.table.typed_table import column_problems
 

@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask
+from hybrid.table.kinds.registry import DTYPES, Kind
 from hybrid.table.persons import constant_within
-from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
+from hybrid.table.schema import Column, Schema, Table
 
 SURROGATES = "^SY*[0-9]+$"
 """Regular expression of texts that surrogates may equal."""

@@ -11,8 +11,9 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
 from hybrid.table.holders import holders, row_holders
+from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import n_persons
-from hybrid.table.schema import Column, Kind, Role, Table
+from hybrid.table.schema import Column, Role, Table
 
 HOLDERS = 10
 """People in tens of whom weighted margins are published, and who must hold a category that has a margin of its own."""

@@ -15,8 +15,7 @@ from hybrid.constraints import KINDS, Form, Rules, restore_held
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.constraints.discover import discover
 from hybrid.protect import ProtectOptions, protect
-from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.schema import ColumnFormat
+from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from tests.constraints.small_tables import declared, table_of
 
 ROWS = 240

@@ -28,9 +28,8 @@ from hybrid.constraints.constraint import (
     with_column,
 )
 from hybrid.constraints.expression import Expression, Sort, parse
-from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.persons import constant_within, person_groups
-from hybrid.table.schema import ColumnFormat
 
 RELATIVE = 1e-9
 """Share of a number within which a computed one counts as equal."""

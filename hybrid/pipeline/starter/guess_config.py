@@ -20,11 +20,12 @@ from hybrid.table.data_options import DataOptions
 from hybrid.table.dependencies import never_repeats, unique_share
 from hybrid.table.file_formats import READ_ONLY_SUFFIXES, STATISTICS_SUFFIXES
 from hybrid.table.files import File
+from hybrid.table.kinds.moments import ambiguous_dates
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.statistics.codebook import Codebook, read_codebook
-from hybrid.table.text import ambiguous_dates, as_text
+from hybrid.table.text import as_text
 from hybrid.table.typed_table import Frame, read_frame
 
 READ_ONLY = "{suffix} is read and not written: the released table will be Parquet, or CSV with output: {{format: csv}}"

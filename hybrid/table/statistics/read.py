@@ -16,8 +16,8 @@ import pyarrow as pa
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
 from hybrid.table.files import File
+from hybrid.table.kinds.registry import Kind
 from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.schema import Kind
 from hybrid.table.statistics.codebook import Codebook, code_text, content, read_codebook
 from hybrid.table.statistics.program import Moment
 from hybrid.table.typed_table import column_problems

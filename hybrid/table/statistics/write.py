@@ -17,7 +17,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import OutputError
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.schema import Column, Table
 from hybrid.table.statistics.codebook import Codebook, code_text, pyreadstat
 from hybrid.table.statistics.program import PROGRAMS, SAS, Moment, Program
 from hybrid.table.text import encode_texts
