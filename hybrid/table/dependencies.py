@@ -119,7 +119,7 @@ def rank_correlated(table: Table, of: Sequence[str], among: Sequence[str]) -> li
     ranks = {
         name: table.frame[name].astype("float64").rank()
         for name in dict.fromkeys((*of, *among))
-        if table.schema[name].kind in (Kind.INTEGER, Kind.DECIMAL) and table.frame[name].nunique() > _FEW_NUMBERS
+        if table.schema[name].kind.is_number and table.frame[name].nunique() > _FEW_NUMBERS
     }
     return [
         (teller, told)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
+from hybrid.table.codings import decimals_of
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import n_persons
@@ -177,7 +178,7 @@ def _raked(weights: Array, targets: list[tuple[Codes, Array]]) -> Array:
 
 
 def _written(weights: Array, column: Column) -> pd.Series:
-    decimals = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    decimals = decimals_of(column)
     if decimals is not None:
         weights = np.maximum(np.round(weights, decimals), 10.0**-decimals)
     values = pd.Series(weights)

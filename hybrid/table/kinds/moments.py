@@ -26,6 +26,11 @@ _A_DAY = {"D": 1, "s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns":
 """Units of Arrow's dates and times in a day."""
 _CELL_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
 """Formats of texts that a workbook holds as moments."""
+_AXIS = (
+    *(("h", 1, 0), ("h", 6, 0), ("D", 1, 0), ("D", 7, 4), ("M", 1, 0), ("M", 3, 0)),
+    *(("Y", years, -1970) for years in (1, 2, 5, 10, 20, 50, 100, 500)),
+)
+"""Weeks start on Mondays, years are counted from 0."""
 DATE_FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
 DATETIME_FORMATS = tuple(
     f"{date}{gap}{time}{zone}"
@@ -42,6 +47,7 @@ class MomentType(ValueType):
     dtype = plain_dtype = "datetime64[us]"
     hierarchies = ("dates", "groups")
     has_date_format = True
+    axis = _AXIS
     formats: ClassVar[tuple[str, ...]]
     """Formats that are tried, the first that reads every text is taken."""
 

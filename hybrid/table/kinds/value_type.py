@@ -79,6 +79,9 @@ class ValueType(ABC):
     """Whether values are written by :attr:`ColumnFormat.date_format`."""
     unit: ClassVar[int] = 1
     """What values are counted in where no source says it; of dates and times in microseconds."""
+    axis: ClassVar[tuple[tuple[str, int, int], ...]] = ()
+    """Steps of a chart of dates or times, from fine to coarse: unit of NumPy, how many of them, and where counting starts;
+    the axis of numbers has steps of 1, 2 or 5 times a power of ten."""
     sql: ClassVar[str]
     """Type of a database column: a class of SQLAlchemy."""
     croissant: ClassVar[str]
@@ -107,6 +110,10 @@ class ValueType(ABC):
     def text(self, value: Any, shape: ColumnFormat) -> str:  # noqa: ARG002
         """A value as its source writes it."""
         return str(value)
+
+    def read_format(self, shape: ColumnFormat) -> str:
+        """Strptime format by which others read what :meth:`text` writes."""
+        return shape.date_format
 
     def iso(self, value: Any) -> str:
         """A value as it is written where nothing says how."""
@@ -168,6 +175,14 @@ class ValueType(ABC):
     def written(self, positions: Numbers, missing: Mask, shape: ColumnFormat) -> pd.Series:
         """Values that the column can write nearest to these positions, shape (n,), in :attr:`dtype`."""
         raise NotImplementedError(f"{self.name} values have no distance")
+
+    def within(self, values: pd.Series) -> pd.Series:
+        """Values of :attr:`dtype` that were moved, those outside of the kind's range at its nearer end."""
+        return values
+
+    def tick_texts(self, ticks: Array) -> list[str]:
+        """Texts of :attr:`axis` at some places, datetime64 of one of its units."""
+        return [str(tick) for tick in ticks]
 
     def decimals(self, shape: ColumnFormat) -> int | None:  # noqa: ARG002
         """Digits after the point that a column writes, None for any number of them."""
