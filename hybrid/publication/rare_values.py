@@ -187,10 +187,11 @@ class RareValues:
         for name, table in tables.items():
             for column in table.schema:
                 held = value_holders(table, column.name)
-                common |= all_phrases(column.kind.type.searched_texts(held.index[held >= least]))
-                rare = sorted(
-                    {phrase(text) for text in column.kind.type.searched_texts(held.index[held < least])} - {""}
+                often, seldom = (
+                    column.kind.type.searched_texts(held.index[at]) for at in (held >= least, held < least)
                 )
+                common |= all_phrases(often)
+                rare = sorted({phrase(text) for text in seldom} - {""})
                 where, identifies = f"{name}.{column.name}" if name else column.name, column.role is Role.IDENTIFIER
                 parts.append(pd.DataFrame({"value": rare}, dtype=object).assign(column=where, identifier=identifies))
         found = pd.concat(parts, ignore_index=True)

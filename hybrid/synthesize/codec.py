@@ -244,10 +244,7 @@ def _fit(values: pd.Series, column: Column, encoding: Encoding) -> _Part:
 
 def _discrete(values: pd.Series, column: Column, missing: bool) -> _Discrete:
     distinct = values.dropna().drop_duplicates().sort_values()
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        ordered = bool(values.dtype.ordered)
-    else:
-        ordered = column.kind.is_continuous
+    ordered = column.kind.is_continuous or bool(getattr(values.dtype, "ordered", False))
     levels = pd.Series([*distinct, None] if missing else list(distinct), dtype=values.dtype)
     return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target), levels)
 

@@ -80,8 +80,8 @@ class ValueType(ABC):
     unit: ClassVar[int] = 1
     """What values are counted in where no source says it; of dates and times in microseconds."""
     axis: ClassVar[tuple[tuple[str, int, int], ...]] = ()
-    """Steps of a chart of dates or times, from fine to coarse: unit of NumPy, how many of them, and where counting starts;
-    the axis of numbers has steps of 1, 2 or 5 times a power of ten."""
+    """Steps of a chart of dates or times, from fine to coarse: unit of NumPy, how many of them, and where counting
+    starts. The axis of numbers has steps of 1, 2 or 5 times a power of ten."""
     sql: ClassVar[str]
     """Type of a database column: a class of SQLAlchemy."""
     croissant: ClassVar[str]

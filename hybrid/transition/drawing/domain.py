@@ -102,8 +102,8 @@ class Grid:
 def has_grid(hierarchy: Hierarchy) -> bool:
     """True if values between the leaves can belong to a node.
 
-    Of decimals, dates and times always; of integers where the hierarchy is one of intervals (not all integers are listed) and
-    float64 holds them all.
+    Of decimals, dates and times always; of integers where the hierarchy is one of intervals (not all integers are
+    listed) and float64 holds them all.
     """
     if hierarchy.kind is Kind.INTEGER:
         edges = [hierarchy.low, hierarchy.high]
