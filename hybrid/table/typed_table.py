@@ -177,7 +177,7 @@ def _convert_typed(
             )
             return empty
         values, kind = changed, wanted.kind
-    return Column(name, wanted.role, kind, wanted.target, shape), values
+    return Column(name, wanted.role, kind, wanted.target, kind.type.format_of_values(values, shape)), values
 
 
 @runtime_checkable

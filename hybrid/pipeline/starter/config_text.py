@@ -270,7 +270,7 @@ def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) 
         column = guessed.column
         what: dict[str, Any] = {"role": str(guessed.role.role), "kind": str(column.kind)}
         if column.kind.type.has_date_format and column.format.arrow_type is None:
-            what["format"] = column.format.date_format
+            what["format"] = column.kind.type.read_format(column.format)
         if column.name in hierarchies:
             what["hierarchy"] = hierarchies[column.name]
         yield f"# review: {guessed.role.reason}"

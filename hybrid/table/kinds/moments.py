@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
@@ -20,6 +21,8 @@ DAY = 24 * 3600 * 10**6
 """Microseconds."""
 _STEPS = {"%f": 1, "%S": 10**6, "%T": 10**6, "%s": 10**6, "%M": 60 * 10**6, "%H": 3600 * 10**6}
 """Microseconds of the parts of a format."""
+_DAY_PARTS = r"%-?[aAbBcdDeFgGjmsuUVwWxyYZ]"
+"""Parts of a format that tell the day."""
 _CALENDAR = "0001-01-01", "10000-01-01"
 """First day that can be written as a date, and the first one after."""
 _A_DAY = {"D": 1, "s": 86_400, "ms": 86_400 * 10**3, "us": 86_400 * 10**6, "ns": 86_400 * 10**9}
@@ -58,10 +61,10 @@ class MomentType(ValueType):
     def recognizes(self, texts: list[str], date_format: str | None, mark: str) -> bool:  # noqa: ARG002
         if date_format is not None:
             return self.has_parts_of(date_format)
-        return self._format_of_all(texts) is not None
+        return self.format_of_all(texts) is not None
 
     def parse(self, texts: list[str], date_format: str | None, mark: str) -> ParsedTexts:  # noqa: ARG002
-        chosen = date_format or self._format_of_all(texts) or _best_format(texts, self.formats)
+        chosen = date_format or self.format_of_all(texts) or best_format(texts, self.formats)
         values = to_moments(texts, chosen)
         good = self.holds(values)
         shape = ColumnFormat(date_format=chosen)
@@ -115,7 +118,7 @@ class MomentType(ValueType):
     def as_bound(self, value: Any) -> Any:
         return pd.Timestamp(value).to_pydatetime()
 
-    def _format_of_all(self, texts: list[str]) -> str | None:
+    def format_of_all(self, texts: list[str]) -> str | None:
         """First format that reads every text; day comes before month where both would do."""
         if not texts or not texts[0][:1].isdigit():
             return None
@@ -139,7 +142,7 @@ class DateType(MomentType):
     formats = DATE_FORMATS
 
     def has_parts_of(self, date_format: str) -> bool:
-        return "%H" not in date_format
+        return "%H" not in date_format and not is_of_the_day(date_format)
 
     def holds(self, values: pd.Series) -> pd.Series:
         return values == values.dt.floor("D")
@@ -179,7 +182,7 @@ class DatetimeType(MomentType):
     formats = DATETIME_FORMATS
 
     def has_parts_of(self, date_format: str) -> bool:
-        return "%H" in date_format
+        return "%H" in date_format and not is_of_the_day(date_format)
 
     def cell(self, text: str, shape: ColumnFormat) -> Any:
         return datetime.strptime(text, shape.date_format) if shape.date_format in _CELL_FORMATS else text
@@ -195,6 +198,11 @@ class DatetimeType(MomentType):
 
     def usual_periods(self, values: pd.Series) -> tuple[str, ...]:
         return usual_periods(values)
+
+
+def is_of_the_day(date_format: str) -> bool:
+    """True for a format of times without a date, such as %H:%M."""
+    return re.search(r"%-?[HIT]", date_format) is not None and re.search(_DAY_PARTS, date_format) is None
 
 
 def usual_periods(values: pd.Series) -> tuple[str, ...]:
@@ -221,7 +229,8 @@ def _moment(text: str, date_format: str) -> datetime | None:
         return None
 
 
-def _best_format(texts: list[str], formats: tuple[str, ...]) -> str:
+def best_format(texts: list[str], formats: tuple[str, ...]) -> str:
+    """Format that reads most of these texts."""
     sample = texts[:1000]
     return max(formats, key=lambda candidate: int(to_moments(sample, candidate).notna().sum()))
 

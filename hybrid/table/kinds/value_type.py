@@ -131,6 +131,10 @@ class ValueType(ABC):
     def format_of(self, arrow_type: pa.DataType) -> ColumnFormat | None:
         """CSV format of a column of this Arrow type, which is no text; None if it is not of this kind."""
 
+    def format_of_values(self, values: pd.Series, shape: ColumnFormat) -> ColumnFormat:  # noqa: ARG002
+        """CSV format of a typed column, where its values tell more than its Arrow type."""
+        return shape
+
     def unstorable(self, raw: pa.ChunkedArray) -> str:  # noqa: ARG002
         """Description of values of a typed column that :attr:`dtype` cannot hold; empty if there are none."""
         return ""
