@@ -98,7 +98,7 @@ class YamlMapping(dict[str, Any]):
 
 
 class _Resolver(VersionedResolver):
-    """YAML 1.1 as most programs read it: ``y``, ``n``, ``1e5`` and ``14:30``, which is no count of minutes, are texts."""
+    """YAML 1.1 as most programs read it: ``y``, ``n``, ``1e5`` and ``14:30`` are texts."""
 
     processing_version = (1, 1)
 
