@@ -8,6 +8,7 @@ from typing import Self
 from hybrid.table.kinds.categories import BooleanType, CategoricalType
 from hybrid.table.kinds.moments import DatetimeType, DateType
 from hybrid.table.kinds.numbers import DecimalType, IntegerType
+from hybrid.table.kinds.time_of_day import TimeType
 from hybrid.table.kinds.value_type import Measure, ValueType
 
 
@@ -24,6 +25,7 @@ class Kind(StrEnum):
     BOOLEAN = BooleanType()
     DATE = DateType()
     DATETIME = DatetimeType()
+    TIME = TimeType()
 
     def __new__(cls, type_: ValueType) -> Self:
         kind = str.__new__(cls, type_.name)
