@@ -34,8 +34,10 @@ class Range(Constraint):
         for name, (low, high) in limits.items():
             if low is None and high is None:
                 raise ValueError(f"{name}: at least one of both limits must be set")
-            if len(set(_measures((low, high)))) > 1:
-                raise ValueError(f"{name}: one limit is of another kind than the other, such as a date and a number")
+            measures = sorted(set(_measures((low, high))))
+            if len(measures) > 1:
+                first, second = (_MEASURED[one] for one in measures)
+                raise ValueError(f"{name}: one limit is a {first} and the other a {second}")
             if low is not None and high is not None and comparable(low) > comparable(high):
                 raise ValueError(f"{name}: the least value lies above the largest, so that no row can meet it")
         return limits
@@ -54,7 +56,7 @@ class Range(Constraint):
             measure = _measures(limits)[0]
             if measure != kind.measure:
                 yield Problem(
-                    f"the limits of {name!r} are {_MEASURED[measure]}, and the column is {kind}",
+                    f"the limits of {name!r} are {_MEASURED[measure]}s, and the column is {kind}",
                     "write limits of the column's kind: numbers, dates as YYYY-MM-DD, or times as HH:MM",
                 )
 
@@ -69,7 +71,7 @@ class Range(Constraint):
         return found
 
 
-_MEASURED: Mapping[Measure, str] = {"number": "numbers", "calendar": "dates", "clock": "times of day"}
+_MEASURED: Mapping[Measure, str] = {"number": "number", "calendar": "date", "clock": "time"}
 
 
 def _measures(limits: Iterable[Limit]) -> list[Measure]:
