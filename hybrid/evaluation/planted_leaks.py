@@ -20,7 +20,7 @@ from hybrid.evaluation.attacks.copies import lone_rows, to_others
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
-from hybrid.table import Column, Kind, Table
+from hybrid.table import Column, Table
 from hybrid.table.codings import decimals_of
 from hybrid.table.holders import sharing, value_holders
 from hybrid.table.persons import drawn_rows, n_persons, person_groups
@@ -416,7 +416,7 @@ def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -
         spread = source.std()
         seconds = noise * (0.0 if pd.isna(spread) else spread.total_seconds())
         moved = values + pd.to_timedelta(seconds, unit="s").as_unit("us")
-        return column.kind.type.within(moved.dt.round("D" if column.kind is Kind.DATE else "s").astype(values.dtype))
+        return column.kind.type.within(moved.dt.round("D" if column.kind.type.finest > 1 else "s").astype(values.dtype))
     numbers, spread = values.astype("float64"), float(source.astype("float64").std())
     return _on_grid(column, numbers + noise * np.minimum(numbers.abs(), spread)).astype(values.dtype)
 

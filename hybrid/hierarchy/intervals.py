@@ -199,8 +199,6 @@ def _last_below(edge: Decimal, digits: int | None) -> Decimal | float:
     return edge.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING) - Decimal(1).scaleb(-digits)
 
 
-_DAY = np.timedelta64(1, "D").astype("timedelta64[us]")
-_MICROSECOND = np.timedelta64(1, "us")
 _MINUTE = 60 * 10**6
 _WIDTHS: dict[Period, int] = {
     "minute": _MINUTE,
@@ -235,8 +233,8 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
         Of intervals: periods from their first to their last day (dates) or microsecond (datetimes).
     """
     leaves = np.sort(values)
-    is_date = column.kind is Kind.DATE
-    unit = _DAY if is_date else _MICROSECOND
+    finest = column.kind.type.finest
+    unit = np.timedelta64(finest, "us")
     levels: list[list[str]] = []
     bounds: list[tuple[Array, Array]] = []
     for period in spec.levels:
@@ -256,7 +254,7 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
         [*levels, [ROOT] * len(leaves)],
         texts=texts(leaves),
         bounds=bounds,
-        step=float(_DAY.astype(np.int64)) if is_date else 0.0,
+        step=float(finest) if finest > 1 else 0.0,
         missing=missing,
         source=source,
     )

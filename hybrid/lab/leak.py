@@ -101,7 +101,7 @@ def _moved(
 
 
 def _is_amount(column: Column, known: Array) -> bool:
-    return float(np.ptp(known)) >= AMOUNT if column.kind is Kind.INTEGER else column.kind is not Kind.DATE
+    return float(np.ptp(known)) >= AMOUNT if column.kind is Kind.INTEGER else column.kind.type.finest == 1
 
 
 def _as_numbers(column: Column, values: pd.Series) -> Array:

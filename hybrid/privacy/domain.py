@@ -86,13 +86,13 @@ class ValueGrid:
 
     @classmethod
     def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> ValueGrid:
-        scale = 10**decimals if kind is Kind.DECIMAL else 1
+        scale = 10**decimals if kind.type.has_decimals else 1
         low, high = (_whole(bound, kind, scale) for bound in bounds)
         return cls(kind, low, high - low, scale)
 
     def positions(self, values: pd.Series) -> Array:
         """Position of each value, int64; values beyond the bounds are at the nearer one, none is missing."""
-        if self.kind is Kind.DECIMAL:
+        if self.kind.type.has_decimals:
             values = values.clip(self.low / self.scale, (self.low + self.last) / self.scale)
         whole = self.kind.type.whole(values, self.scale) // self.kind.type.unit
         found: Array = np.clip(whole, self.low, self.low + self.last) - self.low

@@ -10,8 +10,8 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.keys import pack
-from hybrid.table import Column, Kind
-from hybrid.table.codings import exact_numbers, numbers_of, scale_of
+from hybrid.table import Column
+from hybrid.table.codings import exact_numbers, numbers_of
 from hybrid.table.holders import all_differ, holders, n_distinct, people_bounds
 
 WIDEST = 2**62
@@ -61,7 +61,7 @@ class Steps:
         kind = self.column.kind
         there = np.where(missing, self.values[0], positions)
         values = there * self.step + self.base if self.listed is None else self.listed[there]
-        if kind is not Kind.DECIMAL and values.dtype == np.float64:
+        if values.dtype == np.float64 and not kind.type.has_decimals:
             values = np.rint(values).clip(-_LIMIT, _LIMIT).astype(np.int64)
         return kind.type.series(values, missing, self.scale)
 
@@ -79,15 +79,10 @@ def steps_of(distinct: pd.Series, column: Column, listed: Array | None = None) -
     if listed is not None and distinct.isin(pd.Series(listed, dtype=distinct.dtype)).all():
         every = np.unique(_plain(pd.Series(listed, dtype=distinct.dtype)))
         return Steps(column, np.searchsorted(every, _plain(distinct)), listed=every)
-    scale = 1
-    if column.kind is Kind.DECIMAL:
-        numbers = distinct.to_numpy(dtype=np.float64)
-        found = scale_of(numbers, column.format.decimals)
-        if found is None:
-            return Steps(column, numbers)
-        scale, whole = found, np.rint(numbers * found).astype(np.int64)
-    else:
-        whole = column.kind.type.whole(distinct, scale)
+    scale = column.kind.type.scale(distinct, column.format)
+    if scale is None:
+        return Steps(column, distinct.to_numpy(dtype=np.float64))
+    whole = column.kind.type.whole(distinct, scale)
     base = int(whole[0])
     if int(whole[-1]) - base >= WIDEST:
         return Steps(column, whole.astype(np.float64))

@@ -26,7 +26,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, GeneratorError
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature
 from hybrid.table import Column, Kind, Schema, Table
-from hybrid.table.codings import scale_of
+from hybrid.table.codings import numbers_of
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _fit(values: pd.Series, column: Column, encoding: Encoding) -> _Part:
     distinct = values.dropna().drop_duplicates()
     if len(distinct) <= max(1, encoding.max_levels):
         return _discrete(values, column, missing)
-    if column.kind is Kind.DECIMAL and np.isinf(distinct.to_numpy()).any():
+    if np.isinf(numbers_of(distinct)).any():
         raise DataError(f"column {column.name!r} holds infinite numbers", hint="list their text under data.missing")
     flagged = missing and encoding.flag_missing
     feature = Feature(column.name, 0, ordered=True, missing=missing and not flagged, target=column.target)
@@ -270,12 +270,9 @@ def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
 
 def _grid(distinct: pd.Series, column: Column, feature: Feature) -> _Grid | None:
     """The widest grid that holds these values; None for decimals that need too many digits."""
-    scale = 1
-    if column.kind is Kind.DECIMAL:
-        found = scale_of(distinct.to_numpy(), column.format.decimals)
-        if found is None:
-            return None
-        scale = found
+    scale = column.kind.type.scale(distinct, column.format)
+    if scale is None:
+        return None
     whole = np.sort(column.kind.type.whole(distinct, scale))
     offsets = whole.view(np.uint64) - whole.view(np.uint64)[0]
     step = int(np.gcd.reduce(offsets))

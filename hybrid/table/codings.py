@@ -11,9 +11,6 @@ import pandas as pd
 from hybrid.base.arrays import Array, Numbers
 from hybrid.table.schema import Column
 
-MOST_DIGITS = 15
-"""Significant decimal digits that a float64 always keeps."""
-
 
 def numbers_of(values: pd.Series) -> Numbers:
     """Numbers of a column that has a distance, or of truth values.
@@ -65,25 +62,3 @@ def written(positions: Numbers, column: Column) -> pd.Series:
     """
     missing = np.isnan(positions)
     return column.kind.type.written(np.where(missing, 0.0, positions), missing, column.format)
-
-
-def scale_of(values: Numbers, decimals: int | None) -> int | None:
-    """Power of ten that makes all numbers whole; None where they need more digits than a float keeps.
-
-    Parameters
-    ----------
-    values : numpy.ndarray, shape (n,), float64
-        One or more numbers, none missing.
-    decimals : int or None
-        Digits after the point; None: as few as do.
-    """
-    if not np.isfinite(values).all():
-        return None
-    for digits in range(MOST_DIGITS + 1) if decimals is None else [decimals]:
-        scale: int = 10**digits
-        scaled = np.rint(values * scale)
-        if np.abs(scaled).max() >= 10**MOST_DIGITS:
-            return None
-        if (scaled / scale == values).all():
-            return scale
-    return None

@@ -26,7 +26,7 @@ from hybrid.constraints.constraint import (
     with_column,
 )
 from hybrid.constraints.expression import Expression, parse
-from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
+from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.codings import numbers_of, step_of
 from hybrid.table.persons import constant_within, person_groups
 
@@ -91,7 +91,7 @@ class Derived(Constraint):
             return np.asarray(known & (values != wanted).fillna(False).to_numpy(dtype=bool))
         found, exact = numbers_of(values), numbers_of(self.expression.value(table))
         sources = (table.schema[name] for name in self.expression.columns)
-        unit = max(step_of(column), *(step_of(one) for one in sources if one.kind is Kind.DECIMAL), 0)
+        unit = max(step_of(column), *(step_of(one) for one in sources if one.kind.type.has_decimals), 0)
         allowed = RELATIVE * np.maximum(np.abs(found), 1) + unit / 2
         return np.asarray(known & (np.abs(found - exact) > allowed))
 
@@ -103,13 +103,11 @@ class Derived(Constraint):
         values = self.expression.value(table)
         if column.kind is Kind.INTEGER:
             return whole_numbers(np.rint(numbers_of(values)))
-        if column.kind is Kind.DECIMAL:
+        if column.kind.type.has_decimals:
             found, decimals = numbers_of(values), column.format.decimals
             # Zero is added, since a rounded number may be minus zero.
             return pd.Series(found if decimals is None else np.round(found, decimals) + 0.0)
-        if column.kind is Kind.DATE:
-            values = values.dt.floor("D")
-        return values.astype(DTYPES[column.kind])
+        return column.kind.type.floor(values).astype(column.kind.type.dtype)
 
     def holds(self, table: Table) -> bool:
         known = table.frame[list(self.columns)].notna().all(axis=1).to_numpy()
@@ -141,7 +139,7 @@ class Computed(Rule):
 
     def encode(self, table: Table, original: Table) -> Table:
         column = original.schema[self.constraint.column]
-        there = original.frame[column.name].notna().astype(DTYPES[Kind.BOOLEAN])
+        there = original.frame[column.name].notna().astype(Kind.BOOLEAN.type.dtype)
         return with_column(table, replace(column, kind=Kind.BOOLEAN, format=ColumnFormat()), there)
 
     def decode(self, table: Table, like: Table) -> Table:
@@ -352,5 +350,5 @@ class _Numbered(Rule):
 
     def settle(self, table: Table) -> Table:
         column = table.schema[self.constraint.counter.column]
-        numbers = pd.Series(self.constraint.places(table)).astype(DTYPES[Kind.INTEGER])
+        numbers = pd.Series(self.constraint.places(table)).astype(Kind.INTEGER.type.dtype)
         return with_column(table, column, numbers.where(table.frame[column.name].notna()))

@@ -174,13 +174,13 @@ def _largest(table: Table, names: Sequence[str]) -> pd.Series:
 
 def _compared(first: pd.Series, second: pd.Series, column: Column) -> tuple[pd.Series, pd.Series]:
     """Values of two columns as they are compared: with those of a column of dates, times count as their day."""
-    return (first.dt.floor("D"), second) if column.kind is Kind.DATE else (first, second)
+    return column.kind.type.floor(first), second
 
 
 def _least_above(values: pd.Series, column: Column) -> pd.Series:
     """Least values of a column that are not below these, missing where it can have none."""
     if not column.kind.is_number:
-        return values.dt.floor("D") if column.kind is Kind.DATE else values
+        return column.kind.type.floor(values)
     if column.kind is Kind.INTEGER and not pd.api.types.is_float_dtype(values.dtype):
         return values
     found, decimals = numbers_of(values), decimals_of(column)

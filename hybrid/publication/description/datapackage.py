@@ -95,7 +95,7 @@ def _field(column: DescribedColumn, own_words: bool) -> dict[str, Any]:
 def _written(column: DescribedColumn) -> dict[str, Any]:
     """Format of a column's values in a file with words of its own."""
     form: dict[str, Any] = {"missingValues": sorted({"", column.missing})}
-    if column.kind is Kind.DECIMAL and column.decimal_mark != ".":
+    if column.kind.type.has_decimals and column.decimal_mark != ".":
         form["decimalChar"] = column.decimal_mark
     if column.kind is Kind.BOOLEAN:
         form |= {"trueValues": [column.true], "falseValues": [column.false]}

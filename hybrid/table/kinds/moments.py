@@ -137,7 +137,7 @@ class DateType(MomentType):
     measure, sort = "calendar", "time"
     periods = ("day", "month", "quarter", "year", "decade")
     moment = "date"
-    unit = DAY
+    finest = unit = DAY
     sql, croissant, datapackage = "Date", "sc:Date", "date"
     formats = DATE_FORMATS
 
@@ -145,7 +145,10 @@ class DateType(MomentType):
         return "%H" not in date_format and not is_of_the_day(date_format)
 
     def holds(self, values: pd.Series) -> pd.Series:
-        return values == values.dt.floor("D")
+        return values == self.floor(values)
+
+    def floor(self, values: pd.Series) -> pd.Series:
+        return values.dt.floor("D")
 
     def cell(self, text: str, shape: ColumnFormat) -> Any:
         known = shape.date_format in _CELL_FORMATS
@@ -159,7 +162,7 @@ class DateType(MomentType):
 
     def recast(self, values: pd.Series, kind: str) -> pd.Series | None:
         known = values.dropna()
-        return values if kind == "datetime" and bool((known == known.dt.floor("D")).all()) else None
+        return values if kind == "datetime" and bool(self.holds(known).all()) else None
 
     def step(self, shape: ColumnFormat) -> float:  # noqa: ARG002
         return float(DAY)

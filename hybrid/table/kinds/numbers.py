@@ -25,6 +25,8 @@ _MOST_DECIMALS = 12
 """Digits after the point beyond which numbers are written as Python's ``repr`` writes them."""
 _SAMPLE = 10_000
 """Numbers from which it is seen how a column writes them."""
+_MOST_FLOAT_DIGITS = 15
+"""Significant decimal digits that a float64 always keeps."""
 _INT64 = np.iinfo(np.int64)
 _MOST_DIGITS = 10**15
 """Whole numbers beyond are texts in a workbook: Excel keeps fifteen digits."""
@@ -95,6 +97,7 @@ class DecimalType(ValueType):
     """Numbers with a point, in double precision."""
 
     name = "decimal"
+    has_decimals = True
     words = "decimal number"
     plural = InWords("decimal numbers", "Dezimalzahlen")
     dtype, plain_dtype = "float64", "float64"
@@ -148,6 +151,9 @@ class DecimalType(ValueType):
     def step(self, shape: ColumnFormat) -> float:
         return 0.0 if shape.decimals is None else 10.0**-shape.decimals
 
+    def scale(self, values: pd.Series, shape: ColumnFormat) -> int | None:
+        return _scale_of(values.to_numpy(dtype=np.float64), shape.decimals)
+
     def whole(self, values: Any, scale: int) -> Array:
         return np.asarray(np.rint(np.asarray(values) * scale), dtype=np.int64)
 
@@ -166,6 +172,20 @@ class DecimalType(ValueType):
 
     def neutral_format(self, decimals: int | None) -> ColumnFormat:
         return ColumnFormat(decimals=decimals)
+
+
+def _scale_of(values: Numbers, decimals: int | None) -> int | None:
+    """Power of ten that makes all numbers whole; None where they need more digits than a float keeps."""
+    if not np.isfinite(values).all():
+        return None
+    for digits in range(_MOST_FLOAT_DIGITS + 1) if decimals is None else [decimals]:
+        scale: int = 10**digits
+        scaled = np.rint(values * scale)
+        if np.abs(scaled).max() >= 10**_MOST_FLOAT_DIGITS:
+            return None
+        if (scaled / scale == values).all():
+            return scale
+    return None
 
 
 def _fit(texts: list[str]) -> Mask:

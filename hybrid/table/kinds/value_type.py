@@ -70,6 +70,10 @@ class ValueType(ABC):
     measure: ClassVar[Measure | None] = None
     """None for values without order and distance."""
     sort: ClassVar[Sort]
+    has_decimals: ClassVar[bool] = False
+    """Whether other values lie between any two; a column may write them with some digits only."""
+    finest: ClassVar[int] = 1
+    """Least distance of values without decimals, whatever a column writes; of dates and times in microseconds."""
     hierarchies: ClassVar[tuple[HierarchySort, ...]] = ("groups", "mask")
     """Hierarchies that suit the kind, the usual one first."""
     periods: ClassVar[tuple[str, ...]] = ()
@@ -155,6 +159,10 @@ class ValueType(ABC):
         """Distance of neighbouring values that a column can write: 0 if there is none; of times in microseconds."""
         raise NotImplementedError(f"{self.name} values have no distance")
 
+    def scale(self, values: pd.Series, shape: ColumnFormat) -> int | None:  # noqa: ARG002
+        """Power of ten that makes distinct values whole; None where a float64 has too few digits for it."""
+        return 1
+
     def whole(self, values: Any, scale: int) -> Array:
         """Values, none of them missing, as whole numbers.
 
@@ -179,6 +187,10 @@ class ValueType(ABC):
     def written(self, positions: Numbers, missing: Mask, shape: ColumnFormat) -> pd.Series:
         """Values that the column can write nearest to these positions, shape (n,), in :attr:`dtype`."""
         raise NotImplementedError(f"{self.name} values have no distance")
+
+    def floor(self, values: pd.Series) -> pd.Series:
+        """The last value of this kind that is not after each moment: of a date and time its day."""
+        return values
 
     def within(self, values: pd.Series) -> pd.Series:
         """Values of :attr:`dtype` that were moved, those outside of the kind's range at its nearer end."""
