@@ -117,6 +117,7 @@ def test_periods_of_the_day_are_a_hierarchy() -> None:
     assert labels[1] == ["00:00-00:14", "14:30-14:44", "14:45-14:59", "23:45-23:59"]
     assert labels[4] == ["00:00-05:59", "12:00-17:59", "12:00-17:59", "18:00-23:59"]
     assert tree.high[tree.root] < np.datetime64("1970-01-02")
+    assert as_text(written(np.array([-5.0, 9e10]), column), column).tolist() == ["00:00", "23:59"], "within the day"
     moved = Kind.TIME.type.within(times + np.timedelta64(1, "m"))
     assert moved.max() < pd.Timestamp("1970-01-02") and moved.min().time() == time(0, 1)
 
