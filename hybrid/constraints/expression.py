@@ -12,9 +12,9 @@ An expression about a missing value is unknown (three-valued logic of Kleene), a
 a number that cannot be computed: one divided by zero, or beyond every float64.
 The difference of two dates or times is a number of days, and a date or time plus a number of days is another one.
 A text beside a date or time is read as one. Times of day are compared and have an ``hour``, and nothing else.
-From one date to another, ``days`` counts midnights; ``months`` and ``years`` are those that are complete: a month on the
-same day of the next, or on the first of the one after it where there is no such day (a year from 29 February is complete
-on 1 March). A ``weekday`` is 1 on Mondays, 7 on Sundays.
+From one date to another, ``days`` counts midnights; ``months`` and ``years`` are those that are complete: a month on
+the same day of the next, or on the first of the one after it where there is no such day (a year from 29 February is
+complete on 1 March). A ``weekday`` is 1 on Mondays, 7 on Sundays.
 """
 
 from __future__ import annotations
