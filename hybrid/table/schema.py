@@ -198,7 +198,11 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the columns to polars, pyarrow and others: ``polars.DataFrame(table)``."""
-        return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
+        table = pa.Table.from_pandas(self.frame, preserve_index=False)
+        for at, column in enumerate(self.schema):
+            if column.kind.measure == "clock":  # pandas has no such dtype
+                table = table.set_column(at, column.name, column.kind.type.to_arrow(self.frame[column.name]))
+        return table.__arrow_c_stream__(requested_schema)
 
     @property
     def _named(self) -> tuple[Codes | None, Codes | None]:

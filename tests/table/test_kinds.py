@@ -21,7 +21,9 @@ from hybrid.table.arrow import kind_of
 from hybrid.table.codings import exact_numbers, numbers_of, written
 from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
+from hybrid.table.read_options import ReadOptions
 from hybrid.table.text import as_text, parse
+from hybrid.table.typed_table import read_frame
 
 _MOMENTS = st.datetimes(datetime(1700, 1, 1), datetime(2250, 1, 1))
 TEXTS: dict[Kind, st.SearchStrategy[str]] = {
@@ -130,3 +132,11 @@ def test_hours_of_dates_with_a_time_are_a_hierarchy_and_of_dates_none() -> None:
     date = Column("at", Role.QUASI_IDENTIFIER, Kind.DATE)
     with pytest.raises(HierarchyError, match="have no hour"):
         build_hierarchy(DatesSpec(levels=("hour", "day")), date, moments.dt.floor("D"))
+
+
+def test_other_libraries_get_times_of_day() -> None:
+    frame = pd.DataFrame({"age": [41, 63], "at": [time(14, 30), None]})
+    table = read_frame(frame, ReadOptions())
+    assert table.schema["at"].kind is Kind.TIME and table.schema["at"].format.date_format == "%H:%M"
+    assert pa.table(table)["at"].to_pylist() == [time(14, 30), None]
+    assert pa.table(table).to_pandas()["at"].tolist() == [time(14, 30), None]
