@@ -17,8 +17,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.protect.numbers import protect_numbers
-from hybrid.table import Column, Kind, Role
-from hybrid.table.schema import ColumnFormat
+from hybrid.table import Column, ColumnFormat, Kind, Role
 
 CASES = ((524_000, 7.2, 2), (100_000, 7.2, 2), (10_000, 8.6, 0), (30_000, 8.6, 0), (3_000, 7.0, 0))
 """Training people, mean of the logarithm, decimals."""

@@ -98,7 +98,7 @@ class YamlMapping(dict[str, Any]):
 
 
 class _Resolver(VersionedResolver):
-    """YAML 1.1 as most programs read it: ``y`` and ``n`` are text, and so is a number such as ``1e5``."""
+    """YAML 1.1 as most programs read it: ``y``, ``n``, ``1e5`` and ``14:30`` are texts."""
 
     processing_version = (1, 1)
 
@@ -106,6 +106,7 @@ class _Resolver(VersionedResolver):
         tag = super().resolve(kind, value, implicit)
         name = str(tag).rpartition(":")[2]
         text = (name == "bool" and len(value) == 1) or (name == "float" and "." not in value)
+        text = text or (name in ("int", "float") and ":" in value)
         return self.DEFAULT_SCALAR_TAG if kind is ScalarNode and implicit[0] and text else tag
 
 

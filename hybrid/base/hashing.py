@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -128,7 +128,7 @@ def _feed(sink: _Sink, value: Any) -> None:
             _bytes(sink, "str" if isinstance(value, str) else "path", str(value).encode("utf-8", "surrogatepass"))
         case bytes():
             _bytes(sink, "bytes", value)
-        case datetime() | date():
+        case datetime() | date() | time():
             _bytes(sink, type(value).__name__, value.isoformat().encode())
         case Decimal():
             _bytes(sink, "decimal", str(value).encode())

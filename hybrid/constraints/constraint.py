@@ -15,10 +15,11 @@ from hybrid.base.arrays import Mask, Numbers
 from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.base.yaml_document import flow
-from hybrid.table import Column, Kind, Schema, Table
+from hybrid.table import Column, Schema, Table
+from hybrid.table.codings import numbers_of
 
-NUMBERS = (Kind.INTEGER, Kind.DECIMAL)
-"""Kinds of numbers."""
+_SECOND = 1e6
+"""Microseconds."""
 LEAST_ROWS = 100
 """Rows with the values that a constraint needs, so that it is suggested."""
 LEAST_HELD = 0.99
@@ -236,18 +237,12 @@ def kept_then_broken(rule: Rule, table: Table, before: Table) -> Mask:
     return np.asarray(rule.broken(table) & ~rule.broken(before))
 
 
-def numbers(values: pd.Series) -> Numbers:
-    """A column as float64, NaN where it is missing."""
-    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
-
-
 def in_order(table: Table, column: Column) -> Numbers:
     """Numbers in the order of a column's values, shape (n_rows,); NaN is missing.
 
-    Of dates and times they are the seconds since 1970.
+    Of dates and times they are seconds.
     """
-    values = table.frame[column.name]
-    return numbers((values - np.datetime64(0, "us")).dt.total_seconds() if column.kind.is_temporal else values)
+    return numbers_of(table.frame[column.name]) / (1 if column.kind.is_number else _SECOND)
 
 
 def whole_numbers(found: Numbers) -> pd.Series:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Mask, Numbers
 from hybrid.base.rng import rng_for
-from hybrid.constraints.constraint import LEAST_HELD, LEAST_ROWS, NUMBERS, Constraint, numbers
+from hybrid.constraints.constraint import LEAST_HELD, LEAST_ROWS, Constraint
 from hybrid.constraints.expression import parse, quoted
 from hybrid.constraints.kinds.checked import Range
 from hybrid.constraints.kinds.combinations import Combinations
@@ -20,6 +20,7 @@ from hybrid.constraints.kinds.computed import RELATIVE, Derived, Equal
 from hybrid.constraints.kinds.order import Le, Tied
 from hybrid.constraints.registry import KINDS
 from hybrid.table import Kind, Table
+from hybrid.table.codings import numbers_of
 from hybrid.table.persons import first_rows
 
 LEAST_PEOPLE = 10
@@ -82,7 +83,7 @@ class _Search:
 
     @cached_property
     def names(self) -> list[str]:
-        return [one.name for one in self.table.schema if one.kind in NUMBERS and "`" not in one.name]
+        return [one.name for one in self.table.schema if one.kind.is_number and "`" not in one.name]
 
     @cached_property
     def dates(self) -> list[str]:
@@ -92,7 +93,7 @@ class _Search:
     @cached_property
     def values(self) -> Numbers:
         """The numbers, shape (n_rows, n_names); NaN where one is missing."""
-        columns = [numbers(self.table.frame[name]) for name in self.names]
+        columns = [numbers_of(self.table.frame[name]) for name in self.names]
         return np.column_stack(columns) if columns else np.empty((len(self.table), 0))
 
     @cached_property
@@ -150,7 +151,7 @@ class _Search:
         there, known = values.notna().to_numpy(), (values.notna() & computed.notna()).to_numpy()
         agreeing = known & ~derived.broken(self.table)
         if column.kind is Kind.INTEGER:  # rounding is part of no formula that is looked for
-            exact = numbers(derived.expression.value(self.table))
+            exact = numbers_of(derived.expression.value(self.table))
             agreeing &= np.abs(exact - np.rint(exact)) < 1e-6
         unusual = values.isin(values.mode()[1:]) | (values != values.mode().iloc[0]) if there.any() else values.isna()
         rare = known & unusual.fillna(False).to_numpy(dtype=bool)
@@ -172,15 +173,15 @@ class _Search:
             parts = {"year": dates.year, "month": dates.month, "day": dates.day, "hour": dates.hour}
             parts |= {"weekday": dates.weekday + 1}
             for part, values in parts.items():
-                yield from self._agreeing(numbers(values), f"{part}({date})")
-            yield from self._agreeing(numbers(dates.weekday), f"weekday({date}) - 1")
+                yield from self._agreeing(numbers_of(values), f"{part}({date})")
+            yield from self._agreeing(numbers_of(dates.weekday), f"weekday({date}) - 1")
 
     def _between_dates(self) -> Iterator[Found]:
         some = {name: self.table.frame[name].iloc[self.probed] for name in self.dates}
         epoch = pd.Timestamp(0).as_unit("us")  # In nanoseconds dates beyond 2262 would overflow.
-        days = {name: numbers(dates.dt.floor("D").sub(epoch).dt.days) for name, dates in some.items()}
-        months = {name: numbers(12 * dates.dt.year + dates.dt.month) for name, dates in some.items()}
-        day = {name: numbers(dates.dt.day) for name, dates in some.items()}
+        days = {name: numbers_of(dates.dt.floor("D").sub(epoch).dt.days) for name, dates in some.items()}
+        months = {name: numbers_of(12 * dates.dt.year + dates.dt.month) for name, dates in some.items()}
+        day = {name: numbers_of(dates.dt.day) for name, dates in some.items()}
         for first, second in permutations(self.dates, 2):
             both = f"{quoted(first)}, {quoted(second)}"
             apart = days[second] - days[first]
@@ -191,7 +192,7 @@ class _Search:
             yield from self._agreeing(np.floor(whole / 12), f"years({both})")
             if Kind.DATETIME not in {self.table.schema[name].kind for name in (first, second)}:
                 continue
-            exact = numbers((some[second] - some[first]).dt.total_seconds())
+            exact = numbers_of((some[second] - some[first]).dt.total_seconds())
             less = f"{quoted(second)} - {quoted(first)}"
             yield from self._agreeing(np.floor(exact / 86_400), f"floor({less})")
             yield from self._agreeing(exact / 86_400, less)
@@ -438,7 +439,7 @@ def _never_negative(found: Iterable[Constraint], rows: Table) -> Iterator[Constr
     """Differences of numbers that are never below zero, such as a balance."""
     for one in found:
         if isinstance(one, Derived) and " - " in one.derived[one.column]:
-            names = one.columns if all(rows.schema[name].kind in NUMBERS for name in one.columns) else ()
+            names = one.columns if all(rows.schema[name].kind.is_number for name in one.columns) else ()
             if names and not (rows.frame[one.column] < 0).fillna(False).any():
                 yield Range(range={one.column: (0, None)})
 

@@ -11,9 +11,10 @@ A single ``=`` compares like ``==``.
 An expression about a missing value is unknown (three-valued logic of Kleene), and what is unknown breaks nothing. So is
 a number that cannot be computed: one divided by zero, or beyond every float64.
 The difference of two dates or times is a number of days, and a date or time plus a number of days is another one.
-A text beside a date or time is read as one. From one date to another, ``days`` counts midnights; ``months`` and
-``years`` are those that are complete: a month on the same day of the next, or on the first of the one after it where
-there is no such day (a year from 29 February is complete on 1 March). A ``weekday`` is 1 on Mondays, 7 on Sundays.
+A text beside a date or time is read as one. Times of day are compared and have an ``hour``, and nothing else.
+From one date to another, ``days`` counts midnights; ``months`` and ``years`` are those that are complete: a month on
+the same day of the next, or on the first of the one after it where there is no such day (a year from 29 February is
+complete on 1 March). A ``weekday`` is 1 on Mondays, 7 on Sundays.
 """
 
 from __future__ import annotations
@@ -25,31 +26,29 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 from functools import reduce
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.errors import Problem
-from hybrid.table import Kind, Schema, Table
+from hybrid.table import Schema, Table
+from hybrid.table.kinds.value_type import Sort
 
-Sort = Literal["number", "text", "truth", "time"]
 LONGEST = 1000
 """Characters of an expression at most."""
 MOST_NODES = 200
 """Parts of an expression at most."""
-_SORTS: Mapping[Kind, Sort] = {
-    Kind.INTEGER: "number",
-    Kind.DECIMAL: "number",
-    Kind.CATEGORICAL: "text",
-    Kind.BOOLEAN: "truth",
-    Kind.DATE: "time",
-    Kind.DATETIME: "time",
+_DTYPES: Mapping[Sort, str] = {
+    "number": "Float64",
+    "text": "string",
+    "truth": "boolean",
+    "time": "datetime64[us]",
+    "clock": "datetime64[us]",
 }
-_DTYPES: Mapping[Sort, str] = {"number": "Float64", "text": "string", "truth": "boolean", "time": "datetime64[us]"}
 _COMPARISONS: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -110,7 +109,7 @@ class Expression:
         NotAnExpression
             Its parts do not fit together, or the columns' kinds.
         """
-        empty = pd.DataFrame({name: pd.Series(dtype=_DTYPES[_SORTS[schema[name].kind]]) for name in self.columns})
+        empty = pd.DataFrame({name: pd.Series(dtype=_DTYPES[schema[name].kind.type.sort]) for name in self.columns})
         return _Evaluation(self, schema, empty).of(self.tree)[0]
 
     def problems(self, schema: Schema, wanted: Collection[Sort], instead: str, hint: str) -> Iterator[Problem]:
@@ -140,7 +139,7 @@ class Expression:
     def value(self, table: Table) -> pd.Series:
         """Value of each row, shape (n_rows,), in the dtype of its sort; missing where it is unknown."""
         frame = pd.DataFrame(
-            {name: _cast(table.frame[name], _SORTS[table.schema[name].kind]) for name in self.columns},
+            {name: _cast(table.frame[name], table.schema[name].kind.type.sort) for name in self.columns},
             index=pd.RangeIndex(len(table)),
         )
         evaluation = _Evaluation(self, table.schema, frame)
@@ -300,7 +299,7 @@ class _Evaluation:
         if node.id in _TRUTH:
             return self._constant(_TRUTH[node.id])
         name = self.expression.names[node.id]
-        return _SORTS[self.schema[name].kind], self.frame[name]
+        return self.schema[name].kind.type.sort, self.frame[name]
 
     def _constant(self, value: Any) -> Value:
         if isinstance(value, str):
@@ -325,9 +324,9 @@ class _Evaluation:
     def _number(self, node: ast.expr) -> Any:
         return self._sorted(node, "number", "arithmetic is about numbers")
 
-    def _date(self, node: ast.expr) -> pd.Series:
+    def _date(self, node: ast.expr, *, clock: bool) -> pd.Series:
         sort, value = _as_time(self.of(node), ("time", None))
-        if sort != "time":
+        if sort != "time" and not (clock and sort == "clock"):
             raise NotAnExpression(f"days, months, years and the parts of a date are about dates, not about a {sort}")
         return self.column(sort, value)
 
@@ -392,7 +391,7 @@ class _Evaluation:
                 raise NotAnExpression("missing is about a column, such as missing(discharged)")
             return "truth", self.of(arguments[0])[1].isna().astype("boolean")
         if name in _BETWEEN or name in _PARTS:
-            dates = [self._date(argument) for argument in arguments]
+            dates = [self._date(argument, clock=name == "hour") for argument in arguments]
             known = np.logical_and.reduce([one.notna() for one in dates])
             found = _BETWEEN[name](*dates) if name in _BETWEEN else _PARTS[name](*dates)
             return "number", found.astype("Float64").where(known)
@@ -429,9 +428,11 @@ def _moved(dates: pd.Series, days: pd.Series) -> pd.Series:
 
 
 def _as_time(value: Value, beside: Value) -> Value:
-    """A text beside a date or time as a point in time."""
-    if value[0] != "text" or beside[0] != "time" or not isinstance(value[1], str):
+    """A text beside a date or a time of day as one."""
+    if value[0] != "text" or beside[0] not in ("time", "clock") or not isinstance(value[1], str):
         return value
+    if beside[0] == "clock":
+        return "clock", _time_of_day(value[1])
     try:
         moment = datetime.fromisoformat(value[1])
     except ValueError:
@@ -439,6 +440,14 @@ def _as_time(value: Value, beside: Value) -> Value:
     if moment.tzinfo is not None:
         raise NotAnExpression("a time is written without its zone, as columns hold it, such as '2024-12-31 14:00'")
     return "time", np.datetime64(moment, "us")
+
+
+def _time_of_day(text: str) -> np.datetime64:
+    try:
+        moment = datetime.combine(date(1970, 1, 1), time.fromisoformat(text))
+    except ValueError:
+        raise NotAnExpression("a text beside a time of day is one, such as '14:30'") from None
+    return np.datetime64(moment.replace(tzinfo=None), "us")
 
 
 def _cast(values: pd.Series, sort: Sort) -> pd.Series:

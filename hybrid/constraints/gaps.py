@@ -11,12 +11,9 @@ import pandas as pd
 
 from hybrid.base.arrays import Numbers
 from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, whole_numbers, with_column
-from hybrid.table import DTYPES, Column, Kind, Table
+from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Table
 from hybrid.table.holders import people_bounds, row_holders
-from hybrid.table.schema import ColumnFormat
 
-MICROSECONDS = {Kind.DATE: 86_400_000_000, Kind.DATETIME: 1}
-"""Microseconds of one unit of a gap to a date, or to a time."""
 CLOSE = 0.25
 """Spread of the gaps, relative to that of the later dates, up to which two dates of a row count as tied."""
 MOST_UNANCHORED = 0.05
@@ -76,7 +73,7 @@ class Gap(Rule):
         """Gaps in place of the second column, coded to the bounds; none where the first column is missing."""
         column = original.schema[self.other]
         found = np.clip(between(self.first(original), original.frame[self.other], column), self.low, self.high)
-        kind = Kind.DECIMAL if column.kind is Kind.DECIMAL else Kind.INTEGER
+        kind = Kind.DECIMAL if column.kind.type.has_decimals else Kind.INTEGER
         shape = ColumnFormat(decimals=column.format.decimals if kind is Kind.DECIMAL else None)
         values = whole_numbers(found) if kind is Kind.INTEGER else pd.Series(found)
         return with_column(table, replace(column, kind=kind, format=shape), values)
@@ -131,7 +128,7 @@ def between(first: pd.Series, second: pd.Series, column: Column) -> Numbers:
     """Differences as :func:`gaps`, of values of two columns of which the second is given."""
     kind, decimals = column.kind, column.format.decimals
     if kind.is_temporal:
-        return _units(second - _start(first, kind), kind)
+        return _units(second - kind.type.floor(first), kind)
     found = (second.astype("Float64") - first.astype("Float64")).to_numpy(dtype=np.float64, na_value=np.nan)
     return found if decimals is None else np.asarray(np.round(found, decimals), dtype=np.float64)
 
@@ -139,10 +136,10 @@ def between(first: pd.Series, second: pd.Series, column: Column) -> Numbers:
 def after(first: pd.Series, found: pd.Series, column: Column) -> pd.Series:
     """Second values from the first and the gaps, shape (n,); undoes :func:`gaps`."""
     if column.kind.is_temporal:
-        return _start(first, column.kind) + lengths(found, MICROSECONDS[column.kind])
+        return column.kind.type.floor(first) + lengths(found, column.kind.type.finest)
     values = first + found
     decimals = column.format.decimals
-    return values if column.kind is not Kind.DECIMAL or decimals is None else values.round(decimals)
+    return values.round(decimals) if column.kind.type.has_decimals and decimals is not None else values
 
 
 def lengths(counts: pd.Series, unit: int) -> pd.Series:
@@ -154,12 +151,8 @@ def lengths(counts: pd.Series, unit: int) -> pd.Series:
     return pd.Series(found, index=counts.index)
 
 
-def _start(first: pd.Series, kind: Kind) -> pd.Series:
-    return first.dt.floor("D") if kind is Kind.DATE else first
-
-
 def _units(lengths: pd.Series, kind: Kind) -> Numbers:
-    return np.asarray(np.rint(lengths.dt.total_seconds().to_numpy(dtype=np.float64) * 1e6 / MICROSECONDS[kind]))
+    return np.asarray(np.rint(lengths.dt.total_seconds().to_numpy(dtype=np.float64) * 1e6 / kind.type.finest))
 
 
 def unanchored(table: Table, anchor: str, other: str) -> float:

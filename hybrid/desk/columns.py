@@ -72,7 +72,7 @@ def routes(desk: Desk) -> list[Route]:
             column=column,
             state=state_of(draft),
             roles=roles_of(column),
-            kinds=[str(kind) for kind in Kind],
+            kinds=list(Kind),
             number=at + 1,
             total=len(names),
             previous=names[at - 1] if at else None,

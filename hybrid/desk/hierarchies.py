@@ -23,12 +23,12 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.doctor import labels_of, regrouped, summarize, with_level, without_level
 from hybrid.hierarchy.files import parse_spec, rows_of, separator_of, text_of_rows, text_of_spec
-from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
+from hybrid.hierarchy.from_data import by_frequency, equal_width, prefixes, usual_periods
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.hierarchy.spec import PERIODS, DatesSpec, HierarchySpec, IntervalsSpec, MaskSpec
 from hybrid.pipeline.draft_text import DraftColumn
 from hybrid.pipeline.starter.columns import starter_text
-from hybrid.table import Column, Kind, Table
+from hybrid.table import Column, Table
 
 MOST_LABELS = 200
 """Labels of one level that the screen has fields for."""
@@ -51,13 +51,6 @@ class HierarchyText:
     text: str
     suffix: str
     options: tuple[str, ...] = ()
-
-
-def sorts_for(kind: Kind) -> tuple[str, ...]:
-    """Sorts of hierarchy for a kind of column, the usual first."""
-    if kind in (Kind.INTEGER, Kind.DECIMAL):
-        return ("intervals", "groups")
-    return ("dates", "groups") if kind.is_temporal else ("groups", "mask")
 
 
 def rule_written(form: Mapping[str, str], sort: str) -> HierarchyText:
@@ -83,16 +76,15 @@ def restarted(sort: str, column: Column, values: pd.Series) -> HierarchyText:
     ConfigError
         The sort does not suit the column's kind.
     """
-    if sort not in sorts_for(column.kind):
-        raise ConfigError(
-            f"{sort!r} does not suit {column.kind} columns", hint=f"one of: {', '.join(sorts_for(column.kind))}"
-        )
+    suited = column.kind.type.hierarchies
+    if sort not in suited:
+        raise ConfigError(f"{sort!r} does not suit {column.kind} columns", hint=f"one of: {', '.join(suited)}")
     if sort == "groups":
         kept = tuple(n for n in _KEPT if n < values.nunique()) or (1,)
         return HierarchyText(starter_text(by_frequency(column, values, kept), column, values), CSV)
     if sort == "mask":
         return _spec_written(prefixes(column, values))
-    return _spec_written(equal_width(column, values) if sort == "intervals" else calendar(values))
+    return _spec_written(equal_width(column, values) if sort == "intervals" else usual_periods(column, values))
 
 
 def groups_written(form: Mapping[str, str], rows: Rows, separator: str = ";") -> HierarchyText:
@@ -174,7 +166,6 @@ def routes(desk: Desk) -> list[Route]:
             given=values or {},
             difference=editor.hierarchy_difference(column),
             effect=desk.effect(),
-            periods=PERIODS,
             command=command("hierarchy", "show", editor.path, column.name),
             **_described(column, table, _level(request.query_params)),
         )
@@ -234,7 +225,8 @@ def _described(column: DraftColumn, table: Table, level: int) -> dict[str, Any]:
     text = path.read_text(encoding="utf-8-sig") if path.is_file() else ""
     facts: dict[str, Any] = {
         "text": text if len(text) <= LONGEST_TEXT else None,
-        "sorts": sorts_for(schema.kind),
+        "sorts": schema.kind.type.hierarchies,
+        "periods": schema.kind.type.periods,
         "most": MOST_LABELS,
         "levels": [],
         "paths": [],

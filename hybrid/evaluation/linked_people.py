@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Rows
-from hybrid.evaluation.attacks.retraining import numbers_of
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table.codings import numbers_of
 
 
 @dataclass(frozen=True, repr=False, eq=False)

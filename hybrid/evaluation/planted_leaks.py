@@ -20,7 +20,8 @@ from hybrid.evaluation.attacks.copies import lone_rows, to_others
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
-from hybrid.table import Column, Kind, Table
+from hybrid.table import Column, Table
+from hybrid.table.codings import decimals_of
 from hybrid.table.holders import sharing, value_holders
 from hybrid.table.persons import drawn_rows, n_persons, person_groups
 from hybrid.table.schema import concat_tables
@@ -387,7 +388,7 @@ def _rotated(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
     Categories are as they are; missing numbers stay missing, and count as the mean for the others.
     """
     frame = context.train.take(rows).frame.copy()
-    columns = [column for column in context.schema if column.kind in (Kind.INTEGER, Kind.DECIMAL)]
+    columns = [column for column in context.schema if column.kind.is_number]
     source = context.train.frame[[column.name for column in columns]].astype("float64")
     center, spread = source.mean(), source.std().replace(0, 1).fillna(1)
     rotation, triangle = np.linalg.qr(rng.normal(size=(len(columns), len(columns))))
@@ -411,18 +412,18 @@ def _recoded(context: Context, rows: Array, rng: np.random.Generator) -> pd.Data
 
 def _moved(column: Column, values: pd.Series, source: pd.Series, noise: Array) -> pd.Series:
     """Values moved by a relative noise, as the column can write them."""
-    if column.kind.is_temporal:
+    if not column.kind.is_number:
         spread = source.std()
         seconds = noise * (0.0 if pd.isna(spread) else spread.total_seconds())
         moved = values + pd.to_timedelta(seconds, unit="s").as_unit("us")
-        return moved.dt.round("D" if column.kind is Kind.DATE else "s").astype(values.dtype)
+        return column.kind.type.within(moved.dt.round("D" if column.kind.type.finest > 1 else "s").astype(values.dtype))
     numbers, spread = values.astype("float64"), float(source.astype("float64").std())
     return _on_grid(column, numbers + noise * np.minimum(numbers.abs(), spread)).astype(values.dtype)
 
 
 def _on_grid(column: Column, values: pd.Series) -> pd.Series:
     """Numbers with as many decimals as the column has."""
-    decimals = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    decimals = decimals_of(column)
     return values if decimals is None else values.round(decimals)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pandas as pd
 
@@ -115,19 +114,20 @@ def from_rows(rows: Rows, column: Column, missing: bool, source: str) -> Hierarc
     )
 
 
-_KINDS: dict[type[Any], tuple[Kind, ...]] = {
-    IntervalsSpec: (Kind.INTEGER, Kind.DECIMAL),
-    DatesSpec: (Kind.DATE, Kind.DATETIME),
-}
-
-
 def _check_kind(spec: HierarchySpec, column: Column, source: str) -> None:
-    allowed = _KINDS.get(type(spec), tuple(Kind))
-    if column.kind not in allowed:
-        kinds = " and ".join(allowed)
+    by_kind = isinstance(spec, IntervalsSpec | DatesSpec)
+    if by_kind and spec.type not in column.kind.type.hierarchies:
+        kinds = " and ".join(kind for kind in Kind if spec.type in kind.type.hierarchies)
         raise HierarchyError(
             f"{source}: type {spec.type} is for {kinds} columns, and {column.name!r} is {column.kind}",
             hint=f"use another type, or declare the column's kind under data.columns.{column.name}",
+        )
+    periods = column.kind.type.periods
+    if isinstance(spec, DatesSpec) and not set(spec.levels) <= set(periods):
+        wrong = ", ".join(level for level in spec.levels if level not in periods)
+        raise HierarchyError(
+            f"{source}: {column.name!r} is {column.kind}, whose values have no {wrong}",
+            hint=f"use of these levels: {', '.join(periods)}",
         )
 
 

@@ -19,8 +19,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.intervals import EXACT_DIGITS
 from hybrid.hierarchy.levels import distinct_values, texts_of
-from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, Period
+from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec
 from hybrid.table import Column, Kind
+from hybrid.table.codings import decimals_of
 
 _NICE = (Decimal(1), Decimal(2), Decimal(5), Decimal(10))
 OTHERS = "Other"
@@ -105,8 +106,7 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTIL
     """
     if any(below % above for below, above in pairwise(counts)) or min(counts) < 2:
         raise HierarchyError("quantile intervals: each count must divide the one before, and be 2 or more")
-    dtype = np.int64 if column.kind is Kind.INTEGER else np.float64
-    known, held = np.unique(values.dropna().to_numpy(dtype=dtype), return_counts=True)
+    known, held = np.unique(values.dropna().to_numpy(dtype=column.kind.type.plain_dtype), return_counts=True)
     edges: list[Decimal | None] = []
     with localcontext(prec=EXACT_DIGITS):
         single = {_exact(value) for value in known[held == 1]}
@@ -128,7 +128,7 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTIL
 
 def _units(column: Column, known: Array, held: Array) -> tuple[Decimal, Decimal]:
     """Unit of the last digit that a column writes, 0 for any; power of ten below a hundredth of its middle's span."""
-    written = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    written = decimals_of(column)
     unit = Decimal(0) if written is None else Decimal(1).scaleb(-written)
     ends = np.searchsorted(np.cumsum(held), np.array([0.01, 0.99]) * held.sum())
     span = _exact(known[ends[1]]) - _exact(known[ends[0]]) if len(known) else Decimal(0)
@@ -153,12 +153,9 @@ def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, singl
     return None
 
 
-def calendar(values: pd.Series) -> DatesSpec:
-    """Calendar levels: months, quarters, years, and decades where the dates span more than twenty years."""
-    known = values.dropna()
-    years = known.dt.year.max() - known.dt.year.min() if len(known) else 0
-    levels: tuple[Period, ...] = ("month", "quarter", "year")
-    return DatesSpec(levels=(*levels, "decade") if years > 20 else levels)
+def usual_periods(column: Column, values: pd.Series) -> DatesSpec:
+    """Periods to start from, such as months, quarters, years, and decades where dates span more than twenty years."""
+    return DatesSpec.model_validate({"levels": column.kind.type.usual_periods(values)})
 
 
 def prefixes(column: Column, values: pd.Series) -> MaskSpec:

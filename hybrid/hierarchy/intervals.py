@@ -1,4 +1,4 @@
-"""Intervals of numbers and calendar periods as hierarchies."""
+"""Intervals of numbers, and periods of the calendar and the day, as hierarchies."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from hybrid.hierarchy.levels import from_levels
 from hybrid.hierarchy.spec import DatesSpec, IntervalsSpec, Period
 from hybrid.hierarchy.tree import ROOT, Hierarchy
 from hybrid.table import Column, Kind
+from hybrid.table.codings import decimals_of, step_of
 
 MOST_ENUMERATED = 100_000
 """Integer domains up to this size are listed value by value; larger ones are intervals around observed values."""
@@ -77,7 +78,7 @@ def _build(spec: IntervalsSpec, column: Column, values: Array, texts: Texts, mis
     leaves = np.arange(int(low), int(high), dtype=np.int64) if enumerated else values
     levels = [_cells(spec, at, leaves, f"{source}: column {column.name!r}") for at in range(spec.n_levels)]
     labels = [[names[code] for code in cells.codes] for cells in levels for names in [_labels(cells, whole)]]
-    digits = 0 if whole else column.format.decimals
+    digits = decimals_of(column)
     ends = _Cells(np.zeros(len(leaves), dtype=np.int64), [low], [high])
     bounds = [_bounds(cells, digits, leaves) for cells in levels]
     first, last = _bounds(ends, digits, leaves)
@@ -198,20 +199,29 @@ def _last_below(edge: Decimal, digits: int | None) -> Decimal | float:
     return edge.quantize(Decimal(1).scaleb(-digits), ROUND_CEILING) - Decimal(1).scaleb(-digits)
 
 
-_DAY = np.timedelta64(1, "D").astype("timedelta64[us]")
-_MICROSECOND = np.timedelta64(1, "us")
+_MINUTE = 60 * 10**6
+_WIDTHS: dict[Period, int] = {
+    "minute": _MINUTE,
+    "15 minutes": 15 * _MINUTE,
+    "hour": 60 * _MINUTE,
+    "3 hours": 180 * _MINUTE,
+    "6 hours": 360 * _MINUTE,
+    "day": 1440 * _MINUTE,
+}
+"""Microseconds of the periods that are all equally long."""
 _MONTHS: dict[Period, int] = {"month": 1, "quarter": 3, "year": 12, "decade": 120}
 _DECADE_OFFSET = 1970 % 10 * 12
 """Months from the start of a decade to January 1970."""
 
 
 def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, missing: bool, source: str) -> Hierarchy:
-    """The hierarchy of a date or datetime column.
+    """The hierarchy of a column of dates, times, or both.
 
     Parameters
     ----------
     spec : DatesSpec
-        Which periods; ``day`` is level 0 of a date column and adds no level to it.
+        Which periods; one that is the step of the column is its level 0 and adds no level: the day of dates, the minute
+        of times without seconds.
     values : numpy.ndarray, shape (n,), datetime64[us]
         The distinct values of the column, at least one; they become the leaves.
     texts, missing, source
@@ -223,16 +233,16 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
         Of intervals: periods from their first to their last day (dates) or microsecond (datetimes).
     """
     leaves = np.sort(values)
-    is_date = column.kind is Kind.DATE
-    unit = _DAY if is_date else _MICROSECOND
+    finest = column.kind.type.finest
+    unit = np.timedelta64(finest, "us")
     levels: list[list[str]] = []
     bounds: list[tuple[Array, Array]] = []
     for period in spec.levels:
-        if period == "day" and is_date:
+        if _WIDTHS.get(period) == step_of(column):
             continue
         index, codes = np.unique(_index(leaves, period), return_inverse=True)
         codes = codes.reshape(-1)
-        labels = [_period_label(start, period) for start in _start(index, period)]
+        labels = [_period_label(start, period, column.kind) for start in _start(index, period)]
         levels.append([labels[code] for code in codes])
         bounds.append((_start(index, period)[codes], _start(index + 1, period)[codes] - unit))
     low, high = bounds[-1] if bounds else (leaves, leaves)
@@ -244,29 +254,32 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
         [*levels, [ROOT] * len(leaves)],
         texts=texts(leaves),
         bounds=bounds,
-        step=float(_DAY.astype(np.int64)) if is_date else 0.0,
+        step=float(finest) if finest > 1 else 0.0,
         missing=missing,
         source=source,
     )
 
 
 def _index(values: Array, period: Period) -> Array:
-    if period == "day":
-        days: Array = values.astype("datetime64[D]").astype(np.int64)
-        return days
+    if period in _WIDTHS:
+        return np.asarray(values.astype("datetime64[us]").astype(np.int64) // _WIDTHS[period])
     months = values.astype("datetime64[M]").astype(np.int64)
     return np.asarray((months + (_DECADE_OFFSET if period == "decade" else 0)) // _MONTHS[period])
 
 
 def _start(index: Array, period: Period) -> Array:
-    if period == "day":
-        return index.astype("datetime64[D]").astype("datetime64[us]")
+    if period in _WIDTHS:
+        return (index * _WIDTHS[period]).astype("datetime64[us]")
     months = index * _MONTHS[period] - (_DECADE_OFFSET if period == "decade" else 0)
     return months.astype("datetime64[M]").astype("datetime64[us]")
 
 
-def _period_label(start: np.datetime64, period: Period) -> str:
+def _period_label(start: np.datetime64, period: Period, kind: Kind) -> str:
     day = str(start.astype("datetime64[D]"))
+    if _WIDTHS.get(period, _WIDTHS["day"]) < _WIDTHS["day"]:
+        last = start + np.timedelta64(_WIDTHS[period] - _MINUTE, "us")
+        ends = dict.fromkeys(str(moment)[11:16] for moment in (start, last))
+        return ("" if kind.measure == "clock" else f"{day} ") + "-".join(ends)
     year, month = day[:-6], int(day[-5:-3])
     if period == "quarter":
         return f"{year}-Q{(month + 2) // 3}"

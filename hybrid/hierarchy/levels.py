@@ -9,27 +9,27 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Nodes, Numbers
 from hybrid.base.errors import HierarchyError, Problem
-from hybrid.hierarchy.tree import MISSING, MOST_LISTED, PLAIN_DTYPES, ROOT, Hierarchy
-from hybrid.table import DTYPES, Column, Kind
+from hybrid.hierarchy.tree import MISSING, MOST_LISTED, ROOT, Hierarchy
+from hybrid.table import Column, Kind
 from hybrid.table.text import Parsed, as_text, parse
 
 
 def distinct_values(values: pd.Series, column: Column) -> Array:
     """Distinct non-missing values of a column, ascending, in the plain dtype of its kind."""
-    distinct = np.asarray(values.dropna().unique(), dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    distinct = np.asarray(values.dropna().unique(), dtype=np.dtype(column.kind.type.plain_dtype))
     ordered: Array = np.sort(distinct)
     return ordered
 
 
 def texts_of(leaves: Array, column: Column) -> list[str]:
     """Texts of these values as the column writes them, stripped."""
-    return [text.strip() for text in as_text(pd.Series(leaves, dtype=DTYPES[column.kind]), column)]
+    return [text.strip() for text in as_text(pd.Series(leaves, dtype=column.kind.type.dtype), column)]
 
 
 def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
     """Parse texts of values in the column's format, else as ISO dates and with decimal points."""
     shape = column.format
-    date_format = shape.date_format if column.kind.is_temporal else None
+    date_format = shape.date_format if column.kind.type.has_date_format else None
     parsed = parse(texts, column.kind, date_format, shape.decimal_mark)
     return parse(texts, column.kind) if parsed.bad else parsed
 
@@ -52,7 +52,7 @@ def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
                 values=", ".join(bad[:MOST_LISTED]),
             )
         )
-    plain: Array = np.asarray(parsed.values, dtype=np.dtype(PLAIN_DTYPES[column.kind]))
+    plain: Array = np.asarray(parsed.values, dtype=np.dtype(column.kind.type.plain_dtype))
     return plain
 
 
@@ -99,7 +99,7 @@ def from_levels(
         Duplicate leaves, levels that are not nested, more than one root, or a label that means missing
         values; all problems at once.
     """
-    names = [_leaf_label(value, kind) for value in leaves] if texts is None else texts
+    names = [kind.type.iso(value) for value in leaves] if texts is None else texts
     columns = [np.asarray(level, dtype=object) for level in (names, *levels)]
     problems = _structure_problems(f"{source}: " if source else "", column, leaves, columns, missing)
     if problems:
@@ -123,15 +123,6 @@ def from_levels(
         missing_leaf=len(leaves) if missing else None,
         intervals=bounds is not None,
     )
-
-
-def _leaf_label(value: object, kind: Kind) -> str:
-    if kind.is_temporal:
-        text = str(np.datetime64(value, "us")).replace("T", " ")  # type: ignore[call-overload]
-        return text.removesuffix(".000000").removesuffix(" 00:00:00")
-    if kind is Kind.DECIMAL:
-        return repr(float(value))  # type: ignore[arg-type]
-    return str(value)
 
 
 def _structure_problems(where: str, column: str, leaves: Array, columns: list[Array], missing: bool) -> list[Problem]:
@@ -262,7 +253,7 @@ def flat_hierarchy(column: Column, parts: Sequence[pd.Series]) -> Hierarchy:
     parts : sequence of pandas.Series
         Values in the dtype of the kind; all of them become leaves. It gets a missing leaf if one is missing.
     """
-    dtype = np.dtype(PLAIN_DTYPES[column.kind])
+    dtype = np.dtype(column.kind.type.plain_dtype)
     leaves = np.unique(np.concatenate([distinct_values(part, column).astype(dtype) for part in parts]))
     missing = any(bool(part.isna().any()) for part in parts)
     levels = [[ROOT] * len(leaves)]

@@ -15,7 +15,7 @@ from hybrid.hierarchy.files import YAML_SUFFIXES, parse_rows, parse_spec, read_r
 from hybrid.hierarchy.levels import parse_texts
 from hybrid.hierarchy.spec import HierarchySpec, rule_of
 from hybrid.hierarchy.tree import MISSING, Hierarchy
-from hybrid.table import DTYPES, Column, Kind, Schema, Table
+from hybrid.table import Column, Kind, Schema, Table
 
 _USUAL_MARKERS = ("?", "*", "NA", "N/A", "NaN", "nan", "NULL", "null", "None", "-", ".")
 """Texts that mean "missing" in hierarchy files of numbers and dates, where they cannot be a value."""
@@ -173,7 +173,7 @@ def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dic
     for column in schema:
         source = sources.get(column.name)
         if source is not None and _lists_all(source):
-            found[column.name] = read_hierarchy(source, column, pd.Series([], dtype=DTYPES[column.kind])).leaves
+            found[column.name] = read_hierarchy(source, column, pd.Series([], dtype=column.kind.type.dtype)).leaves
     return found
 
 

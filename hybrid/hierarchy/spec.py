@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, field_validator, model_validator
 
 from hybrid.base.options import Options
 
-Period = Literal["day", "month", "quarter", "year", "decade"]
-PERIODS: tuple[Period, ...] = ("day", "month", "quarter", "year", "decade")
+Period = Literal["minute", "15 minutes", "hour", "3 hours", "6 hours", "day", "month", "quarter", "year", "decade"]
+PERIODS: tuple[Period, ...] = get_args(Period)
 """From fine to coarse; each is nested in the next."""
 
 ListName = Literal["countries", "us_states", "icd10"]
@@ -70,7 +70,7 @@ class IntervalsSpec(Options):
 
 
 class DatesSpec(Options):
-    """Calendar periods of dates or datetimes.
+    """Periods of dates, times, or both.
 
     Level 0 is the value, the last level "*".
     """

@@ -11,7 +11,7 @@ import pandas as pd
 from hybrid.base.arrays import Array, Codes, Counts, Leaves, Levels, Mask, Nodes, Numbers
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.spec import ValueRule
-from hybrid.table import DTYPES, Kind
+from hybrid.table import Kind
 
 ROOT = "*"
 """Label of a fully generalized value in the hierarchies this package builds."""
@@ -19,15 +19,6 @@ MISSING = "(missing)"
 """Label of a missing quasi-identifier below the root: a category of its own, never joined with others."""
 MOST_LISTED = 20
 """Values that one message names at most."""
-PLAIN_DTYPES: dict[Kind, str] = {
-    Kind.INTEGER: "int64",
-    Kind.DECIMAL: "float64",
-    Kind.BOOLEAN: "bool",
-    Kind.CATEGORICAL: "object",
-    Kind.DATE: "datetime64[us]",
-    Kind.DATETIME: "datetime64[us]",
-}
-"""dtype of ``Hierarchy.leaves`` for each kind."""
 
 
 @dataclass(frozen=True)
@@ -334,11 +325,9 @@ class Hierarchy:
         if self.kind is Kind.CATEGORICAL:
             texts = pd.Series(self.leaves[leaves], dtype=object).mask(missing)
             return texts.astype("category")
-        if self.kind in (Kind.INTEGER, Kind.BOOLEAN):
-            return pd.Series(self.leaves[leaves]).astype(DTYPES[self.kind]).mask(missing)
-        return pd.Series(self.leaves[leaves], dtype=DTYPES[self.kind]).mask(missing)
+        return pd.Series(self.leaves[leaves]).astype(self.kind.type.dtype).mask(missing)
 
 
 def _plain(distinct: object, kind: Kind) -> Array:
-    plain: Array = np.asarray(distinct, dtype=np.dtype(PLAIN_DTYPES[kind]))
+    plain: Array = np.asarray(distinct, dtype=np.dtype(kind.type.plain_dtype))
     return plain

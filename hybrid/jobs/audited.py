@@ -227,7 +227,7 @@ def _common_kinds(tables: Mapping[File, Table], names: list[str]) -> dict[str, K
     common = {}
     for name in names:
         kinds = _kinds(tables, name) or {tables["train"].schema[name].kind}
-        whole_and_decimal = Kind.DECIMAL if kinds == {Kind.INTEGER, Kind.DECIMAL} else Kind.CATEGORICAL
+        whole_and_decimal = Kind.DECIMAL if all(kind.is_number for kind in kinds) else Kind.CATEGORICAL
         common[name] = kinds.pop() if len(kinds) == 1 else whole_and_decimal
     return common
 

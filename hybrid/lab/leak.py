@@ -21,6 +21,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.pipeline.risk import KnownLeak, RemovalOptions, RiskOptions
 from hybrid.table import Column, Kind, Table
+from hybrid.table.codings import numbers_of
 from hybrid.table.persons import person_groups
 
 __all__ = ["known_leak", "without_unusual"]
@@ -31,8 +32,6 @@ AMOUNT = 1000
 MOST_DECIMALS = 6
 """Decimals beyond which a column has no grid."""
 
-_SECONDS = {Kind.DATE: 86_400, Kind.DATETIME: 1}
-"""Seconds of the unit in which dates, and times, get noise."""
 _EPOCH = np.datetime64(0, "us")
 
 
@@ -86,7 +85,7 @@ def _moved(
     if _is_amount(column, known):
         if not options.sigma:
             return None
-        scale = "sd" if column.kind.is_temporal else options.scale
+        scale = options.scale if column.kind.is_number else "sd"
         size = {"relative": numbers, "sd": np.full(len(numbers), known.std()), "raw": np.ones(len(numbers))}[scale]
         moved = numbers + normal * options.sigma * size
     else:
@@ -102,22 +101,18 @@ def _moved(
 
 
 def _is_amount(column: Column, known: Array) -> bool:
-    if column.kind in (Kind.DECIMAL, Kind.DATETIME):
-        return True
-    return column.kind is Kind.INTEGER and float(np.ptp(known)) >= AMOUNT
+    return float(np.ptp(known)) >= AMOUNT if column.kind is Kind.INTEGER else column.kind.type.finest == 1
 
 
 def _as_numbers(column: Column, values: pd.Series) -> Array:
-    """Numbers with NaN for missing ones; dates in days, times in seconds."""
-    if not column.kind.is_temporal:
-        return np.asarray(values.to_numpy("float64", na_value=np.nan))
-    return np.asarray((values - _EPOCH).dt.total_seconds() / _SECONDS[column.kind], dtype=np.float64)
+    """Numbers with NaN for missing ones; dates and times in the unit of their kind."""
+    return numbers_of(values) / column.kind.type.unit
 
 
 def _as_values(column: Column, numbers: Array, like: pd.Series) -> pd.Series:
-    if not column.kind.is_temporal:
+    if column.kind.is_number:
         return pd.Series(numbers).where(like.notna().to_numpy()).astype(like.dtype)
-    return (lengths(pd.Series(numbers), _SECONDS[column.kind] * 10**6) + _EPOCH).astype(like.dtype)
+    return (lengths(pd.Series(numbers), column.kind.type.unit) + _EPOCH).astype(like.dtype)
 
 
 def _decimals(known: Array) -> int | None:

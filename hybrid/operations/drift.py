@@ -24,7 +24,9 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import OutputError
 from hybrid.base.options import Options
 from hybrid.store import keep_private
-from hybrid.table.schema import Column, Kind, Role, Table
+from hybrid.table import Kind
+from hybrid.table.codings import numbers_of
+from hybrid.table.schema import Column, Role, Table
 
 
 class DriftOptions(Options):
@@ -128,7 +130,7 @@ def _describe(
     if column.role is Role.IDENTIFIER:
         return ColumnStatistics(column.kind, missing)
     if column.kind.is_continuous:
-        numbers = _numbers(present, column.kind)
+        numbers = numbers_of(present)
         edges = _edges(numbers) if like is None else np.asarray(like.edges)
         counts = np.bincount(np.searchsorted(edges, numbers, side="left"), minlength=len(edges) + 1)
         return ColumnStatistics(column.kind, missing, edges=tuple(edges.tolist()), counts=tuple(counts.tolist()))
@@ -140,13 +142,6 @@ def _describe(
         tags = like.categories
     found = [sizes.get(tag, 0) for tag in tags]
     return ColumnStatistics(column.kind, missing, categories=tags, counts=(*found, len(present) - sum(found)))
-
-
-def _numbers(values: pd.Series, kind: Kind) -> Array:
-    if kind.is_temporal:
-        values = pd.Series(values.to_numpy("datetime64[us]").astype(np.int64))
-    numbers: Array = values.to_numpy(float)
-    return numbers
 
 
 def _edges(numbers: Array) -> Array:

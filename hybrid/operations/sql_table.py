@@ -279,11 +279,4 @@ def _sql_type(kind: Kind, arrow_type: pa.DataType) -> Any:
 
     if is_text(arrow_type):
         return sa.Text()
-    return {
-        Kind.INTEGER: sa.BigInteger(),
-        Kind.DECIMAL: sa.Double(),
-        Kind.CATEGORICAL: sa.Text(),
-        Kind.BOOLEAN: sa.Boolean(),
-        Kind.DATE: sa.Date(),
-        Kind.DATETIME: sa.DateTime(),
-    }[kind]
+    return getattr(sa, kind.type.sql)()

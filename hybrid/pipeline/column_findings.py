@@ -22,7 +22,8 @@ from hybrid.publication.table_facts import few
 from hybrid.table import Kind, Role, Table
 from hybrid.table.dependencies import formulas, functional_dependencies, unique_share
 from hybrid.table.holders import value_holders
-from hybrid.table.text import ambiguous_dates, as_text
+from hybrid.table.kinds.moments import ambiguous_dates
+from hybrid.table.text import as_text
 
 MANY_TEXTS = 1000
 """Categories beyond which generators need much memory and learn little."""

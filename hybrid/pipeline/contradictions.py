@@ -10,7 +10,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
 from hybrid.pipeline.refusals import modes_of, refused
-from hybrid.table import Kind, Role
+from hybrid.table import Role
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
@@ -106,7 +106,7 @@ def _weights(config: RunConfig) -> Iterator[Problem]:
         )
     for name in names:
         column = config.data.columns[name]
-        if column.kind not in (None, Kind.INTEGER, Kind.DECIMAL):
+        if column.kind is not None and not column.kind.is_number:
             yield Problem(f"data.columns.{name}: a weight is a number", "set kind: decimal, or leave it out")
         if column.target:
             yield Problem(f"data.columns.{name}: a weight is no target", "leave target out")

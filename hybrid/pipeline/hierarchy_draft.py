@@ -18,7 +18,7 @@ from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.pipeline.draft_text import DraftColumn
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_hierarchy, hierarchy_paths, starter_text
 from hybrid.pipeline.starter.guessed_roles import GuessedRole
-from hybrid.table import Kind, Role, Table
+from hybrid.table import Role, Table
 from hybrid.table.holders import row_holders
 
 FOLDER = "hierarchies"
@@ -103,7 +103,7 @@ def description(column: DraftColumn, table: Table, content: dict[str, Any]) -> s
         return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, default_flow_style=None))
     own = column.path[-1]
     schema, values = table.schema[own], table.frame[own]
-    if schema.kind not in (Kind.INTEGER, Kind.DECIMAL):
+    if not schema.kind.is_number:
         raise HierarchyError(f"quantiles are of numbers, and {column.name!r} is {schema.kind}", hint="another type")
     held = pd.DataFrame({"holder": row_holders(table), "value": values.to_numpy()})
     values = values[~held.duplicated().to_numpy()]

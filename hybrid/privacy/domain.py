@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Literal, Self
 
 import numpy as np
@@ -17,10 +17,9 @@ from pydantic import Field, model_validator
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.options import Options
-from hybrid.table import DTYPES, Column, Kind
-from hybrid.table.schema import ColumnFormat
+from hybrid.table import Column, Kind
 
-Bound = int | float | datetime | date
+Bound = int | float | datetime | date | time
 
 
 class KnownColumn(Options):
@@ -39,7 +38,7 @@ class KnownColumn(Options):
         if self.bounds is None:
             return self
         low, high = self.bounds
-        if isinstance(low, date) != isinstance(high, date) or isinstance(low, datetime) != isinstance(high, datetime):
+        if any(isinstance(low, sort) != isinstance(high, sort) for sort in (date, datetime, time)):
             raise ValueError("bounds: both are numbers, both dates, or both times")
         if not low < high:  # type: ignore[operator]  # of one sort
             raise ValueError("bounds: the first must be below the second")
@@ -64,12 +63,9 @@ class PrivacyOptions(Options):
     """What is known of each column beforehand. Every number, date and time needs its bounds."""
 
 
-_EPOCH = {Kind.DATE: "datetime64[D]", Kind.DATETIME: "datetime64[s]"}
-
-
 @dataclass(frozen=True)
 class ValueGrid:
-    """Values ``(low + i) / scale`` for i in 0..last: whole numbers, decimals, days or seconds.
+    """Values ``(low + i) / scale`` for i in 0..last: numbers, or times in the unit of their kind.
 
     Parameters
     ----------
@@ -90,39 +86,27 @@ class ValueGrid:
 
     @classmethod
     def of(cls, kind: Kind, bounds: tuple[Bound, Bound], decimals: int = 0) -> ValueGrid:
-        scale = 10**decimals if kind is Kind.DECIMAL else 1
+        scale = 10**decimals if kind.type.has_decimals else 1
         low, high = (_whole(bound, kind, scale) for bound in bounds)
         return cls(kind, low, high - low, scale)
 
     def positions(self, values: pd.Series) -> Array:
         """Position of each value, int64; values beyond the bounds are at the nearer one, none is missing."""
-        if self.kind.is_temporal:
-            whole = values.to_numpy().astype(_EPOCH[self.kind]).view(np.int64)
-        elif self.kind is Kind.DECIMAL:
-            within = np.clip(
-                values.to_numpy(dtype=np.float64), self.low / self.scale, (self.low + self.last) / self.scale
-            )
-            whole = np.rint(within * self.scale).astype(np.int64)
-        else:
-            whole = values.to_numpy(dtype=np.int64)
+        if self.kind.type.has_decimals:
+            values = values.clip(self.low / self.scale, (self.low + self.last) / self.scale)
+        whole = self.kind.type.whole(values, self.scale) // self.kind.type.unit
         found: Array = np.clip(whole, self.low, self.low + self.last) - self.low
         return found
 
     def values(self, positions: Array, missing: Array) -> pd.Series:
-        whole = positions + self.low
-        if self.kind is Kind.INTEGER:
-            return pd.Series(pd.arrays.IntegerArray(whole, missing))
-        if self.kind is Kind.DECIMAL:
-            return pd.Series(np.where(missing, np.nan, whole / self.scale))
-        times = whole.astype(_EPOCH[self.kind]).astype("datetime64[us]")
-        times[missing] = np.datetime64("NaT")
-        return pd.Series(times).astype(DTYPES[self.kind])
+        return self.kind.type.series((positions + self.low) * self.kind.type.unit, missing, self.scale)
 
 
 def _whole(bound: Bound, kind: Kind, scale: int) -> int:
-    if isinstance(bound, date | datetime):
-        return int(np.datetime64(bound).astype(_EPOCH[kind]).view(np.int64))
-    return round(bound * scale)
+    whole = kind.type.bound(bound, scale)
+    if whole is None:
+        raise ValueError(f"a bound of a {kind} column is no {type(bound).__name__}")
+    return whole
 
 
 @dataclass(frozen=True)
@@ -198,8 +182,7 @@ Domain = CategoryDomain | NumberDomain
 
 def neutral_column(column: Column, decimals: int | None = None) -> Column:
     """The column in a format that no record decides."""
-    fixed = ColumnFormat(decimals=decimals) if column.kind is Kind.DECIMAL else ColumnFormat()
-    return Column(column.name, column.role, column.kind, column.target, fixed)
+    return Column(column.name, column.role, column.kind, column.target, column.kind.type.neutral_format(decimals))
 
 
 def single_value_domain(column: Column, grid: ValueGrid) -> NumberDomain:

@@ -227,9 +227,9 @@ def _column_problems(column: Column, known: KnownColumn, listed: Mapping[str, Ar
             f"{key}: a column of kind {column.kind} needs bounds that no record decides",
             "set bounds: [LEAST, GREATEST] from the meaning of the column, never from this data",
         )
-    elif column.kind.is_temporal == isinstance(bounds[0], int | float):
+    elif column.kind.type.bound(bounds[0], 1) is None:
         yield Problem(f"{key}: the bounds are not of the kind {column.kind}", "write them as values of the column")
-    elif column.kind is Kind.DECIMAL and known.decimals is None:
+    elif column.kind.type.has_decimals and known.decimals is None:
         yield Problem(f"{key}: a decimal column needs its digits after the point", "set decimals: NUMBER")
     elif ValueGrid.of(column.kind, bounds, known.decimals or 0).last >= LARGEST_GRID:
         yield Problem(f"{key}: more than 2 ** 53 values lie between the bounds", "set fewer decimals, or nearer bounds")
@@ -237,13 +237,11 @@ def _column_problems(column: Column, known: KnownColumn, listed: Mapping[str, Ar
 
 def bounds_of(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -> tuple[Any, Any] | None:
     """Bounds of a number, date or time: declared, or of the values that a hierarchy file lists; None if unknown."""
-    if known.bounds is not None or column.name not in listed or column.kind is Kind.DECIMAL:
+    if known.bounds is not None or column.name not in listed or column.kind.type.has_decimals:
         return known.bounds
     values = listed[column.name]
     least, greatest = min(values), max(values)
-    if column.kind is Kind.INTEGER:
-        return int(least), int(greatest)
-    return pd.Timestamp(least).to_pydatetime(), pd.Timestamp(greatest).to_pydatetime()
+    return column.kind.type.as_bound(least), column.kind.type.as_bound(greatest)
 
 
 def encode_table(

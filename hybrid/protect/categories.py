@@ -14,7 +14,7 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.protect.donors import category_codes, draw_alike, draw_below
 from hybrid.protect.group_values import decoded, grouped, with_names
 from hybrid.protect.options import ProtectOptions, Replace
-from hybrid.table import DTYPES, Kind, Table
+from hybrid.table import Kind, Table
 from hybrid.table.holders import holders, n_distinct, row_holders
 
 OTHER = "other"
@@ -48,7 +48,7 @@ class Rarity:
 
 def rarity(values: pd.Series, least: int, persons: Array) -> Rarity:
     """Count who holds each category of a column of categories or booleans."""
-    if values.dtype == DTYPES[Kind.BOOLEAN]:
+    if values.dtype == "boolean":
         codes, names = values.astype("Int8").fillna(-1).to_numpy(dtype=np.int64), ["False", "True"]
         held = holders(codes, 2, persons)
         return Rarity(codes, names, (held < least) & (held > 0))
@@ -89,7 +89,7 @@ def protect_categories(
         Whether they write the lowest group that enough people share instead, by its name
         (:func:`~hybrid.protect.group_values.grouped`).
     """
-    affected, boolean = found.affected, values.dtype == DTYPES[Kind.BOOLEAN]
+    affected, boolean = found.affected, values.dtype == "boolean"
     if not affected.any():
         return values
     kept = (found.codes >= 0) & ~affected

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Mask
-from hybrid.constraints.gaps import MICROSECONDS, after, gaps, lengths
+from hybrid.constraints.gaps import after, gaps, lengths
 from hybrid.protect.numbers import RedrawnColumn, protect_numbers, steps_of
 from hybrid.table import DTYPES, Column, Kind, Role, Table
 from hybrid.table.holders import all_differ, holders, people_bounds, row_holders
@@ -196,7 +196,7 @@ def _moved(
     rows = rows & wanted.notna().to_numpy() & found[name].notna().to_numpy()
     if fixed or not rows.any():
         return found | {name: found[name].mask(rows, wanted)}
-    unit = max(MICROSECONDS[before.schema[one].kind] for one in found)
+    unit = max(before.schema[one].kind.type.finest for one in found)
     way = (wanted - found[name]).dt.total_seconds().where(rows) * (1e6 / unit)
     shift = lengths(np.sign(way) * np.ceil(way.abs()), unit)
     return {one: values.mask(rows, (values + shift).astype(values.dtype)) for one, values in found.items()}

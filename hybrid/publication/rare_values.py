@@ -29,7 +29,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, GateRefused, Problem
 from hybrid.base.manifest import MANIFEST
 from hybrid.publication.finished_run import FinishedRun, checked_content
-from hybrid.table import Column, Kind, Role, Table
+from hybrid.table import Role, Table
 from hybrid.table.holders import value_holders
 
 MOST_WORDS = 8
@@ -187,8 +187,11 @@ class RareValues:
         for name, table in tables.items():
             for column in table.schema:
                 held = value_holders(table, column.name)
-                common |= all_phrases(_texts(column, held.index[held >= least]))
-                rare = sorted({phrase(text) for text in _texts(column, held.index[held < least])} - {""})
+                often, seldom = (
+                    column.kind.type.searched_texts(held.index[at]) for at in (held >= least, held < least)
+                )
+                common |= all_phrases(often)
+                rare = sorted({phrase(text) for text in seldom} - {""})
                 where, identifies = f"{name}.{column.name}" if name else column.name, column.role is Role.IDENTIFIER
                 parts.append(pd.DataFrame({"value": rare}, dtype=object).assign(column=where, identifier=identifies))
         found = pd.concat(parts, ignore_index=True)
@@ -230,19 +233,6 @@ def hashed(texts: Iterable[str], secret: bytes) -> Array:
     values, key = np.array(list(texts), dtype=object), b64encode(secret).decode()
     found: Array = pd.util.hash_array(values, hash_key=key, categorize=False)
     return found
-
-
-def _texts(column: Column, values: pd.Index) -> Iterator[str]:
-    """Values as a report would print them; none of booleans and days."""
-    if column.kind is Kind.CATEGORICAL:
-        return map(str, values)
-    if column.kind is Kind.INTEGER:
-        return map(str, values.astype(object))
-    if column.kind is Kind.DECIMAL:
-        return (f"{value:.16g}" for value in values.astype(object))
-    if column.kind is Kind.DATETIME:
-        return (text for text in values.astype(str) if not text.endswith(" 00:00:00"))
-    return iter(())
 
 
 TEXTS = (".html", ".json", ".jsonld", ".md")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from hybrid.table import Kind
+from hybrid.table.codings import numbers_of, written
 from hybrid.table.holders import NOBODY, holders, row_holders
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class CommonValues:
         if not column.kind.is_continuous:
             people = holders(codes, len(distinct), row_holders(table))
             return cls(column, frozenset(one for one, count in zip(distinct, people, strict=True) if count >= least))
-        numbers = _numbers(pd.Series(distinct))
+        numbers = numbers_of(pd.Series(distinct))
         counts = np.bincount(codes[codes >= 0], minlength=len(distinct))
         edges: list[float] = []
         means: list[float] = []
@@ -66,27 +66,10 @@ class CommonValues:
             return values.where(values.isin(list(self.known)))
         if not len(self.edges):
             return values.mask(values.notna())
-        numbers = _numbers(values)
+        numbers = numbers_of(values)
         at = np.clip(np.searchsorted(self.edges, numbers, side="right") - 1, 0, None)
-        found = pd.Series(self.means[at], index=values.index).where(values.notna())
-        if self.column.kind.is_temporal:
-            moments = pd.to_datetime(found, unit="us")
-            days = moments.dt.floor("D") if self.column.kind is Kind.DATE else moments
-            return days.astype(values.dtype)
-        if self.column.kind is Kind.INTEGER:
-            return found.round().astype(values.dtype)
-        digits = self.column.format.decimals
-        return (found if digits is None else found.round(digits)).astype(values.dtype)
-
-
-def _numbers(values: pd.Series) -> Array:
-    """Values as numbers, those of dates in microseconds; NaN where missing."""
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        found: Array = values.astype("datetime64[us]").astype("int64").to_numpy(dtype=np.float64)
-        known: Array = np.where(values.isna(), np.nan, found)
-        return known
-    plain: Array = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return plain
+        found = written(np.where(np.isnan(numbers), np.nan, self.means[at]), self.column)
+        return found.set_axis(values.index).astype(values.dtype)
 
 
 def _groups(codes: Array, people: Array, n_values: int, least: int) -> list[int]:

@@ -25,10 +25,8 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, GeneratorError
 from hybrid.synthesize.protocol import Encoded, Encoding, Feature
-from hybrid.table import DTYPES, Column, Kind, Schema, Table
-
-MOST_DIGITS = 15
-"""Significant decimal digits that a float64 always keeps."""
+from hybrid.table import Column, Kind, Schema, Table
+from hybrid.table.codings import numbers_of
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ class _Grid:
     def encode(self, values: pd.Series) -> Array:
         encoded = np.full(len(values), np.nan)
         present = values.notna().to_numpy()
-        whole = _as_integers(values[present], self.kind, self.scale)
+        whole = self.kind.type.whole(values[present], self.scale)
         above, base = whole >= self.base, _wrapped(self.base)
         offsets = np.where(above, whole.view(np.uint64) - base, base - whole.view(np.uint64))
         encoded[present] = np.where(above, 1.0, -1.0) * (offsets // np.uint64(self.step))
@@ -80,7 +78,7 @@ class _Grid:
         missing = np.isnan(encoded)
         steps = np.rint(np.where(missing, 0, encoded)).clip(0, np.nextafter(2.0**64, 0)).astype(np.uint64)
         whole = np.minimum(steps, np.uint64(self.last)) * np.uint64(self.step) + _wrapped(self.base)
-        return _from_integers(whole.view(np.int64), missing, self.kind, self.scale)
+        return self.kind.type.series(whole.view(np.int64), missing, self.scale)
 
 
 @dataclass(frozen=True)
@@ -234,7 +232,7 @@ def _fit(values: pd.Series, column: Column, encoding: Encoding) -> _Part:
     distinct = values.dropna().drop_duplicates()
     if len(distinct) <= max(1, encoding.max_levels):
         return _discrete(values, column, missing)
-    if column.kind is Kind.DECIMAL and np.isinf(distinct.to_numpy()).any():
+    if np.isinf(numbers_of(distinct)).any():
         raise DataError(f"column {column.name!r} holds infinite numbers", hint="list their text under data.missing")
     flagged = missing and encoding.flag_missing
     feature = Feature(column.name, 0, ordered=True, missing=missing and not flagged, target=column.target)
@@ -246,10 +244,7 @@ def _fit(values: pd.Series, column: Column, encoding: Encoding) -> _Part:
 
 def _discrete(values: pd.Series, column: Column, missing: bool) -> _Discrete:
     distinct = values.dropna().drop_duplicates().sort_values()
-    if isinstance(values.dtype, pd.CategoricalDtype):
-        ordered = bool(values.dtype.ordered)
-    else:
-        ordered = values.dtype != DTYPES[Kind.BOOLEAN]
+    ordered = column.kind.is_continuous or bool(getattr(values.dtype, "ordered", False))
     levels = pd.Series([*distinct, None] if missing else list(distinct), dtype=values.dtype)
     return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target), levels)
 
@@ -269,53 +264,20 @@ def _listed(values: pd.Series, column: Column, domain: Array) -> _Discrete:
         )
     missing = bool(values.isna().any())
     levels = pd.Series([*states, None] if missing else states, dtype=dtype)
-    ordered = column.kind is not Kind.BOOLEAN and (column.kind.is_continuous or bool(getattr(dtype, "ordered", False)))
+    ordered = column.kind.is_continuous or bool(getattr(dtype, "ordered", False))
     return _Discrete(Feature(column.name, len(levels), ordered, missing, column.target, public=True), levels)
 
 
 def _grid(distinct: pd.Series, column: Column, feature: Feature) -> _Grid | None:
     """The widest grid that holds these values; None for decimals that need too many digits."""
-    scale = 1
-    if column.kind is Kind.DECIMAL:
-        found = _scale(distinct.to_numpy(), column.format.decimals)
-        if found is None:
-            return None
-        scale = found
-    whole = np.sort(_as_integers(distinct, column.kind, scale))
+    scale = column.kind.type.scale(distinct, column.format)
+    if scale is None:
+        return None
+    whole = np.sort(column.kind.type.whole(distinct, scale))
     offsets = whole.view(np.uint64) - whole.view(np.uint64)[0]
     step = int(np.gcd.reduce(offsets))
     return _Grid(feature, column.kind, int(whole[0]), step, int(offsets[-1]) // step, scale)
 
 
-def _scale(values: Array, decimals: int | None) -> int | None:
-    """The power of ten that makes all values whole."""
-    for digits in range(MOST_DIGITS + 1) if decimals is None else [decimals]:
-        scale: int = 10**digits
-        scaled = np.rint(values * scale)
-        if np.abs(scaled).max() >= 10**MOST_DIGITS:
-            return None
-        if (scaled / scale == values).all():
-            return scale
-    return None
-
-
 def _wrapped(value: int) -> np.uint64:
     return np.uint64(value % 2**64)
-
-
-def _as_integers(values: pd.Series, kind: Kind, scale: int) -> Array:
-    if kind is Kind.DECIMAL:
-        return np.asarray(np.rint(np.asarray(values) * scale), dtype=np.int64)
-    if kind is Kind.INTEGER:
-        return np.asarray(values, dtype=np.int64)
-    return np.asarray(values, dtype="datetime64[us]").view(np.int64)
-
-
-def _from_integers(whole: Array, missing: Array, kind: Kind, scale: int) -> pd.Series:
-    if kind is Kind.INTEGER:
-        return pd.Series(pd.arrays.IntegerArray(whole, missing))
-    if kind is Kind.DECIMAL:
-        return pd.Series(np.where(missing, np.nan, whole / scale))
-    times = whole.astype("datetime64[us]")
-    times[missing] = np.datetime64("NaT")
-    return pd.Series(times).astype(DTYPES[kind])

@@ -16,8 +16,10 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.table.codings import numbers_of
 from hybrid.table.holders import NOBODY, all_differ, holders, people_bounds, row_holders
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.schema import Column, Table
 
 MOST_CATEGORIES = 12
 MOST_INTERVALS = 26
@@ -64,7 +66,7 @@ class Cells:
         """The cell of each value; shape (n,), int64; missing values get ``len(self)``."""
         missing = values.isna().to_numpy()
         if self._bounds is not None:
-            numbers = _numbers(values.where(~missing))
+            numbers = numbers_of(values.where(~missing))
             codes = np.searchsorted(self._bounds, numbers, side="right")
         else:
             codes, distinct = pd.factorize(_texts(values), use_na_sentinel=True)
@@ -117,9 +119,9 @@ def _categories(table: Table, name: str, minimum: int, most: int) -> Cells:
 
 
 def _intervals(present: pd.Series, whose: Codes, kind: Kind, minimum: int) -> Cells | None:
-    numbers = _numbers(present)
+    numbers = numbers_of(present)
     limits, texts = (
-        _date_limits(present, whose, minimum) if kind.is_temporal else _limits(numbers, whose, kind, minimum)
+        _limits(numbers, whose, kind, minimum) if kind.is_number else _date_limits(present, whose, kind, minimum)
     )
     if not len(limits):
         return None
@@ -215,36 +217,19 @@ def _growing_limits(low: float, high: float, *, whole: bool) -> Array:
     return limits[-MOST_INTERVALS:]
 
 
-_DATE_STEPS = (
-    *(("h", 1, 0), ("h", 6, 0), ("D", 1, 0), ("D", 7, 4), ("M", 1, 0), ("M", 3, 0)),
-    *(("Y", years, -1970) for years in (1, 2, 5, 10, 20, 50, 100, 500)),
-)
-"""NumPy unit, how many of them, and where counting starts (weeks on Mondays, years at 0)."""
-
-
-def _date_limits(present: pd.Series, whose: Codes, minimum: int) -> tuple[Array, list[str]]:
-    ends = _ends(_numbers(present), whose, minimum)
+def _date_limits(present: pd.Series, whose: Codes, kind: Kind, minimum: int) -> tuple[Array, list[str]]:
+    ends = _ends(numbers_of(present), whose, minimum)
     if ends is None:
         return np.array([]), []
     low, high = (np.datetime64(int(end), "us") for end in ends)
-    for unit, every, start in _DATE_STEPS:
+    for unit, every, start in kind.type.axis:
         first, last = (int(end.astype(f"datetime64[{unit}]").astype(np.int64)) for end in (low, high))
         if (last - first) // every < MOST_INTERVALS:
             counts = np.arange(first, last + 1)
             limits = counts[(counts - start) % every == 0].astype(f"datetime64[{unit}]")
             limits = limits[(limits >= low) & (limits <= high)]
-            return _numbers(pd.Series(limits.astype("datetime64[us]"))), [str(limit) for limit in limits]
+            return numbers_of(pd.Series(limits.astype("datetime64[us]"))), kind.type.tick_texts(limits)
     return np.array([]), []
-
-
-def _numbers(values: pd.Series) -> Array:
-    """Numbers as they are, dates as microseconds; missing values as NaN."""
-    if pd.api.types.is_datetime64_any_dtype(values):
-        instants = values.to_numpy(dtype="datetime64[us]")
-        numbers: Array = np.where(np.isnat(instants), np.nan, instants.astype(np.int64))
-        return numbers
-    plain: Array = values.to_numpy(dtype="float64", na_value=np.nan)
-    return plain
 
 
 def _texts(values: pd.Series) -> pd.Series:

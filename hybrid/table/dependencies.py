@@ -9,8 +9,9 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.table.holders import all_differ, pair_numbers, sharing
+from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import first_rows
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.schema import Column, Table
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _FEW = 20
@@ -118,7 +119,7 @@ def rank_correlated(table: Table, of: Sequence[str], among: Sequence[str]) -> li
     ranks = {
         name: table.frame[name].astype("float64").rank()
         for name in dict.fromkeys((*of, *among))
-        if table.schema[name].kind in (Kind.INTEGER, Kind.DECIMAL) and table.frame[name].nunique() > _FEW_NUMBERS
+        if table.schema[name].kind.is_number and table.frame[name].nunique() > _FEW_NUMBERS
     }
     return [
         (teller, told)

@@ -295,7 +295,10 @@ def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema
     with readable(file):
         texts = [field.name for field in stored if is_text(field.type)]
         raw = pq.read_table(file.path, filesystem=file.filesystem, read_dictionary=texts)
-        raw.validate(full=True)
+        raw.validate()
+    for name in raw.column_names:
+        with readable(file, f"column {name!r} holds values that its type does not allow"):
+            raw[name].validate(full=True)
     # pandas stores a row index as a column of its own: a row number, never data.
     index = [name for name in raw.column_names if name.startswith("__index_level_")]
     return raw.drop_columns(index).replace_schema_metadata(None), stored

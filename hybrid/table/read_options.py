@@ -7,7 +7,8 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from hybrid.base.options import Options
-from hybrid.table.schema import Kind, Role
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.schema import Role
 
 Accepted = Literal["multiline_cells", "long_cells", "short_last_line", "total_lines", "more_than_memory"]
 ALL_ACCEPTED: tuple[Accepted, ...] = tuple(one for one in get_args(Accepted) if one != "more_than_memory")
@@ -20,11 +21,11 @@ class ColumnOptions(Options):
     role: Role = Role.INSENSITIVE
     """identifier | quasi_identifier | sensitive | insensitive | undecided (enters no run until a person decides)."""
     kind: Kind | None = None
-    """integer | decimal | categorical | boolean | date | datetime; inferred from the values if not given."""
+    """integer | decimal | categorical | boolean | date | datetime | time; inferred from the values if not given."""
     hierarchy: str | None = None
     """Path of the column's generalization hierarchy (CSV or YAML), relative to the config file."""
     format: str | None = None
-    """strptime format of a date or datetime column, such as "%d.%m.%Y"; inferred if not given."""
+    """strptime format of a column of dates or times, such as "%d.%m.%Y" or "%H:%M"; inferred if not given."""
     target: bool = False
     """Whether users will train models that predict this column."""
 

@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.hashing import ABSENT_UNLESS_SET
+from hybrid.table.kinds.column_format import ColumnFormat
+from hybrid.table.kinds.registry import Kind
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 """Files that are read and written as Parquet; :mod:`hybrid.table.file_formats` has those of other programs."""
-
-LARGEST_DECIMAL = 1e30
-"""Decimals beyond are refused: trees and nearest neighbours add them up with 32 bits, which end at 3e38."""
 
 
 class Role(StrEnum):
@@ -48,60 +47,6 @@ class Role(StrEnum):
     def is_learned(self) -> bool:
         """True for columns that enter runs and are no identifiers."""
         return self.enters_runs and self is not Role.IDENTIFIER
-
-
-class Kind(StrEnum):
-    """Kind of a column's values; each has one dtype (:data:`DTYPES`)."""
-
-    INTEGER = "integer"
-    DECIMAL = "decimal"
-    CATEGORICAL = "categorical"
-    BOOLEAN = "boolean"
-    DATE = "date"
-    DATETIME = "datetime"
-
-    @property
-    def is_continuous(self) -> bool:
-        """True if values have order and distance (numbers and dates)."""
-        return self in (Kind.INTEGER, Kind.DECIMAL, Kind.DATE, Kind.DATETIME)
-
-    @property
-    def is_temporal(self) -> bool:
-        """True if values are dates or times."""
-        return self in (Kind.DATE, Kind.DATETIME)
-
-
-DTYPES: dict[Kind, str] = {
-    Kind.INTEGER: "Int64",
-    Kind.DECIMAL: "float64",
-    Kind.CATEGORICAL: "category",
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "datetime64[us]",
-    Kind.DATETIME: "datetime64[us]",
-}
-"""dtype of each kind in ``Table.frame``. Missing values: NA, NaN, NaN (no category), NA, NaT, NaT."""
-
-
-@dataclass(frozen=True)
-class ColumnFormat:
-    """Format in which the source writes a column, kept for the output."""
-
-    missing: str = ""
-    """The marker written for a missing value (CSV)."""
-    padding: str = ""
-    """White space before every value (CSV files separated by ``", "``)."""
-    decimals: int | None = None
-    """Digits after the point; None: as many as needed."""
-    fixed_decimals: bool = False
-    """Whether every value is written with exactly :attr:`decimals` digits."""
-    least_decimals: int = 0
-    """Digits that are written although they are zeros ("10.0"), where the number of digits varies."""
-    decimal_mark: str = "."
-    date_format: str = "%Y-%m-%d"
-    true: str = "True"
-    false: str = "False"
-    arrow_type: str | None = None
-    """Arrow type of a Parquet source, as :func:`str` of it shows it; None for CSV."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +198,11 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the columns to polars, pyarrow and others: ``polars.DataFrame(table)``."""
-        return pa.Table.from_pandas(self.frame, preserve_index=False).__arrow_c_stream__(requested_schema)
+        table = pa.Table.from_pandas(self.frame, preserve_index=False)
+        for at, column in enumerate(self.schema):
+            if column.kind.measure == "clock":  # pandas has no such dtype
+                table = table.set_column(at, column.name, column.kind.type.to_arrow(self.frame[column.name]))
+        return table.__arrow_c_stream__(requested_schema)
 
     @property
     def _named(self) -> tuple[Codes | None, Codes | None]:

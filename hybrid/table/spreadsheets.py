@@ -19,14 +19,12 @@ from hybrid.base.errors import DataError, HybridError, MissingExtraError, Output
 from hybrid.table.file_problems import header_problem, suspicious_cells
 from hybrid.table.files import File
 from hybrid.table.read_options import ALL_ACCEPTED, ReadOptions
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.schema import Column, Table
 from hybrid.table.text import encode_texts
 from hybrid.table.typed_table import column_problems
 
 _MOST_ROWS = 2**20
 """Of a sheet, with the names of the columns."""
-_MOST_DIGITS = 10**15
-"""Whole numbers beyond are written as texts: Excel keeps fifteen digits."""
 _FIRST_DAY = datetime(1900, 3, 1)
 """Day from which Excel and the calendar agree."""
 _DATE, _MOMENT = "%Y-%m-%d", "%Y-%m-%d %H:%M:%S"
@@ -194,26 +192,11 @@ def write_spreadsheet(table: Table, path: Path, sheet: str | None, *, synthetic:
 
 def _cells(values: pd.Series, column: Column) -> list[Any]:
     codes, texts = encode_texts(values, column)
-    cells = [_cell(text.strip(), column) for text in texts[:-1]]
-    if any(isinstance(cell, datetime) and cell < _FIRST_DAY for cell in cells):
+    cells = [column.kind.type.cell(text.strip(), column.format) for text in texts[:-1]]
+    if any(isinstance(cell, date) and cell.timetuple() < _FIRST_DAY.timetuple() for cell in cells):
         cells = [text.strip() for text in texts[:-1]]
-    elif column.kind is Kind.DATE:
-        cells = [cell.date() if isinstance(cell, datetime) else cell for cell in cells]
     cells.append(texts[-1] or None)
     return [cells[code] for code in codes]
-
-
-def _cell(text: str, column: Column) -> Any:
-    shape = column.format
-    if column.kind is Kind.INTEGER:
-        return int(text) if abs(int(text)) < _MOST_DIGITS else text
-    if column.kind is Kind.DECIMAL:
-        return float(text.replace(shape.decimal_mark, "."))
-    if column.kind is Kind.BOOLEAN and (shape.true, shape.false) == ("True", "False"):
-        return text == shape.true
-    if column.kind.is_temporal and shape.date_format in (_DATE, _MOMENT):
-        return datetime.strptime(text, shape.date_format)
-    return text
 
 
 def _shown(page: Any, value: Any) -> Any:

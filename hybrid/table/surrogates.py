@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Mask
+from hybrid.table.kinds.registry import DTYPES, Kind
 from hybrid.table.persons import constant_within
-from hybrid.table.schema import DTYPES, Column, Kind, Schema, Table
+from hybrid.table.schema import Column, Schema, Table
 
 SURROGATES = "^SY*[0-9]+$"
 """Regular expression of texts that surrogates may equal."""
@@ -130,7 +131,7 @@ def _surrogates(column: Column, n: int, source: pd.Series, after: int, step: tup
     """Surrogates after those of other tables; of several columns, each takes every so-manieth number."""
     place, columns = step
     numbers = range(after * columns + place + 1, (after + n) * columns + place + 1, columns)
-    if column.kind is Kind.INTEGER or (column.kind is Kind.DECIMAL and _are_whole(source)):
+    if column.kind is Kind.INTEGER or (column.kind.type.has_decimals and _are_whole(source)):
         longest = len(f"{source.dropna().abs().max():.0f}") if source.notna().any() else 1
         first = 10 ** min(longest, 17 if column.kind is Kind.INTEGER else 15)
         return pd.Series([first + number for number in numbers], dtype=DTYPES[column.kind])

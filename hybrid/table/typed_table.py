@@ -12,10 +12,12 @@ import pyarrow.csv
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError, Problem
-from hybrid.table.arrow import is_text, kind_of, recast, typed_values, unstorable
+from hybrid.table.arrow import is_text, kind_of
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.kinds.value_type import plain_values
 from hybrid.table.read_options import ColumnOptions, ReadOptions
 from hybrid.table.schema import PARQUET_SUFFIXES as PARQUET_SUFFIXES
-from hybrid.table.schema import Column, Kind, Schema, Table
+from hybrid.table.schema import Column, Schema, Table
 from hybrid.table.text import convert_texts
 
 DATA_FRAME = "<DataFrame>"
@@ -158,13 +160,14 @@ def _convert_typed(
             )
         )
         return empty
-    if what := unstorable(raw, kind):
+    plain = plain_values(raw)
+    if what := kind.type.unstorable(plain):
         hint = "correct these values or make them missing, store the column as text, or drop it"
         problems.append(Problem(f"{source}: column {name!r} holds {what}", hint))
         return empty
-    values = typed_values(raw, kind)
+    values = kind.type.from_arrow(plain)
     if wanted.kind is not None and wanted.kind is not kind:
-        changed = recast(values, kind, wanted.kind)
+        changed = wanted.kind.type.recast(values, kind)
         if changed is None:
             problems.append(
                 Problem(
@@ -174,7 +177,7 @@ def _convert_typed(
             )
             return empty
         values, kind = changed, wanted.kind
-    return Column(name, wanted.role, kind, wanted.target, shape), values
+    return Column(name, wanted.role, kind, wanted.target, kind.type.format_of_values(values, shape)), values
 
 
 @runtime_checkable

@@ -10,9 +10,11 @@ import pandas as pd
 
 from hybrid.base.arrays import Array, Codes
 from hybrid.base.errors import DataError
+from hybrid.table.codings import decimals_of
 from hybrid.table.holders import holders, row_holders
+from hybrid.table.kinds.registry import Kind
 from hybrid.table.persons import n_persons
-from hybrid.table.schema import Column, Kind, Role, Table
+from hybrid.table.schema import Column, Role, Table
 
 HOLDERS = 10
 """People in tens of whom weighted margins are published, and who must hold a category that has a margin of its own."""
@@ -176,7 +178,7 @@ def _raked(weights: Array, targets: list[tuple[Codes, Array]]) -> Array:
 
 
 def _written(weights: Array, column: Column) -> pd.Series:
-    decimals = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    decimals = decimals_of(column)
     if decimals is not None:
         weights = np.maximum(np.round(weights, decimals), 10.0**-decimals)
     values = pd.Series(weights)

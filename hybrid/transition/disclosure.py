@@ -178,7 +178,7 @@ def _codes(column: Column, originals: Table, restored: Table) -> Array:
     parts = [table.frame[column.name] for table in (originals, restored)]
     if column.kind is Kind.CATEGORICAL:
         parts = [part.astype(object) for part in parts]
-    elif column.kind is Kind.DECIMAL and column.format.decimals is not None:
+    elif column.kind.type.has_decimals and column.format.decimals is not None:
         parts = [part.round(column.format.decimals) for part in parts]
     codes: Array = pd.factorize(pd.concat(parts, ignore_index=True))[0].astype(np.int64)
     return codes

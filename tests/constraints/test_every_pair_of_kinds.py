@@ -15,8 +15,7 @@ from hybrid.constraints import KINDS, Form, Rules, restore_held
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.constraints.discover import discover
 from hybrid.protect import ProtectOptions, protect
-from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.schema import ColumnFormat
+from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
 from tests.constraints.small_tables import declared, table_of
 
 ROWS = 240
@@ -34,6 +33,7 @@ def column_of(kind: Kind, rng: np.random.Generator, *, far: bool) -> list[Any]:
         Kind.BOOLEAN: [bool(n % 2) for n in small],
         Kind.DATE: [np.datetime64(day, "us") for day in days],
         Kind.DATETIME: [np.datetime64(day + pd.Timedelta(minutes=37), "us") for day in days],
+        Kind.TIME: [np.datetime64(int(at) * 37, "m") for at in small],
     }
     ends: dict[Kind, tuple[Any, Any]] = {
         Kind.INTEGER: (-LARGE, LARGE),
@@ -42,6 +42,7 @@ def column_of(kind: Kind, rng: np.random.Generator, *, far: bool) -> list[Any]:
         Kind.BOOLEAN: (True, False),
         Kind.DATE: (np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31", "us")),
         Kind.DATETIME: (np.datetime64("0001-01-01T00:01", "us"), np.datetime64("9999-12-31T23:59", "us")),
+        Kind.TIME: (np.datetime64("1970-01-01T00:00", "us"), np.datetime64("1970-01-01T23:59", "us")),
     }
     found = values[kind]
     if far:
@@ -68,12 +69,25 @@ def about(first: str, second: str) -> Iterator[dict[str, Any]]:
     yield from ({"derived": {first: text}} for text in (f"{second} + c", f"{second} - c", second, f"{second} > 3"))
     yield {"derived": {first: f"years({second}, c) * 1.5"}}
     yield {"combinations": [first, second]}
-    yield from ({"range": {first: limits}} for limits in ([0, 20], ["2024-01-05", None], [0.5, None]))
+    yield from (
+        {"range": {first: limits}} for limits in ([0, 20], ["2024-01-05", None], [0.5, None], ["06:00", "22:00"])
+    )
     yield {"missing_together": [first, second]}
     yield {"unique": [first, second]}
     yield {"counter": {"column": first, "by": second}}
     yield {"counter": {"column": first, "within": "d", "by": second}}
-    signs = ("a + b > 3", "a / b < 2", "a == b", "a < b", "a - b < 9", "not a", "min(a, b) > 1", "a > '2024-01-09'")
+    signs = (
+        "a + b > 3",
+        "a / b < 2",
+        "a == b",
+        "a < b",
+        "a - b < 9",
+        "not a",
+        "min(a, b) > 1",
+        "a > '2024-01-09'",
+        "a > '06:00'",
+        "hour(a) > 5",
+    )
     yield from ({"formula": text} for text in signs)
 
 

@@ -11,8 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from hybrid.constraints import KINDS, Form, Rules
-from hybrid.table import Kind, Schema, Table
-from hybrid.table.schema import ColumnFormat
+from hybrid.table import ColumnFormat, Kind, Schema, Table
 from tests.constraints.small_tables import declared, stays, table_of
 
 NA = None

@@ -69,7 +69,7 @@ def test_config_declares_every_column_with_its_kind(demo: Path, config: dict) ->
     table = read_table(demo / "admissions.csv", DataOptions.model_validate(config["data"]))
     assert set(config["data"]["columns"]) == set(table.schema.names)
     assert len(table.schema) >= 14
-    assert {column.kind for column in table.schema} == set(Kind) - {Kind.DATETIME}
+    assert {column.kind for column in table.schema} == set(Kind) - {Kind.DATETIME, Kind.TIME}
     assert {column.role for column in table.schema} == set(Role) - {Role.UNDECIDED, Role.EXCLUDED, Role.WEIGHT}
     assert table.schema["cost"].format.decimals == 2
     assert table.schema["cost"].format.fixed_decimals

@@ -31,7 +31,7 @@ def test_recipe(workshop: Workshop, page: str) -> None:
 def test_every_recipe_is_listed_and_every_listed_one_is_there() -> None:
     listed = re.findall(r"\]\((add-[a-z-]+\.md)\)", (PAGES / "recipes.md").read_text(encoding="utf-8"))
     assert sorted(listed) == RECIPES
-    assert len(RECIPES) == 10
+    assert len(RECIPES) == 11
 
 
 @pytest.mark.parametrize("page", RECIPES)

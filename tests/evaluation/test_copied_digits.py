@@ -17,9 +17,8 @@ from hybrid.evaluation.attacks import copied_digits
 from hybrid.evaluation.attacks.copied_digits import Digits, _nearest, scores, written
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.table import Column, Kind, Role, Table
+from hybrid.table import Column, ColumnFormat, Kind, Role, Table
 from hybrid.table.read_options import ReadOptions
-from hybrid.table.schema import ColumnFormat
 from hybrid.table.typed_table import read_frame
 
 Way = Literal["exact", "one", "shift", "lead"]

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation.measure import Measure
-from hybrid.table import Column, Kind, Role, Schema, Table
-from hybrid.table.schema import DTYPES
+from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 from tests.evaluation.small_tables import measured, small
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy.build import build_hierarchy
-from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes, quantiles
+from hybrid.hierarchy.from_data import by_frequency, equal_width, prefixes, quantiles, usual_periods
 from hybrid.table import Kind
 from tests.hierarchy.hierarchy_columns import check_tree, column, floats, integers, labels_at, modest, series, tenths
 
@@ -98,8 +98,9 @@ def test_frequent_values_stay() -> None:
 
 def test_calendar_and_prefixes() -> None:
     short = series(["2024-01-01", "2025-01-01"], Kind.DATE)
-    assert calendar(short).levels == ("month", "quarter", "year")
-    assert calendar(series(["1950-01-01", "2025-01-01"], Kind.DATE)).levels[-1] == "decade"
+    assert usual_periods(column(Kind.DATE), short).levels == ("month", "quarter", "year")
+    long = series(["1950-01-01", "2025-01-01"], Kind.DATE)
+    assert usual_periods(column(Kind.DATE), long).levels[-1] == "decade"
     codes = series(["12345", "12999"], Kind.CATEGORICAL)
     assert prefixes(column(Kind.CATEGORICAL), codes).keep == (4, 3, 2, 1)
     mixed = series(["A01.1", "B2"], Kind.CATEGORICAL)

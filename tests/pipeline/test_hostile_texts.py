@@ -184,10 +184,14 @@ VALUES: dict[Kind, list[Any]] = {
     Kind.BOOLEAN: [True, False, None],
     Kind.DATE: [np.datetime64("0001-01-01", "us"), np.datetime64("9999-12-31", "us"), None],
     Kind.DATETIME: [np.datetime64("0001-01-01T00:01", "us"), np.datetime64("9999-12-31T23:59", "us"), None],
+    Kind.TIME: [np.datetime64("1970-01-01T00:01", "us"), np.datetime64("1970-01-01T23:59", "us"), None],
 }
 
 
-FITTING = {Kind.INTEGER: RULES[:2], Kind.DECIMAL: RULES[:2], Kind.DATE: RULES[2:3], Kind.DATETIME: RULES[2:3]}
+FITTING = {
+    **dict.fromkeys((Kind.INTEGER, Kind.DECIMAL), RULES[:2]),
+    **dict.fromkeys((Kind.DATE, Kind.DATETIME, Kind.TIME), RULES[2:3]),
+}
 """Rules that fit a kind; others fit the rest."""
 
 

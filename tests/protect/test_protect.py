@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import DataError
 from hybrid.protect import ProtectOptions, protect
 from hybrid.protect.numbers import protect_numbers
-from hybrid.table import Column, Kind, Role, Schema, Table
+from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
 from hybrid.table.holders import holders, people_bounds
-from hybrid.table.schema import DTYPES, ColumnFormat
 
 
 def column(name: str, kind: Kind, **format_: object) -> Column:

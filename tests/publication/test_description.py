@@ -43,8 +43,7 @@ from hybrid.publication.policy import Policy, load_policy, packaged_policies
 from hybrid.publication.publish import publish
 from hybrid.publication.verdict import Check
 from hybrid.publication.verify import verify
-from hybrid.table import Column, Kind, Role, Schema
-from hybrid.table.schema import ColumnFormat
+from hybrid.table import Column, ColumnFormat, Kind, Role, Schema
 from tests.publication.conftest import FINGERPRINT, SEED, RunMaker, a_policy
 
 SHAPES = Path(__file__).parents[1] / "data" / "dcat" / "dcat_ap_mandatory.ttl"

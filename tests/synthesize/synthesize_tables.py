@@ -68,6 +68,7 @@ _VALUES = {
     Kind.DATETIME: st.datetimes(
         min_value=pd.Timestamp("1700-01-01").to_pydatetime(), max_value=pd.Timestamp("2200-01-01").to_pydatetime()
     ),
+    Kind.TIME: st.integers(0, 1439).map(lambda minute: np.datetime64(minute, "m")),
 }
 
 
@@ -79,7 +80,7 @@ def tables(draw: st.DrawFn, max_rows: int = 12) -> Table:
     columns = {}
     for at, kind in enumerate(kinds):
         values = draw(st.lists(st.none() | _VALUES[kind], min_size=n, max_size=n))
-        if kind.is_temporal:
+        if DTYPES[kind] == "datetime64[us]":
             series = pd.Series(np.array(values, dtype="datetime64[us]"))
         elif kind is Kind.CATEGORICAL:
             series = pd.Series(values, dtype=object)

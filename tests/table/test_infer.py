@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from hybrid.table import Kind
-from hybrid.table.schema import ColumnFormat
-from hybrid.table.text import ambiguous_dates, parse
+from hybrid.table import ColumnFormat, Kind
+from hybrid.table.kinds.moments import ambiguous_dates
+from hybrid.table.text import parse
 
 
 @pytest.mark.parametrize(

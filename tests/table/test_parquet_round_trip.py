@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 
@@ -54,6 +54,8 @@ MOMENT = datetime(2024, 2, 29, 12, 30, 5)
         (pa.array([MOMENT, None], pa.timestamp("s")), Kind.DATETIME),
         (pa.array([MOMENT, None], pa.timestamp("ns")), Kind.DATETIME),
         (pa.array([MOMENT, None], pa.timestamp("us", tz="Europe/Berlin")), Kind.DATETIME),
+        (pa.array([time(14, 30), None], pa.time32("s")), Kind.TIME),
+        (pa.array([time(14, 30, 15, 250_000), None], pa.time64("ns")), Kind.TIME),
         (pa.array(["a", None, "ü"]), Kind.CATEGORICAL),
         (pa.array(["a", None, "b"], pa.large_string()), Kind.CATEGORICAL),
         (pa.array(["a", None, "b", "a"]).dictionary_encode(), Kind.CATEGORICAL),
@@ -108,6 +110,7 @@ def test_declared_kinds_go_back_to_the_type_of_the_file(tmp_path: Path, array: p
         (pa.array([[1]]), None),
         (pa.array([b"x"]), None),
         (pa.array([2**64 - 1], pa.uint64()), None),
+        (pa.array([90_000], pa.int32()).cast(pa.time32("s")), None),
     ],
 )
 def test_kinds_that_would_lose_something_are_refused(tmp_path: Path, array: pa.Array, declared: str | None) -> None:

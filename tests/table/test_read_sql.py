@@ -19,19 +19,21 @@ from hybrid.table.arrow import to_arrow
 from hybrid.table.data_options import DataOptions, load_table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.sources.sql import CHUNK, SqlOptions, read_sql
+from hybrid.table.text import as_text
 from tests.helpers.postgres_server import PASSWORD, Server, postgres
 
 MAKE = """
 create table people (
     id uuid primary key default gen_random_uuid(), name text, age integer, big bigint, cost numeric(10,2),
-    weight float8, smoker boolean, born date, seen timestamp, seen_here timestamptz, nothing numeric, town varchar(20))
+    weight float8, smoker boolean, born date, seen timestamp, seen_here timestamptz, woken time, nothing numeric, town
+    varchar(20))
 """
 ROWS = """
-insert into people (name, age, big, cost, weight, smoker, born, seen, seen_here, town) values
+insert into people (name, age, big, cost, weight, smoker, born, seen, seen_here, woken, town) values
     ('canary-name', 34, 9007199254740993, 10.50, 61.5, true, '1990-02-28', '2026-01-01 10:00:00.000001',
-     '2026-01-01 10:00:00+00', 'Rome'),
-    (null, null, null, null, null, null, null, null, null, null),
-    ('b', 12, -1, 0.05, -0.25, false, '0900-01-01', '1969-12-31', '1969-12-31 23:00:00+00', '')
+     '2026-01-01 10:00:00+00', '06:30', 'Rome'),
+    (null, null, null, null, null, null, null, null, null, null, null),
+    ('b', 12, -1, 0.05, -0.25, false, '0900-01-01', '1969-12-31', '1969-12-31 23:00:00+00', '23:59', '')
 """
 
 
@@ -84,12 +86,14 @@ def test_types_and_nulls_come_as_the_database_has_them(database: sa.Engine) -> N
         "born": Kind.DATE,
         "seen": Kind.DATETIME,
         "seen_here": Kind.DATETIME,
+        "woken": Kind.TIME,
         "nothing": Kind.DECIMAL,
         "town": Kind.CATEGORICAL,
     }
     row = table.frame.set_index("name").loc["canary-name"]
     assert (row["age"], row["big"], row["cost"]) == (34, 9007199254740993, 10.5)
     assert row["seen"] == pd.Timestamp("2026-01-01 10:00:00.000001")
+    assert as_text(pd.Series([row["woken"]]), table.schema["woken"]).tolist() == ["06:30"]
     empty = table.frame[table.frame["name"].isna()].drop(columns="id")
     assert empty.isna().all(axis=None)
     assert table.frame["nothing"].isna().all()

@@ -22,6 +22,7 @@ from hybrid.table.files import File, file_at
 from hybrid.table.read_file import read_table
 from hybrid.table.statistics.codebook import read_codebook
 from hybrid.table.statistics.program import SAS, SPSS, STATA, Program, moment_of
+from hybrid.table.text import as_text
 from hybrid.table.write import layout_of, write_table
 
 OPTIONS = DataOptions(path="any")
@@ -77,7 +78,8 @@ def test_numbers_dates_times_and_texts_are_read(suffix: str, tmp_path: Path) -> 
     assert table.frame["SEEN"].astype(str).tolist() == [
         *("2020-01-02 03:04:05", "NaT", "1890-01-01 00:00:00", "2021-01-01 00:00:00")
     ]
-    assert table.frame["AT"].astype(object).dropna().tolist() == ["14:30:00", "01:02:03", "00:00:00"]
+    assert kinds["AT"] is Kind.TIME
+    assert as_text(table.frame["AT"].dropna(), table.schema["AT"]).tolist() == ["14:30:00", "01:02:03", "00:00:00"]
     if suffix != ".por":
         assert table.frame["TOWN"].astype(object).dropna().tolist() == ["Ulm", "Köln", "Bonn"]
 

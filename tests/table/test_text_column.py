@@ -7,10 +7,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from hybrid.table import Column, Kind, Role
+from hybrid.table import Column, ColumnFormat, Kind, Role
+from hybrid.table.kinds.numbers import decimal_text
 from hybrid.table.read_options import ColumnOptions
-from hybrid.table.schema import ColumnFormat
-from hybrid.table.text import as_text, convert_texts, decimal_text, encode_texts
+from hybrid.table.text import as_text, convert_texts, encode_texts
 
 
 def raw(*texts: str | None) -> pa.ChunkedArray:

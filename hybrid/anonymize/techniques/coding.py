@@ -10,9 +10,9 @@ import pandas as pd
 from pydantic import Field, PositiveInt
 
 from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
-from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.errors import Problem
 from hybrid.table import Column
+from hybrid.table.codings import numbers_of
 from hybrid.table.holders import people_bounds, row_persons
 
 
@@ -54,7 +54,7 @@ class Coding(ValueTechnique):
     def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found, least = [], self._least(task)
         for name in task.columns:
-            after = positions_of(masked.values[name], task.table.schema[name].kind)
+            after = numbers_of(masked.values[name])
             whose = pd.Series(task.table.persons)
             for end in (np.nanmin, np.nanmax):
                 reached = whose[after == end(after)] if (~np.isnan(after)).any() else whose.iloc[:0]

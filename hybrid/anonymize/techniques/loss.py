@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.arrays import Codes, Mask, Numbers
 from hybrid.table import Table
+from hybrid.table.codings import numbers_of
 
 _SINGULAR = 1e-9
 """Eigenvalue of correlations at which a column is taken for a function of others."""
@@ -39,7 +39,7 @@ def column_loss(table: Table, masked: pd.Series, name: str) -> float:
     if not kind.is_continuous:
         changed = before.astype(object).fillna("").to_numpy() != masked.astype(object).fillna("").to_numpy()
         return float((changed | lost).mean())
-    plain, moved = positions_of(before, kind), positions_of(masked, kind)
+    plain, moved = numbers_of(before), numbers_of(masked)
     return _squared(plain, moved, lost)
 
 
@@ -63,7 +63,7 @@ def il1s(table: Table, masked: Mapping[str, pd.Series], names: Sequence[str]) ->
         kind = table.schema[name].kind
         if not kind.is_continuous:
             continue
-        plain, moved = positions_of(table.frame[name], kind), positions_of(masked[name], kind)
+        plain, moved = numbers_of(table.frame[name]), numbers_of(masked[name])
         spread = float(np.nanstd(plain, ddof=1)) if (~np.isnan(plain)).sum() > 1 else 0.0
         gaps = np.abs(plain - moved)
         if spread > 0 and not np.isnan(gaps).all():
@@ -82,7 +82,7 @@ def eigenvalue_difference(table: Table, masked: Mapping[str, pd.Series], names: 
     numbers = [name for name in names if table.schema[name].kind.is_continuous]
     found = []
     for source in (table.frame, masked):
-        points = {name: positions_of(source[name], table.schema[name].kind) for name in numbers}
+        points = {name: numbers_of(source[name]) for name in numbers}
         correlations = pd.DataFrame(points).corr().to_numpy()
         if len(numbers) < 2 or np.isnan(correlations).any():
             return None

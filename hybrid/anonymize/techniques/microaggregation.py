@@ -20,10 +20,11 @@ from hybrid.anonymize.models.t_closeness import TCloseness
 from hybrid.anonymize.search.person_rows import matching_sizes
 from hybrid.anonymize.techniques.mdav import least_strata, mdav, stratified
 from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
-from hybrid.anonymize.techniques.space import RecordSpace, centroids, positions_of, space_of, step_of
+from hybrid.anonymize.techniques.space import RecordSpace, centroids, space_of
 from hybrid.base.arrays import Array, Codes, Numbers, Rows
 from hybrid.base.errors import InfeasibleError, Problem
 from hybrid.table import Column, Kind
+from hybrid.table.codings import numbers_of, step_of
 from hybrid.table.holders import all_differ
 from hybrid.table.persons import person_groups
 
@@ -84,7 +85,7 @@ class Microaggregation(ValueTechnique):
         for name in task.columns:
             column, before, after = task.table.schema[name], task.table.frame[name], masked.values[name]
             if column.kind.is_continuous and not before.isna().any():
-                plain, moved = positions_of(before, column.kind), positions_of(after, column.kind)
+                plain, moved = numbers_of(before), numbers_of(after)
                 if abs(moved.mean() - plain.mean()) > step_of(column) / 2 + 1e-9 * np.abs(plain).max():
                     found.append(f"{name!r} has another mean")
             elif not column.kind.is_continuous and not set(after.dropna().unique()) <= set(before.dropna().unique()):

@@ -10,10 +10,10 @@ from pydantic import Field, PositiveFloat, model_validator
 
 from hybrid.anonymize.techniques.loss import changed_shares, changed_words
 from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
-from hybrid.anonymize.techniques.space import positions_of, step_of, written
 from hybrid.base.arrays import Numbers
 from hybrid.base.errors import Problem
-from hybrid.table import Column, Kind
+from hybrid.table import Column
+from hybrid.table.codings import numbers_of, step_of, written
 
 _SIGNAL_TO_NOISE, _SPREAD = 10.0, 0.1
 """Defaults: what a result keeps of the kind of noise that was not used."""
@@ -60,18 +60,18 @@ class Noise(ValueTechnique):
 
     def problems(self, columns: Sequence[Column]) -> Iterator[Problem]:
         for column in columns:
-            if not column.kind.is_continuous or (column.kind.is_temporal and self.kind == "multiplicative"):
+            if not column.kind.is_continuous or (self.kind == "multiplicative" and not column.kind.is_number):
                 yield Problem(
                     f"noise: {column.name!r} is no column of numbers",
                     "use pram, rank_swapping or microaggregation for it; additive noise suits dates, too",
                 )
-        numbers = {column.name for column in columns if column.kind in (Kind.INTEGER, Kind.DECIMAL)}
+        numbers = {column.name for column in columns if column.kind.is_number}
         for name in sorted(set(self.limits) - numbers):
             yield Problem(f"noise.limits: {name!r} is no column of numbers of the step", "leave its limits out")
 
     def mask(self, task: MaskingTask, rng: np.random.Generator) -> Masked:
         schema = task.table.schema
-        plain = np.column_stack([positions_of(task.table.frame[name], schema[name].kind) for name in task.columns])
+        plain = np.column_stack([numbers_of(task.table.frame[name]) for name in task.columns])
         moved = plain * self._factors(plain, rng) if self.kind == "multiplicative" else plain + self._terms(plain, rng)
         values = {}
         for at, name in enumerate(task.columns):
@@ -82,7 +82,7 @@ class Noise(ValueTechnique):
         found = []
         for name in task.columns:
             column = task.table.schema[name]
-            before, after = (positions_of(one, column.kind) for one in (task.table.frame[name], masked.values[name]))
+            before, after = (numbers_of(one) for one in (task.table.frame[name], masked.values[name]))
             known = ~np.isnan(before)
             if (np.isnan(after) != ~known).any():
                 found.append(f"other records of {name!r} have no value")

@@ -10,10 +10,10 @@ from pydantic import Field
 
 from hybrid.anonymize.techniques.loss import changed_shares, changed_words
 from hybrid.anonymize.techniques.protocol import Masked, MaskingTask, ValueTechnique
-from hybrid.anonymize.techniques.space import positions_of
 from hybrid.base.arrays import Numbers, Rows
 from hybrid.base.errors import Problem
 from hybrid.table import Column
+from hybrid.table.codings import numbers_of
 
 
 class RankSwapping(ValueTechnique):
@@ -46,7 +46,7 @@ class RankSwapping(ValueTechnique):
         for name, stream in zip(task.columns, rng.spawn(len(task.columns)), strict=True):
             before = task.table.frame[name]
             there = np.flatnonzero(before.notna())
-            ranked = there[np.argsort(positions_of(before, task.table.schema[name].kind)[there], kind="stable")]
+            ranked = there[np.argsort(numbers_of(before)[there], kind="stable")]
             source = np.arange(len(before))
             source[ranked] = ranked[_partners(len(ranked), self._window(len(ranked)), stream)]
             values[name] = before.take(source).reset_index(drop=True)
@@ -55,8 +55,7 @@ class RankSwapping(ValueTechnique):
     def failures(self, task: MaskingTask, masked: Masked) -> list[str]:
         found = []
         for name in task.columns:
-            kind = task.table.schema[name].kind
-            before, after = (positions_of(one, kind) for one in (task.table.frame[name], masked.values[name]))
+            before, after = (numbers_of(one) for one in (task.table.frame[name], masked.values[name]))
             ordered = np.sort(before[~np.isnan(before)])
             if not np.array_equal(ordered, np.sort(after[~np.isnan(after)])):
                 found.append(f"{name!r} has other values")

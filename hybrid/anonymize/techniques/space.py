@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array, Codes, Counts, Numbers, Rows
-from hybrid.table import DTYPES, Column, Kind, Table
+from hybrid.table import Column, Kind, Table
+from hybrid.table.codings import numbers_of, written
 
 _HOLDERS = 2
 """Persons whose values make the number of a group, at least."""
@@ -72,7 +73,7 @@ def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axi
     missing = values.isna().to_numpy()
     lacking = missing.astype(np.int64) if missing.any() else None
     if column.kind.is_continuous:
-        plain = positions_of(values, column.kind)
+        plain = numbers_of(values)
         known = plain[~missing]
         mean = float(known.mean()) if len(known) else 0.0
         spread = float(known.std()) or 1.0 if len(known) else 1.0
@@ -87,22 +88,14 @@ def _axis(column: Column, values: pd.Series, order: Sequence[str] | None) -> Axi
     return Axis(column, values.dtype, None, codes, np.array([*known, None], dtype=object))
 
 
-def positions_of(values: pd.Series, kind: Kind) -> Numbers:
-    """Numbers, or microseconds since 1970 of dates, as float64; NaN where a value is missing."""
-    if not kind.is_temporal:
-        plain: Numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        return plain
-    times = values.to_numpy(dtype="datetime64[us]")
-    return np.where(np.isnat(times), np.nan, times.astype(np.int64).astype(np.float64))
-
-
 def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Series:
     """Value of each group.
 
     Mean of numbers, lower median of ordered categories, the most frequent of others. Numbers and ordered categories are
     missing where most members have no value, or those that have one are a single person's, whose own value would come
     out. Of equally frequent categories the one that most records of the table have, then the first in their order: a
-    rare value of one member is not the group's. Numbers and dates are rounded as :func:`written`.
+    rare value of one member is not the group's. Numbers and dates are rounded as
+    :func:`hybrid.table.codings.written`.
 
     Parameters
     ----------
@@ -136,43 +129,9 @@ def centroids(axis: Axis, groups: Codes, n_groups: int, persons: Codes) -> pd.Se
     return written(np.where(without, np.nan, positions), axis.column)
 
 
-def written(positions: Numbers, column: Column) -> pd.Series:
-    """Values as a column writes them, rounded half to even: whole numbers, its decimals, whole days; NaN is missing."""
-    missing = np.isnan(positions)
-    there = np.where(missing, 0.0, positions)
-    if column.kind is Kind.DECIMAL:
-        digits = column.format.decimals
-        return pd.Series(np.where(missing, np.nan, there if digits is None else np.round(there, digits)))
-    if column.kind is Kind.INTEGER:
-        return pd.Series(pd.arrays.IntegerArray(np.rint(there).astype(np.int64), missing))
-    unit = int(step_of(column))
-    times = (np.rint(there / unit).astype(np.int64) * unit).astype("datetime64[us]")
-    times[missing] = np.datetime64("NaT")
-    return pd.Series(times).astype(DTYPES[column.kind])
-
-
-def step_of(column: Column) -> float:
-    """Distance of neighbouring values that a column can write.
-
-    0 for decimals without fixed digits; of dates and datetimes in microseconds.
-    """
-    if column.kind is Kind.INTEGER:
-        return 1.0
-    if column.kind is Kind.DECIMAL:
-        return 0.0 if column.format.decimals is None else 10.0**-column.format.decimals
-    if column.kind is Kind.DATE:
-        return _DAY
-    units = ((("%f",), 1.0), (("%S", "%T", "%s"), 1e6), (("%M",), 60e6), (("%H",), 3600e6))
-    written_parts = column.format.date_format
-    return next((unit for parts, unit in units if any(part in written_parts for part in parts)), _DAY)
-
-
-_DAY = 24 * 3600e6
-
-
 def _categories(axis: Axis, codes: Codes) -> pd.Series:
     values = pd.Series(axis.values[codes], dtype=object)
-    return values.astype(axis.dtype if axis.column.kind is Kind.CATEGORICAL else DTYPES[axis.column.kind])
+    return values.astype(axis.dtype if axis.column.kind is Kind.CATEGORICAL else axis.column.kind.type.dtype)
 
 
 def _holders(groups: Codes, persons: Codes, n_groups: int) -> Counts:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime, time
 from typing import Annotated
 
 import numpy as np
@@ -12,18 +12,19 @@ from pydantic import Field, field_validator
 
 from hybrid.base.arrays import Mask
 from hybrid.base.errors import Problem
-from hybrid.constraints.constraint import NUMBERS, Constraint, listed, no_row
+from hybrid.constraints.constraint import Constraint, listed, no_row
 from hybrid.constraints.expression import Expression, parse
 from hybrid.table import Schema, Table
+from hybrid.table.kinds.value_type import Measure
 
-Limit = int | float | datetime | date | None
+Limit = int | float | datetime | date | time | None
 
 
 class Range(Constraint):
     """Limits of columns: of each, the least and the largest value."""
 
     range: dict[str, tuple[Limit, Limit]]
-    """Columns of numbers or dates, each with [least, largest], both allowed; null: no limit on that side."""
+    """Columns of numbers, dates or times, each with [least, largest], both allowed; null: no limit on that side."""
 
     @field_validator("range")
     @classmethod
@@ -33,9 +34,10 @@ class Range(Constraint):
         for name, (low, high) in limits.items():
             if low is None and high is None:
                 raise ValueError(f"{name}: at least one of both limits must be set")
-            times = [isinstance(limit, date) for limit in (low, high) if limit is not None]
-            if len(set(times)) > 1:
-                raise ValueError(f"{name}: one limit is a date and the other a number")
+            measures = sorted(set(_measures((low, high))))
+            if len(measures) > 1:
+                first, second = (_MEASURED[one] for one in measures)
+                raise ValueError(f"{name}: one limit is a {first} and the other a {second}")
             if low is not None and high is not None and comparable(low) > comparable(high):
                 raise ValueError(f"{name}: the least value lies above the largest, so that no row can meet it")
         return limits
@@ -51,12 +53,11 @@ class Range(Constraint):
     def problems(self, schema: Schema) -> Iterator[Problem]:
         for name, limits in self.range.items():
             kind = schema[name].kind
-            times = any(isinstance(limit, date) for limit in limits)
-            if (times and not kind.is_temporal) or (not times and kind not in NUMBERS):
-                wanted = "dates" if times else "numbers"
+            measure = _measures(limits)[0]
+            if measure != kind.measure:
                 yield Problem(
-                    f"the limits of {name!r} are {wanted}, and the column is {kind}",
-                    "write limits of the column's kind: numbers, or dates as YYYY-MM-DD",
+                    f"the limits of {name!r} are {_MEASURED[measure]}s, and the column is {kind}",
+                    "write limits of the column's kind: numbers, dates as YYYY-MM-DD, or times as HH:MM",
                 )
 
     def broken(self, table: Table) -> Mask:
@@ -70,8 +71,18 @@ class Range(Constraint):
         return found
 
 
-def comparable(limit: int | float | datetime | date) -> int | float | pd.Timestamp:
-    """Limit as pandas compares it."""
+_MEASURED: Mapping[Measure, str] = {"number": "number", "calendar": "date", "clock": "time"}
+
+
+def _measures(limits: Iterable[Limit]) -> list[Measure]:
+    known = (limit for limit in limits if limit is not None)
+    return ["calendar" if isinstance(one, date) else "clock" if isinstance(one, time) else "number" for one in known]
+
+
+def comparable(limit: int | float | datetime | date | time) -> int | float | pd.Timestamp:
+    """Limit as pandas compares it; a time of day is one of the first day of 1970."""
+    if isinstance(limit, time):
+        limit = datetime.combine(date(1970, 1, 1), limit)
     return pd.Timestamp(limit) if isinstance(limit, date) else limit
 
 

@@ -15,11 +15,10 @@ from hybrid.base.arrays import Array, Codes, Mask
 from hybrid.base.errors import Problem
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.constraints.constraint import Constraint, Rule, listed, no_row
-from hybrid.table import Column, Kind, Schema, Table
+from hybrid.table import Column, ColumnFormat, Kind, Schema, Table
 from hybrid.table.dependencies import functional_dependencies, small_share
 from hybrid.table.holders import holders, row_holders
 from hybrid.table.persons import first_rows
-from hybrid.table.schema import ColumnFormat
 
 LEAST_EXPECTED = 20
 """Records expected in a combination that none has, so that the columns are suggested: by chance, once in 5e8."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -17,30 +17,21 @@ from hybrid.constraints.constraint import (
     BY_CHANCE,
     LEAST_HELD,
     LEAST_ROWS,
-    NUMBERS,
     Constraint,
     Rule,
     different_kinds,
     listed,
     no_row,
-    numbers,
     whole_numbers,
     with_column,
 )
-from hybrid.constraints.expression import Expression, Sort, parse
-from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.constraints.expression import Expression, parse
+from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
+from hybrid.table.codings import numbers_of, step_of
 from hybrid.table.persons import constant_within, person_groups
-from hybrid.table.schema import ColumnFormat
 
 RELATIVE = 1e-9
 """Share of a number within which a computed one counts as equal."""
-_KINDS: Mapping[Sort, tuple[Kind, ...]] = {
-    "number": NUMBERS,
-    "time": (Kind.DATE, Kind.DATETIME),
-    "truth": (Kind.BOOLEAN,),
-    "text": (),
-}
-"""Kinds of columns that can hold each sort of value."""
 
 
 class Derived(Constraint):
@@ -80,7 +71,7 @@ class Derived(Constraint):
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
         kind = schema[self.column].kind
-        wanted = [sort for sort, kinds in _KINDS.items() if kind in kinds]
+        wanted = [] if kind.type.sort == "text" else [kind.type.sort]
         hint = "correct the formula or the kind"
         yield from self.expression.problems(schema, wanted, f"and {self.column!r} is {kind}", hint)
         quasi, sources = Role.QUASI_IDENTIFIER, self.expression.columns
@@ -96,11 +87,11 @@ class Derived(Constraint):
         column, values = table.schema[self.column], table.frame[self.column]
         wanted = self.computed(table, column)
         known = (values.notna() & wanted.notna()).to_numpy()
-        if column.kind not in NUMBERS:
+        if not column.kind.is_number:
             return np.asarray(known & (values != wanted).fillna(False).to_numpy(dtype=bool))
-        found, exact = numbers(values), numbers(self.expression.value(table))
+        found, exact = numbers_of(values), numbers_of(self.expression.value(table))
         sources = (table.schema[name] for name in self.expression.columns)
-        unit = max(_unit(column), *(_unit(one) for one in sources if one.kind is Kind.DECIMAL), 0)
+        unit = max(step_of(column), *(step_of(one) for one in sources if one.kind.type.has_decimals), 0)
         allowed = RELATIVE * np.maximum(np.abs(found), 1) + unit / 2
         return np.asarray(known & (np.abs(found - exact) > allowed))
 
@@ -111,14 +102,12 @@ class Derived(Constraint):
         """
         values = self.expression.value(table)
         if column.kind is Kind.INTEGER:
-            return whole_numbers(np.rint(numbers(values)))
-        if column.kind is Kind.DECIMAL:
-            found, decimals = numbers(values), column.format.decimals
+            return whole_numbers(np.rint(numbers_of(values)))
+        if column.kind.type.has_decimals:
+            found, decimals = numbers_of(values), column.format.decimals
             # Zero is added, since a rounded number may be minus zero.
             return pd.Series(found if decimals is None else np.round(found, decimals) + 0.0)
-        if column.kind is Kind.DATE:
-            values = values.dt.floor("D")
-        return values.astype(DTYPES[column.kind])
+        return column.kind.type.floor(values).astype(column.kind.type.dtype)
 
     def holds(self, table: Table) -> bool:
         known = table.frame[list(self.columns)].notna().all(axis=1).to_numpy()
@@ -126,13 +115,6 @@ class Derived(Constraint):
 
     def fit(self, table: Table, least: int) -> Rule:  # noqa: ARG002 - nothing is learned
         return Computed(self)
-
-
-def _unit(column: Column) -> float:
-    """Unit of the last digit of a column of numbers; 0: as many digits as needed."""
-    if column.kind is Kind.INTEGER:
-        return 1.0
-    return 0.0 if column.format.decimals is None else 10.0**-column.format.decimals
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +139,7 @@ class Computed(Rule):
 
     def encode(self, table: Table, original: Table) -> Table:
         column = original.schema[self.constraint.column]
-        there = original.frame[column.name].notna().astype(DTYPES[Kind.BOOLEAN])
+        there = original.frame[column.name].notna().astype(Kind.BOOLEAN.type.dtype)
         return with_column(table, replace(column, kind=Kind.BOOLEAN, format=ColumnFormat()), there)
 
     def decode(self, table: Table, like: Table) -> Table:
@@ -368,5 +350,5 @@ class _Numbered(Rule):
 
     def settle(self, table: Table) -> Table:
         column = table.schema[self.constraint.counter.column]
-        numbers = pd.Series(self.constraint.places(table)).astype(DTYPES[Kind.INTEGER])
+        numbers = pd.Series(self.constraint.places(table)).astype(Kind.INTEGER.type.dtype)
         return with_column(table, column, numbers.where(table.frame[column.name].notna()))

@@ -16,19 +16,18 @@ from hybrid.constraints.constraint import (
     BY_CHANCE,
     LEAST_HELD,
     LEAST_ROWS,
-    NUMBERS,
     Constraint,
     Rule,
     different_kinds,
     in_order,
     kept_then_broken,
     no_row,
-    numbers,
     whole_numbers,
     with_column,
 )
 from hybrid.constraints.gaps import Gap, between, fitted_gap, gap_bounds, gaps, ties
 from hybrid.table import Column, Kind, Schema, Table
+from hybrid.table.codings import decimals_of, numbers_of
 
 LEAST_DATED = 20
 """Rows with both dates, so that their order is suggested: people who died are few."""
@@ -59,7 +58,7 @@ class Le(Constraint):
         above = _above(table, columns)
         for (at, low), (other, high) in permutations(enumerate(columns), 2):
             allowed = _allowed(low, high)
-            if low.kind.is_temporal != high.kind.is_temporal or above[at, other] > allowed:
+            if low.kind.measure != high.kind.measure or above[at, other] > allowed:
                 continue
             both = table.frame[[low.name, high.name]].dropna()
             first, second = _compared(both[low.name], both[high.name], high)
@@ -86,8 +85,7 @@ class Le(Constraint):
 
     def problems(self, schema: Schema) -> Iterator[Problem]:
         first, second = (schema[name] for name in self.le)
-        alike = all(c.kind in NUMBERS for c in (first, second)) or all(c.kind.is_temporal for c in (first, second))
-        if not alike:
+        if first.kind.measure is None or first.kind.measure != second.kind.measure:
             yield Problem(
                 f"columns of different sorts have no order: {different_kinds((first, second))}",
                 "name two columns of numbers, or two of dates or times",
@@ -125,9 +123,9 @@ class Le(Constraint):
                     yield _AboveAll(orders[0], *ends, lows)
 
     def _is_unlike(self, table: Table) -> bool:
-        """True for numbers of different kinds, whose differences are not counted."""
+        """True for numbers of different kinds and for times of day, whose differences are not counted."""
         kinds = [table.schema[name].kind for name in self.le]
-        return len(set(kinds)) > 1 and not all(kind.is_temporal for kind in kinds)
+        return not all(kind.is_temporal for kind in kinds) and (len(set(kinds)) > 1 or not kinds[0].is_number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,16 +174,16 @@ def _largest(table: Table, names: Sequence[str]) -> pd.Series:
 
 def _compared(first: pd.Series, second: pd.Series, column: Column) -> tuple[pd.Series, pd.Series]:
     """Values of two columns as they are compared: with those of a column of dates, times count as their day."""
-    return (first.dt.floor("D"), second) if column.kind is Kind.DATE else (first, second)
+    return column.kind.type.floor(first), second
 
 
 def _least_above(values: pd.Series, column: Column) -> pd.Series:
     """Least values of a column that are not below these, missing where it can have none."""
-    if column.kind.is_temporal:
-        return values.dt.floor("D") if column.kind is Kind.DATE else values
+    if not column.kind.is_number:
+        return column.kind.type.floor(values)
     if column.kind is Kind.INTEGER and not pd.api.types.is_float_dtype(values.dtype):
         return values
-    found, decimals = numbers(values), 0 if column.kind is Kind.INTEGER else column.format.decimals
+    found, decimals = numbers_of(values), decimals_of(column)
     if decimals is not None:
         rounded = np.round(found, decimals)
         found = np.where(rounded < found, np.round(rounded + 10.0**-decimals, decimals), rounded)

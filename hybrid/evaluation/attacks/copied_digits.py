@@ -13,7 +13,7 @@ from hybrid.evaluation.context import Context, Part, Role
 from hybrid.evaluation.engine.threads import in_chunks
 from hybrid.evaluation.families import attack
 from hybrid.evaluation.measure import NotComputable, Outcome
-from hybrid.table import Column, Kind
+from hybrid.table import Column
 from hybrid.table.text import encode_texts
 
 LONGEST = 15
@@ -41,7 +41,7 @@ class Digits(NamedTuple):
 
 
 def _columns(context: Context) -> list[Column]:
-    return [column for column in context.encoding.columns if column.kind in (Kind.INTEGER, Kind.DECIMAL)]
+    return [column for column in context.encoding.columns if column.kind.is_number]
 
 
 def written(values: pd.Series, column: Column) -> tuple[Array, Array]:

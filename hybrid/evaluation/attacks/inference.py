@@ -26,7 +26,7 @@ def secrets_of(context: Context, table: Encoded, columns: Array, tolerance: floa
     encoding, options = context.encoding, context.options
     share = options.tolerance if tolerance is None else tolerance
     train = context.encoded("train").numbers[:, columns]
-    temporal = np.array([encoding.columns[at].kind.is_temporal for at in columns], dtype=bool)
+    temporal = np.array([encoding.columns[at].kind.type.has_date_format for at in columns], dtype=bool)
     span = np.zeros(len(columns))
     for i in np.flatnonzero(temporal):
         known = train[~np.isnan(train[:, i]), i]

@@ -24,7 +24,6 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.retraining import (
     by_frequency,
-    numbers_of,
     options_of,
     ordered,
     places,
@@ -39,6 +38,7 @@ from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
+from hybrid.table.codings import numbers_of
 from hybrid.table.persons import person_groups
 
 NEAR = 0.02

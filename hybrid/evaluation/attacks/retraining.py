@@ -15,6 +15,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import DTYPES, Kind, Schema, Table
+from hybrid.table.codings import numbers_of
 from hybrid.table.schema import concat_rows
 
 POOLED = ("membership_trained", "membership_trained_random")
@@ -240,11 +241,3 @@ def places(values: pd.Series, vocabulary: pd.Index) -> Array:
     found: Array = np.append(vocabulary.get_indexer(pd.Index([str(each) for each in distinct], dtype=object)), MISSING)
     numbers: Array = found[codes]
     return numbers
-
-
-def numbers_of(values: pd.Series) -> Array:
-    """Numbers, dates in seconds; NaN where missing."""
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        seconds = values.to_numpy(dtype="datetime64[us]").astype(np.int64) / 1e6
-        return np.where(values.isna(), np.nan, seconds)
-    return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))

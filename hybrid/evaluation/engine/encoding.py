@@ -12,7 +12,10 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.keys import by_first_row, pack
 from hybrid.table import Column, Kind, Table
+from hybrid.table.codings import numbers_of
 
+_SECOND = 1e6
+"""Microseconds."""
 ID_SPAN = 10
 """Integers, distinct in train and in control, are identifiers if they lie within this many times the rows there."""
 
@@ -27,7 +30,7 @@ class Encoded:
         Position of each value in the column's vocabulary; -1 where missing. Equal ranks are equal values.
         Numbers and dates are ranked by size, categories by how frequent they are (so names do not matter).
     numbers : numpy.ndarray, shape (n, p), float64
-        Numbers as they are, dates in seconds; NaN where missing, and in categorical columns.
+        Numbers as they are, dates and times in seconds; NaN where missing or infinite, and in categorical columns.
     """
 
     ranks: Array
@@ -177,16 +180,10 @@ def _categories(values: pd.Series) -> tuple[Array, pd.Index]:
 
 
 def coded_numbers(values: pd.Series, kind: Kind) -> Array:
-    """Numbers of a column; dates in seconds.
-
-    NaN where missing, and in categorical columns.
-    """
+    """Numbers of a column, dates and times in seconds; NaN where missing or infinite, and in categorical columns."""
     if not kind.is_continuous:
         return np.full(len(values), np.nan)
-    if kind.is_temporal:
-        seconds = values.to_numpy(dtype="datetime64[us]").astype(np.int64) / 1e6
-        return np.where(values.isna(), np.nan, seconds)
-    numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = numbers_of(values) / (1 if kind.is_number else _SECOND)
     return np.where(np.isfinite(numbers), numbers, np.nan)
 
 

@@ -17,7 +17,7 @@ from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import quantile, simultaneous
 from hybrid.evaluation.families import fidelity
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.table import Kind, Table
+from hybrid.table import Table
 from hybrid.table.cells import PeopleGroups, people_groups
 from hybrid.table.persons import n_persons
 
@@ -79,7 +79,7 @@ def _groups(context: Context, name: str) -> PeopleGroups | None:
 
 
 def _is_number(context: Context, name: str) -> bool:
-    return context.schema[name].kind in (Kind.INTEGER, Kind.DECIMAL)
+    return context.schema[name].kind.is_number
 
 
 def _shares(of: PeopleGroups, table: Table) -> Array:

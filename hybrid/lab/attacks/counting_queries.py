@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.retraining import by_frequency, numbers_of, places
+from hybrid.evaluation.attacks.retraining import by_frequency, places
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
 from hybrid.evaluation.measure import Measure, Outcome
 from hybrid.lab.attacks.shadows import attackable, judged, shadows, tests
 from hybrid.table import Table
+from hybrid.table.codings import numbers_of
 
 MOST_COLUMNS = 62
 """Columns in the queries: bits of a number; of wider tables as many by chance."""

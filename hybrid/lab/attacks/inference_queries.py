@@ -9,7 +9,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation.attacks.outcome import attacked
-from hybrid.evaluation.attacks.retraining import by_frequency, numbers_of, ordered, places
+from hybrid.evaluation.attacks.retraining import by_frequency, ordered, places
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.threads import one_model
 from hybrid.evaluation.families import attack_with_trainings
@@ -17,6 +17,7 @@ from hybrid.evaluation.measure import NotComputable, Outcome
 from hybrid.lab.attacks.counting_queries import agreement, forest_of, queries, query_shares
 from hybrid.lab.attacks.shadows import Trained, attackable, shadows, tests
 from hybrid.table import Table
+from hybrid.table.codings import numbers_of
 
 MOST_VALUES = 20
 """Possible secrets that are tried: the most frequent categories among the attacker's people."""

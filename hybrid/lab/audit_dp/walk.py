@@ -34,6 +34,7 @@ from hybrid.privacy.auditing import (
 from hybrid.privacy.domain import KnownColumn, PrivacyOptions, ValueGrid
 from hybrid.privacy.plan import KEYS_SHARE, bounds_of
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table.codings import numbers_of
 
 _MOST = 16
 """Values of a column that canaries have, at most."""
@@ -67,7 +68,7 @@ class Letters:
             plain = drawn.astype(object).where(drawn.notna(), None)
             codes: Codes = pd.Index(self.values, dtype=object).get_indexer(pd.Index(plain, dtype=object))
             return codes
-        known, wanted = _as_numbers(self.values), _as_numbers(drawn)
+        known, wanted = numbers_of(self.values), numbers_of(drawn)
         found = np.searchsorted((known[:-1] + known[1:]) / 2, wanted, side="right")
         return np.where(np.isnan(wanted), -1, found)
 
@@ -76,14 +77,6 @@ class Letters:
         if code < 0 or not isinstance(drawn.dtype, pd.CategoricalDtype):
             return False
         return str(self.values[code]) in drawn.dtype.categories
-
-
-def _as_numbers(values: pd.Series) -> Array:
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        whole = values.to_numpy("datetime64[us]").view(np.int64).astype(np.float64)
-        return np.where(values.isna(), np.nan, whole)
-    found: Array = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return found
 
 
 def declared_letters(schema: Schema, options: PrivacyOptions, listed: Mapping[str, Array]) -> tuple[Letters, ...]:
@@ -143,7 +136,7 @@ def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: 
     """
     values = {one.column.name: one.take(column) for one, column in zip(letters, codes.T, strict=True)}
     for column in schema.having(Role.IDENTIFIER):
-        number = schema[column].kind in (Kind.INTEGER, Kind.DECIMAL)
+        number = schema[column].kind.is_number
         values[column] = pd.Series(persons) if number else "p" + pd.Series(persons).astype(str)
     return pd.DataFrame({name: values[name] for name in schema.names})
 

@@ -12,11 +12,11 @@ import pandas as pd
 from hybrid.base.atomic import write_text
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.files import rows_of, text_of_rows, text_of_spec
-from hybrid.hierarchy.from_data import by_frequency, calendar, equal_width, prefixes
+from hybrid.hierarchy.from_data import by_frequency, equal_width, prefixes, usual_periods
 from hybrid.hierarchy.levels import distinct_values, texts_of
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.hierarchy.public_lists import list_of
-from hybrid.hierarchy.spec import GroupsSpec, HierarchySpec
+from hybrid.hierarchy.spec import PERIODS, GroupsSpec, HierarchySpec
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, guess_roles
 from hybrid.pipeline.starter.reading import is_place_code
 from hybrid.table import Column, Kind, Role, Table
@@ -37,10 +37,11 @@ def guess_hierarchy(column: Column, values: pd.Series) -> HierarchySpec:
     values : pandas.Series, shape (n,)
         At least two different values.
     """
-    if column.kind in (Kind.INTEGER, Kind.DECIMAL):
+    usual = column.kind.type.hierarchies[0]
+    if usual == "intervals":
         return equal_width(column, values)
-    if column.kind.is_temporal:
-        return calendar(values)
+    if usual == "dates":
+        return usual_periods(column, values)
     texts = texts_of(distinct_values(values, column), column)
     known = list_of(column.name, texts) if column.kind is Kind.CATEGORICAL else None
     if known is not None:
@@ -61,7 +62,7 @@ def is_list(spec: HierarchySpec) -> bool:
 
 _ADVICE = {
     "intervals": "widths are guessed from the data; labels that people know (10-year groups, legal ages) read better",
-    "dates": "periods from fine to coarse: day, month, quarter, year, decade",
+    "dates": f"periods from fine to coarse: {', '.join(PERIODS)}",
     "list": "a public list of this program; write a list of your own as type: tree, or as a CSV file",
     "mask": "keep: how many leading characters each level shows",
 }

@@ -80,7 +80,7 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
         one
         for one in columns
         if one.role.role in (Role.SENSITIVE, Role.INSENSITIVE)
-        and not one.column.kind.is_temporal
+        and not one.column.kind.type.has_date_format
         and table.frame[one.column.name].nunique() > 1
         and (one.column.kind is not Kind.CATEGORICAL or table.frame[one.column.name].nunique() <= MOST_CLASSES)
     ]
@@ -269,8 +269,8 @@ def column_lines(columns: Sequence[GuessedColumn], hierarchies: dict[str, str]) 
     for guessed in columns:
         column = guessed.column
         what: dict[str, Any] = {"role": str(guessed.role.role), "kind": str(column.kind)}
-        if column.kind.is_temporal and column.format.arrow_type is None:
-            what["format"] = column.format.date_format
+        if column.kind.type.has_date_format and column.format.arrow_type is None:
+            what["format"] = column.kind.type.read_format(column.format)
         if column.name in hierarchies:
             what["hierarchy"] = hierarchies[column.name]
         yield f"# review: {guessed.role.reason}"

@@ -15,16 +15,17 @@ from hybrid.pipeline.starter.person_numbers import people_again, second_people
 from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.pipeline.starter.suggested_constraints import with_places
 from hybrid.pipeline.starter.write import GuessedConfig, guess_rules
-from hybrid.table import Kind, Role, Table
+from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.dependencies import never_repeats, unique_share
 from hybrid.table.file_formats import READ_ONLY_SUFFIXES, STATISTICS_SUFFIXES
 from hybrid.table.files import File
+from hybrid.table.kinds.moments import ambiguous_dates
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ALL_ACCEPTED
 from hybrid.table.statistics.codebook import Codebook, read_codebook
-from hybrid.table.text import ambiguous_dates, as_text
+from hybrid.table.text import as_text
 from hybrid.table.typed_table import Frame, read_frame
 
 READ_ONLY = "{suffix} is read and not written: the released table will be Parquet, or CSV with output: {{format: csv}}"
@@ -71,7 +72,7 @@ def guess_config(path: Path, sheet: str | None = None) -> GuessedConfig:
 
 def _labelled_numbers(table: Table, book: Codebook) -> list[str]:
     """Columns of numbers, of which some have labels."""
-    numbers = [one.name for one in table.schema if one.kind in (Kind.INTEGER, Kind.DECIMAL)]
+    numbers = [one.name for one in table.schema if one.kind.is_number]
     return [name for name in numbers if table.frame[name].isin(list(book.labels.get(name, ()))).any()]
 
 

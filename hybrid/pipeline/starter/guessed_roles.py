@@ -325,7 +325,7 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
         return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion or a mark, which few others know")
     if (has_phrase(words, known.targets) or tuple(words) in known.targets_alone) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}; do users predict it? then target: true")
-    if column.kind in (Kind.INTEGER, Kind.DECIMAL) and has_phrase(words, known.sampling_weights):
+    if column.kind.is_number and has_phrase(words, known.sampling_weights):
         return GuessedRole(Role.INSENSITIVE, False, f"{count}; is it a sampling weight? then its role is weight")
     counts = column.kind is Kind.INTEGER and words[0] in known.counting
     if has_phrase(words, known.secrets) and not counts:

@@ -20,14 +20,6 @@ from hybrid.table import Kind
 
 CONFORMS_TO = ["http://mlcommons.org/croissant/1.1", "http://mlcommons.org/croissant/RAI/1.0"]
 RECORDS = "records"
-DATA_TYPES = {
-    Kind.INTEGER: "sc:Integer",
-    Kind.DECIMAL: "sc:Float",
-    Kind.CATEGORICAL: "sc:Text",
-    Kind.BOOLEAN: "sc:Boolean",
-    Kind.DATE: "sc:Date",
-    Kind.DATETIME: "sc:DateTime",
-}
 READ_AS = {"application/vnd.apache.parquet": "application/x-parquet"}
 """Media types by the names that readers of Croissant know."""
 _OWN_TERMS = (
@@ -154,13 +146,13 @@ def _file(about: Description, file: ReleasedFile) -> dict[str, Any]:
 def _data_type(table: DescribedTable, column: DescribedColumn) -> str:
     # Truth values that a file writes in words of its own are text: readers would take every text as true.
     own_words = table.has_own_words and {column.true.lower(), column.false.lower()} != {"true", "false"}
-    return "sc:Text" if column.kind is Kind.BOOLEAN and own_words else DATA_TYPES[column.kind]
+    return "sc:Text" if column.kind is Kind.BOOLEAN and own_words else column.kind.type.croissant
 
 
 def _field(about: Description, table: DescribedTable, column: DescribedColumn) -> dict[str, Any]:
     words = column.words if column.description is None else f"{column.description} ({column.words})"
     source: dict[str, Any] = {"fileObject": {"@id": table.file.name}, "extract": {"column": column.name}}
-    if table.is_csv and column.kind.is_temporal:
+    if table.is_csv and column.kind.type.has_date_format:
         source["format"] = column.date_format
     return _reference(about, table, column) | {
         "@type": "cr:Field",

@@ -13,15 +13,6 @@ from typing import Any
 from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions
 from hybrid.table import Kind
 
-TYPES = {
-    Kind.INTEGER: "integer",
-    Kind.DECIMAL: "number",
-    Kind.CATEGORICAL: "string",
-    Kind.BOOLEAN: "boolean",
-    Kind.DATE: "date",
-    Kind.DATETIME: "datetime",
-}
-
 
 def datapackage(about: Description) -> dict[str, Any]:
     """Describe a release as a data package, one resource per table; what the publisher has not stated is left out."""
@@ -93,7 +84,7 @@ def _links(about: Description, table: DescribedTable) -> dict[str, Any]:
 
 
 def _field(column: DescribedColumn, own_words: bool) -> dict[str, Any]:
-    field: dict[str, Any] = {"name": column.name, "type": TYPES[column.kind]}
+    field: dict[str, Any] = {"name": column.name, "type": column.kind.type.datapackage}
     if column.description is not None:
         field["description"] = column.description
     if column.unit is not None:
@@ -104,10 +95,10 @@ def _field(column: DescribedColumn, own_words: bool) -> dict[str, Any]:
 def _written(column: DescribedColumn) -> dict[str, Any]:
     """Format of a column's values in a file with words of its own."""
     form: dict[str, Any] = {"missingValues": sorted({"", column.missing})}
-    if column.kind is Kind.DECIMAL and column.decimal_mark != ".":
+    if column.kind.type.has_decimals and column.decimal_mark != ".":
         form["decimalChar"] = column.decimal_mark
     if column.kind is Kind.BOOLEAN:
         form |= {"trueValues": [column.true], "falseValues": [column.false]}
-    if column.kind.is_temporal:
+    if column.kind.type.has_date_format:
         form["format"] = column.date_format
     return form

@@ -78,17 +78,6 @@ class PublishOptions(Options):
     """Whether the release holds its lineage as W3C PROV (`provenance.jsonld`)."""
 
 
-WORDS = {
-    Kind.INTEGER: "whole number",
-    Kind.DECIMAL: "decimal number",
-    Kind.CATEGORICAL: "text",
-    Kind.BOOLEAN: "yes or no",
-    Kind.DATE: "date",
-    Kind.DATETIME: "date and time",
-}
-"""Kinds of values in plain words."""
-
-
 @dataclass(frozen=True)
 class DescribedColumn:
     """A column of a released table; no value of a record.
@@ -104,7 +93,7 @@ class DescribedColumn:
     padding : str
         White space before every value of a CSV file.
     decimal_mark, date_format, true, false : str
-        How a CSV file writes numbers, dates (as :meth:`datetime.datetime.strftime`) and truth values.
+        How a CSV file writes numbers, dates (as :meth:`datetime.datetime.strptime`) and truth values.
     description, unit : str or None
         From the section ``publish``.
     """
@@ -129,7 +118,7 @@ class DescribedColumn:
             form.missing,
             form.padding,
             form.decimal_mark,
-            form.date_format,
+            column.kind.type.read_format(form),
             form.true,
             form.false,
         )
@@ -142,7 +131,7 @@ class DescribedColumn:
 
     @property
     def words(self) -> str:
-        return WORDS[self.kind] + (f", in {self.unit}" if self.unit else "")
+        return self.kind.type.words + (f", in {self.unit}" if self.unit else "")
 
 
 def stated_columns(schema: Schema) -> list[dict[str, Any]]:

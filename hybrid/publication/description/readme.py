@@ -73,7 +73,7 @@ def _columns(title: str, table: DescribedTable) -> Iterator[str]:
 
 def _row(table: DescribedTable, column: DescribedColumn) -> str:
     kind = column.words
-    if table.is_csv and column.kind.is_temporal:
+    if table.is_csv and column.kind.type.has_date_format:
         kind += f", written {column.date_format}"
     if table.has_own_words and column.kind is Kind.BOOLEAN:
         kind += f", written {column.true} and {column.false}"

@@ -15,7 +15,8 @@ import pyarrow.fs as pafs
 
 from hybrid.base.errors import DataError, MissingExtraError
 from hybrid.table.files import File
-from hybrid.table.statistics.program import PROGRAMS, Moment, Program, moment_of
+from hybrid.table.kinds.value_type import Moment
+from hybrid.table.statistics.program import PROGRAMS, Program, moment_of
 
 _READERS = {".sas7bdat": "read_sas7bdat", ".xpt": "read_xport", ".dta": "read_dta", ".por": "read_por"}
 _SAV = "read_sav"

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from hybrid.base.arrays import Array
-
-Moment = Literal["date", "datetime", "time"]
-"""What the numbers of a column with a format of dates or times mean."""
+from hybrid.table.kinds.value_type import Moment
 
 _SECOND, _DAY = 10**6, 86_400 * 10**6
 """Microseconds."""

@@ -16,13 +16,12 @@ import pyarrow as pa
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
 from hybrid.table.files import File
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.kinds.value_type import Moment
 from hybrid.table.read_options import ColumnOptions, ReadOptions
-from hybrid.table.schema import Kind
 from hybrid.table.statistics.codebook import Codebook, code_text, content, read_codebook
-from hybrid.table.statistics.program import Moment
 from hybrid.table.typed_table import column_problems
 
-_NUMBERS = (Kind.INTEGER, Kind.DECIMAL)
 _WHOLE = re.compile(r"-?[0-9]{1,9}")
 _LARGEST_WHOLE = 2.0**53
 _A_DAY = 86_400 * 10**6
@@ -72,7 +71,7 @@ def _column(values: pd.Series, name: str, book: Codebook, options: ReadOptions) 
     if name in book.singles:
         numbers = numbers.astype(np.float32).astype(str).astype(np.float64)  # 0.1, not 0.10000000149011612
     numbers = np.where(np.isin(numbers, _missing_codes(labels, options.missing)), np.nan, numbers)
-    if labels and kind not in _NUMBERS and (named := _named(numbers, labels, kind)) is not None:
+    if labels and not (kind is not None and kind.is_number) and (named := _named(numbers, labels, kind)) is not None:
         return named
     return _plain(numbers)
 

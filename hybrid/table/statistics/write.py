@@ -17,9 +17,11 @@ import pandas as pd
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import OutputError
-from hybrid.table.schema import Column, Kind, Table
+from hybrid.table.kinds.registry import Kind
+from hybrid.table.kinds.value_type import Moment
+from hybrid.table.schema import Column, Table
 from hybrid.table.statistics.codebook import Codebook, code_text, pyreadstat
-from hybrid.table.statistics.program import PROGRAMS, SAS, Moment, Program
+from hybrid.table.statistics.program import PROGRAMS, SAS, Program
 from hybrid.table.text import encode_texts
 
 SYNTHETIC = "synthetic"
@@ -122,12 +124,12 @@ def _stored(values: pd.Series, column: Column, program: Program, book: Codebook 
         return _texts(values, column, book.labels.get(column.name, {}))
     moment = None if book is None else book.moments.get(column.name)
     written = None if book is None or (program is SAS and moment is None) else book.formats.get(column.name)
-    if column.kind.is_temporal:
-        own: Moment = "date" if column.kind is Kind.DATE else "datetime"
-        meant = moment if moment in ("date", "datetime") else own
+    own = column.kind.type.moment
+    if own is not None:
+        meant = own if moment is None or "time" in (own, moment) else moment
         return _Stored(_moments(values, program, meant), format=written or program.formats[own])
     labels = {} if book is None else book.labels.get(column.name, {})
-    if column.kind in (Kind.INTEGER, Kind.DECIMAL):
+    if column.kind.is_number:
         numbers = _numbers(values.to_numpy(np.float64, na_value=np.nan))
         return _Stored(numbers, _occurring(numbers, labels), written)
     found = _coded(values, column, labels, program, moment) if known or column.kind is Kind.BOOLEAN else None

@@ -21,11 +21,10 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import Hierarchy, LabelTable
 from hybrid.table import Column, Kind, Table
+from hybrid.table.codings import decimals_of, exact_numbers, step_of
 
 MOST_DECIMALS = 9
 """Numbers that need more digits after the point are drawn without steps."""
-_MICROSECONDS = {"%f": 1, "%S": 10**6, "%T": 10**6, "%s": 10**6, "%M": 60 * 10**6, "%H": 3600 * 10**6}
-_DAY = 24 * 3600 * 10**6
 _EXACT = 2**53
 
 
@@ -58,7 +57,7 @@ class Grid:
     @property
     def dtype(self) -> np.dtype[Any]:
         """Float64 for numbers (integers too), datetime64[us] for dates and datetimes."""
-        return np.dtype("datetime64[us]" if self.kind.is_temporal else "float64")
+        return np.dtype("float64" if self.kind.is_number else self.kind.type.plain_dtype)
 
     @property
     def step(self) -> float:
@@ -103,14 +102,14 @@ class Grid:
 def has_grid(hierarchy: Hierarchy) -> bool:
     """True if values between the leaves can belong to a node.
 
-    Of decimals and dates always; of integers where the hierarchy is one of intervals (not all integers are listed) and
-    float64 holds them all.
+    Of decimals, dates and times always; of integers where the hierarchy is one of intervals (not all integers are
+    listed) and float64 holds them all.
     """
     if hierarchy.kind is Kind.INTEGER:
         edges = [hierarchy.low, hierarchy.high]
         small = all(edge.min(initial=0) > -_EXACT and edge.max(initial=0) < _EXACT for edge in edges)
         return hierarchy.intervals and small
-    return hierarchy.kind is Kind.DECIMAL or hierarchy.kind.is_temporal
+    return hierarchy.kind.is_continuous
 
 
 def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array) -> Grid:
@@ -132,10 +131,9 @@ def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array
     ordered = np.sort(values)
     low: Array
     high: Array
-    if column.kind.is_temporal:
-        unit = _unit(column)
-        # Whole microseconds stay exact in int64; float64 carries them exactly only until the year 2255.
-        bounds = [edge.astype("datetime64[us]").astype(np.int64) for edge in (hierarchy.low, hierarchy.high)]
+    if not column.kind.is_number:
+        unit = int(step_of(column))
+        bounds = [exact_numbers(edge) for edge in (hierarchy.low, hierarchy.high)]
         low, high = -(-bounds[0] // unit), bounds[1] // unit
         decimals, edges = None, [edge.astype(np.float64) for edge in bounds]
     else:
@@ -147,15 +145,8 @@ def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array
     return Grid(column.kind, decimals, unit, low, high, usable)
 
 
-def _unit(column: Column) -> int:
-    if column.kind is Kind.DATE:
-        return _DAY
-    units = [unit for code, unit in _MICROSECONDS.items() if code in column.format.date_format]
-    return min(units, default=_DAY)
-
-
 def _decimals(column: Column, values: Array, edges: list[Array]) -> int | None:
-    wanted = 0 if column.kind is Kind.INTEGER else column.format.decimals
+    wanted = decimals_of(column)
     if wanted is None:
         fits = (d for d in range(MOST_DECIMALS + 1) if np.array_equal(np.round(values, d), values))
         wanted = next(fits, None)
@@ -366,16 +357,13 @@ def assemble(labels: LabelTable, restored: dict[str, pd.Series]) -> Table:
 
 
 def _missing_value(kind: Kind) -> object:
-    return np.datetime64("NaT") if kind.is_temporal else np.nan
+    return np.nan if kind.is_number else np.datetime64("NaT")
 
 
 def _axis(hierarchy: Hierarchy, missing: Array) -> Array:
     if not hierarchy.kind.is_continuous:
         return np.empty(0)
-    values = hierarchy.leaves
-    if hierarchy.kind.is_temporal:
-        values = values.astype("datetime64[us]").astype(np.int64)
-    axis: Array = values.astype(np.float64)
+    axis: Array = exact_numbers(hierarchy.leaves).astype(np.float64)
     axis[missing] = np.nan
     return axis
 

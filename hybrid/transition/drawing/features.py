@@ -10,9 +10,9 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Column, Kind
+from hybrid.table.codings import numbers_of
 from hybrid.transition.drawing.domain import Domain
 from hybrid.transition.drawing.donors import RankedPools, ranked_pools
-from hybrid.transition.drawing.groups import numbers_of
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pandas as pd
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.hierarchy import LabelTable
+from hybrid.table.codings import numbers_of
 
 N_BINS = 10
 """Groups of about equal size that numbers and dates are cut into."""
@@ -69,17 +70,6 @@ def groups_of(labels: LabelTable, column: str) -> ColumnGroups:
         return ColumnGroups(column, pd.Index(values.unique()), binned=False)
     quantiles = np.quantile(numbers_of(values), np.arange(N_BINS) / N_BINS) if len(values) else np.empty(0)
     return ColumnGroups(column, pd.Index(np.unique(quantiles)), binned=True)
-
-
-def numbers_of(values: pd.Series) -> Array:
-    """Numbers as they are, dates in microseconds since 1970; NaN is missing."""
-    numbers: Array
-    if values.dtype.kind == "M":
-        numbers = values.to_numpy("datetime64[us]").astype(np.int64).astype(np.float64)
-        numbers[values.isna()] = np.nan
-    else:
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-    return numbers
 
 
 @dataclass(frozen=True)

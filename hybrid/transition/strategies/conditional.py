@@ -12,6 +12,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
+from hybrid.table.codings import exact_numbers
 from hybrid.transition.drawing.domain import Domain, assemble
 from hybrid.transition.drawing.donors import (
     Donors,
@@ -149,9 +150,7 @@ def _near(domain: Domain, nodes: Array, centre: Array, width: Array, rng: np.ran
 
 def _edges(domain: Domain, nodes: Array) -> tuple[Array, Array]:
     """Bounds of each node on the axis, widened by half a step, so that rounding is fair to the outermost values."""
-    edges = [domain.hierarchy.low, domain.hierarchy.high]
-    if domain.kind.is_temporal:
-        edges = [edge.astype("datetime64[us]").astype(np.int64) for edge in edges]
+    edges = [exact_numbers(edge) for edge in (domain.hierarchy.low, domain.hierarchy.high)]
     half = 0.5 if domain.grid is None else 0.5 * domain.grid.step
     return edges[0][nodes].astype(np.float64) - half, edges[1][nodes].astype(np.float64) + half
 

@@ -11,6 +11,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
+from hybrid.table.codings import exact_numbers
 from hybrid.transition.drawing.domain import Domain, assemble, domains_of
 from hybrid.transition.protocol import Restored
 
@@ -74,10 +75,7 @@ class Single:
 def _central_cells(domain: Domain, nodes: Array, leaves: Array, statistic: str) -> Array:
     """The cell of each node nearest to its centre; nodes without values get the missing cell."""
     hierarchy = domain.hierarchy
-    edges = [
-        edge.astype("datetime64[us]").astype(np.int64) if domain.kind.is_temporal else edge
-        for edge in (hierarchy.low, hierarchy.high)
-    ]
+    edges = [exact_numbers(edge) for edge in (hierarchy.low, hierarchy.high)]
     centre = edges[0].astype(np.float64) / 2 + edges[1].astype(np.float64) / 2
     sizes = np.bincount(nodes, minlength=hierarchy.n_nodes)
     carried = sizes > 0
