@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,22 @@ def date_hierarchy(name, leaves, missing=False):
     return from_levels(name, kind, days, [*texts, ["*"] * len(days)], bounds=bounds, step=step, missing=missing)
 
 
+# Those of a mixed table that do not depend on its values: thousands of tables share them.
+@cache
+def _ages(missing):
+    return integer_hierarchy("age", missing=missing)
+
+
+@cache
+def _jobs(missing):
+    return category_hierarchy("job", {"Health": ["Nurse", "Doctor", "Surgeon"], "Food": ["Cook", "Waiter"]}, missing)
+
+
+@cache
+def _smokers(missing):
+    return from_levels("smoker", Kind.BOOLEAN, np.array([False, True]), [["*", "*"]], missing=missing)
+
+
 def mixed_table(n=300, seed=0, local=False, missing=0.1, levels=None) -> AnonymizedTable:
     """Every kind as quasi-identifier, missing values, a sensitive column, a target and an untouched number."""
     rng = np.random.default_rng(seed)
@@ -119,13 +136,11 @@ def mixed_table(n=300, seed=0, local=False, missing=0.1, levels=None) -> Anonymi
     for name in frame.columns:
         frame.loc[rng.random(n) < missing, name] = pd.NA if name in ("age", "smoker", "visits") else None
     hierarchies = {
-        "age": integer_hierarchy("age", missing=has_missing),
-        "job": category_hierarchy(
-            "job", {"Health": ["Nurse", "Doctor", "Surgeon"], "Food": ["Cook", "Waiter"]}, has_missing
-        ),
+        "age": _ages(has_missing),
+        "job": _jobs(has_missing),
         "pay": decimal_hierarchy("pay", frame["pay"].dropna(), 20, missing=has_missing),
         "born": date_hierarchy("born", frame["born"].dropna(), missing=has_missing),
-        "smoker": from_levels("smoker", Kind.BOOLEAN, np.array([False, True]), [["*", "*"]], missing=has_missing),
+        "smoker": _smokers(has_missing),
     }
     if levels is None:
         levels = {"age": 1, "job": 1, "pay": 1, "born": 2, "smoker": 0}
