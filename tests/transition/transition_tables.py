@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -88,20 +88,31 @@ def date_hierarchy(name, leaves, missing=False):
     return from_levels(name, kind, days, [*texts, ["*"] * len(days)], bounds=bounds, step=step, missing=missing)
 
 
-# Those of a mixed table that do not depend on its values: thousands of tables share them.
+# Hierarchies of a mixed table that do not depend on its values: thousands of tables share them.
 @cache
 def _ages(missing):
-    return integer_hierarchy("age", missing=missing)
+    return _never_changed(integer_hierarchy("age", missing=missing))
 
 
 @cache
 def _jobs(missing):
-    return category_hierarchy("job", {"Health": ["Nurse", "Doctor", "Surgeon"], "Food": ["Cook", "Waiter"]}, missing)
+    groups = {"Health": ["Nurse", "Doctor", "Surgeon"], "Food": ["Cook", "Waiter"]}
+    return _never_changed(category_hierarchy("job", groups, missing))
 
 
 @cache
 def _smokers(missing):
-    return from_levels("smoker", Kind.BOOLEAN, np.array([False, True]), [["*", "*"]], missing=missing)
+    values = np.array([False, True])
+    return _never_changed(from_levels("smoker", Kind.BOOLEAN, values, [["*", "*"]], missing=missing))
+
+
+def _never_changed(hierarchy):
+    """Whoever writes into an array of a shared hierarchy fails at once, and not in another test."""
+    for field in fields(hierarchy):
+        value = getattr(hierarchy, field.name)
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return hierarchy
 
 
 def mixed_table(n=300, seed=0, local=False, missing=0.1, levels=None) -> AnonymizedTable:
