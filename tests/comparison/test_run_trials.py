@@ -78,18 +78,20 @@ def test_rows_hold_factors_metrics_intervals_and_seconds(folder: Path, tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", [0.3, 0.7])
-def test_killed_and_started_again(folder: Path, tmp_path: Path, undisturbed: pd.DataFrame, share: float) -> None:
+def test_killed_twice_and_started_again(folder: Path, tmp_path: Path, undisturbed: pd.DataFrame) -> None:
     plan = write_plan(folder)
-    process = start(plan, tmp_path, "--jobs", "2")
-    deadline = time.monotonic() + 300
-    while n_rows(tmp_path) < share * 16 and time.monotonic() < deadline:
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    kept = n_rows(tmp_path)
-    assert share * 16 <= kept < 16 and not (tmp_path / "comparison.csv").exists()
-    before = (tmp_path / "rows.jsonl").read_bytes()
+    before = b""
+    for share in (0.3, 0.7):
+        process = start(plan, tmp_path, "--jobs", "2")
+        deadline = time.monotonic() + 300
+        while n_rows(tmp_path) < share * 16 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert share * 16 <= n_rows(tmp_path) < 16 and not (tmp_path / "comparison.csv").exists()
+        left = (tmp_path / "rows.jsonl").read_bytes()
+        assert left.startswith(before)
+        before = left[: left.rfind(b"\n") + 1]  # a line that the kill cut off is written anew
     assert start(plan, tmp_path).wait(timeout=300) == 0
     assert (tmp_path / "rows.jsonl").read_bytes().startswith(before)
     assert n_rows(tmp_path) == 16

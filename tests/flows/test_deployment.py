@@ -89,31 +89,49 @@ def kill_server(at: Installation, _: int) -> Callable[[], None]:
     return restart
 
 
-@pytest.mark.parametrize("strike", [kill_flow, kill_server, kill_worker])
-def test_the_next_night_works(strike: Strike, installation: Installation) -> None:
-    before, first = installation.released(), installation.latest()
-    add_people(installation.database, strike.__name__)
-    process = installation.hold()
-    finished = installation.kept()
+def struck(at: Installation, strike: Strike) -> set[tuple[str, str, str]]:
+    """Kill something in the middle of a night, and let it go on if it can; gives what it had finished by then."""
+    before, first = at.released(), at.latest()
+    process = at.hold()
+    finished = at.kept()
     assert {stage for stage, _, _ in finished} >= FINISHED
-    restart = strike(installation, process)
-    assert installation.released() == before and installation.latest() == first
+    restart = strike(at, process)
+    assert at.released() == before and at.latest() == first
     restart()
-    installation.let_go(process)
-    if strike is kill_server:
-        # A night does not need the server: it goes on and publishes.
-        assert installation.outcomes()[-1] == "released" and installation.problems() == []
-    else:
-        assert installation.released() == before and installation.latest() == first
-        # The kernel lets go of a lock when the last thread of a killed process is gone.
-        installation.prefect.until(lambda: bool(installation.problems()))
-        (problem,) = installation.problems()
-        assert problem.startswith("clinic: the night that began 20") and problem.endswith("was cut off")
-    assert installation.night() == "COMPLETED"
-    assert ("interrupted" in installation.outcomes()[-2:]) == (strike is not kill_server)
-    assert len(installation.released()) == len(before) + 1 and installation.latest() not in before
-    assert finished <= installation.kept(), "a finished stage was computed again"
-    assert installation.problems() == []
+    at.let_go(process)
+    return finished
+
+
+def cut_off(at: Installation) -> bool:
+    """Whether the last night published nothing, and status says that it was cut off."""
+    # The kernel lets go of a lock when the last thread of a killed process is gone.
+    at.prefect.until(lambda: bool(at.problems()))
+    (problem,) = at.problems()
+    return problem.startswith("clinic: the night that began 20") and problem.endswith("was cut off")
+
+
+def test_the_next_night_works_whatever_was_killed(installation: Installation) -> None:
+    """The night after a killed flow is the one in which the server is killed, the night after that loses its worker."""
+    at, before, first = installation, installation.released(), installation.latest()
+    add_people(at.database, "F")
+    finished = struck(at, kill_flow)
+    assert cut_off(at) and at.released() == before and at.latest() == first
+
+    again = struck(at, kill_server)
+    # A night does not need the server: it goes on and publishes.
+    assert at.outcomes()[-2:] == ["interrupted", "released"] and at.problems() == []
+    assert len(at.released()) == len(before) + 1 and at.latest() not in before
+    assert finished <= again <= at.kept(), "a finished stage was computed again"
+
+    before, first = at.released(), at.latest()
+    add_people(at.database, "W")
+    finished = struck(at, kill_worker)
+    assert cut_off(at) and at.released() == before and at.latest() == first
+
+    assert at.night() == "COMPLETED"
+    assert "interrupted" in at.outcomes()[-2:] and at.problems() == []
+    assert len(at.released()) == len(before) + 1 and at.latest() not in before
+    assert finished <= at.kept(), "a finished stage was computed again"
 
 
 def test_a_column_that_changed_stops_the_night_and_nothing_public_names_a_person(installation: Installation) -> None:

@@ -7,6 +7,7 @@ answers with the child's wait status and what it printed.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -31,6 +32,9 @@ import hybrid.jobs.run
 import hybrid.publication.publish
 from hybrid.base.hashing import code_version
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.starter import column_names
+from hybrid.publication import rare_values
+from hybrid.report.run import render, sections
 
 
 def kill(_: Any) -> None:
@@ -158,6 +162,10 @@ def run(arguments: list[str]) -> NoReturn:
 
 if __name__ == "__main__":
     assert hybrid.cli.run and hybrid.publication.publish and hybrid.jobs.run and scipy.stats and sklearn.tree
-    code_version()  # the same every night
+    # What is the same every night, however it ends, is made before the first fork.
+    code_version(), column_names.vocabulary(), rare_values.vocabulary()
+    for section in sections.SECTIONS:
+        render._compiled(section.template)
+    gc.freeze()  # no night copies memory to count what the others use
     for line in sys.stdin:
         print(json.dumps(night(json.loads(line))), flush=True)

@@ -86,7 +86,7 @@ def _faults() -> Iterator[Fault]:
 
 FAULTS = tuple(_faults())
 UNNEEDED = "nationality|occupation|cost|emergency|smoker|bmi|length_of_stay|discharge"
-"""Columns that the nights do without: a hundred of them are run, and faults do not depend on columns."""
+"""Columns that the nights do without: a hundred of them are run, and faults do not depend on columns or constraints."""
 Night = Callable[..., dict[str, Any]]
 
 
@@ -130,6 +130,7 @@ def first_night(tmp_path_factory: pytest.TempPathFactory, server: Any) -> Path:
     config = re.sub(rf"^    ({UNNEEDED}): .*$", r"    \1: {role: excluded}", config, flags=re.MULTILINE)
     config = config.replace("split: {control: 0.3}", "split: {control: 0.3, stable: true}")
     config = config.replace("targets: [readmitted], secrets: [diagnosis]", "metrics: [identical_match, dcr_share]")
+    config = re.sub(r"^constraints:\n(  - .*\n)+", "", config, flags=re.MULTILINE)
     (folder / "config.yaml").write_text(config.replace("seed:", "# seed:") + "\npolicy: policy.yaml\n")
     (folder / "policy.yaml").write_text(POLICY)
     lines = (folder / "admissions.csv").read_text().splitlines(keepends=True)

@@ -17,7 +17,7 @@ from hybrid.pipeline.sampled_labels import StatementBasis, explain
 from hybrid.sample import SampleOptions
 from hybrid.table import Column, Kind, Role, Schema
 from hybrid.transition import REGISTRY
-from tests.transition.choices import every_choice
+from tests.transition.choices import CHOICES
 
 SCHEMA = Schema(tuple(Column(name, Role.QUASI_IDENTIFIER, Kind.INTEGER) for name in "ab"))
 FIXED = AnonymizeOptions(k=20, levels={"a": 1, "b": 2}, suppression_limit=1.0, beforehand="code book of 2019")
@@ -162,7 +162,7 @@ def test_values_taken_from_the_records_are_named():
 
 
 @pytest.mark.parametrize("order", ["pre", "post"])
-@pytest.mark.parametrize(("name", "options"), every_choice())
+@pytest.mark.parametrize(("name", "options"), CHOICES)
 def test_the_condition_on_original_values_is_met_exactly_where_the_strategy_says_so(name, options, order):
     config = RunConfig.model_validate(
         {

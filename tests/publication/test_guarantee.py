@@ -19,7 +19,7 @@ from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.sample import SampleOptions, sample_table
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.transition import REGISTRY
-from tests.transition.choices import every_choice
+from tests.transition.choices import CHOICES
 
 CONFIG: dict[str, Any] = {
     "sample": {"method": "beta", "beta": 0.5},
@@ -66,7 +66,7 @@ def test_without_anonymization_nothing_is_promised() -> None:
 
 EVERY_TRANSITION = [
     pytest.param(name, options, id="-".join([name, *(f"{key}={value}" for key, value in options.items())]))
-    for name, options in every_choice()
+    for name, options in CHOICES
 ]
 
 

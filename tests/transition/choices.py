@@ -71,6 +71,7 @@ def _accepted(strategy: Transition, options: dict[str, Any]) -> bool:
 
 
 CHOICES = every_choice()
+"""Made once: each is tried on a table."""
 for_every_choice = pytest.mark.parametrize(
     ("name", "options"),
     [

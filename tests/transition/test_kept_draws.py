@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.helpers.kept import assert_kept
-from tests.transition.choices import every_choice, restore
+from tests.transition.choices import CHOICES, restore
 from tests.transition.transition_tables import mixed_table
 
-STRATEGIES = sorted({name for name, _ in every_choice()})
+STRATEGIES = sorted({name for name, _ in CHOICES})
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_drawn_values_are_kept(strategy: str) -> None:
     anonymized = mixed_table(300)
     found = []
-    for name, options in every_choice():
+    for name, options in CHOICES:
         if name == strategy:
             drawn = restore(anonymized, name, options).table.frame[list(anonymized.quasi_identifiers)].head(12)
             found.append(f"# {options}\n{drawn.to_csv(index=False, float_format='%.6g', lineterminator=chr(10))}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,33 @@ def date_hierarchy(name, leaves, missing=False):
     return from_levels(name, kind, days, [*texts, ["*"] * len(days)], bounds=bounds, step=step, missing=missing)
 
 
+# Hierarchies of a mixed table that do not depend on its values: thousands of tables share them.
+@cache
+def _ages(missing):
+    return _never_changed(integer_hierarchy("age", missing=missing))
+
+
+@cache
+def _jobs(missing):
+    groups = {"Health": ["Nurse", "Doctor", "Surgeon"], "Food": ["Cook", "Waiter"]}
+    return _never_changed(category_hierarchy("job", groups, missing))
+
+
+@cache
+def _smokers(missing):
+    values = np.array([False, True])
+    return _never_changed(from_levels("smoker", Kind.BOOLEAN, values, [["*", "*"]], missing=missing))
+
+
+def _never_changed(hierarchy):
+    """Whoever writes into an array of a shared hierarchy fails at once, and not in another test."""
+    for field in fields(hierarchy):
+        value = getattr(hierarchy, field.name)
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+    return hierarchy
+
+
 def mixed_table(n=300, seed=0, local=False, missing=0.1, levels=None) -> AnonymizedTable:
     """Every kind as quasi-identifier, missing values, a sensitive column, a target and an untouched number."""
     rng = np.random.default_rng(seed)
@@ -119,13 +147,11 @@ def mixed_table(n=300, seed=0, local=False, missing=0.1, levels=None) -> Anonymi
     for name in frame.columns:
         frame.loc[rng.random(n) < missing, name] = pd.NA if name in ("age", "smoker", "visits") else None
     hierarchies = {
-        "age": integer_hierarchy("age", missing=has_missing),
-        "job": category_hierarchy(
-            "job", {"Health": ["Nurse", "Doctor", "Surgeon"], "Food": ["Cook", "Waiter"]}, has_missing
-        ),
+        "age": _ages(has_missing),
+        "job": _jobs(has_missing),
         "pay": decimal_hierarchy("pay", frame["pay"].dropna(), 20, missing=has_missing),
         "born": date_hierarchy("born", frame["born"].dropna(), missing=has_missing),
-        "smoker": from_levels("smoker", Kind.BOOLEAN, np.array([False, True]), [["*", "*"]], missing=has_missing),
+        "smoker": _smokers(has_missing),
     }
     if levels is None:
         levels = {"age": 1, "job": 1, "pay": 1, "born": 2, "smoker": 0}

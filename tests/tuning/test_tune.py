@@ -84,6 +84,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return exit_code
 
 
+@pytest.mark.slow
 def test_by_command_line(
     whole: search.Tuned, job: Path, command: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ def numbers(found: search.Tuned) -> str:
     return repr(found.rounds)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tiny")
 def test_the_control_people_are_never_looked_at(job: Path, tmp_path: Path) -> None:
     config, frame = load_config(job), pd.read_csv(job.parent / "admissions.csv", dtype=str)
@@ -147,6 +149,7 @@ def test_the_control_people_are_never_looked_at(job: Path, tmp_path: Path) -> No
     assert numbers(one) != numbers(three)
 
 
+@pytest.mark.slow
 def test_an_interrupted_tune_goes_on(
     whole: search.Tuned, job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from hybrid.evaluation.display import displayed_evaluation
@@ -42,6 +43,17 @@ def environment() -> Environment:
     return templates
 
 
+@cache
+def _kept_environment() -> Environment:
+    return environment()
+
+
+@cache
+def _compiled(template: str) -> Template:
+    """Compiled once for all reports of a process: that takes longer than to fill it in."""
+    return _kept_environment().from_string(MACROS + template)
+
+
 def render_report(
     inputs: ReportInputs, sections: Sequence[Section] | None = None, other: tuple[str, str] | None = None
 ) -> str:
@@ -51,16 +63,16 @@ def render_report(
     ``inputs`` is said to be absent. Without ``sections``, all of a single table. ``other``: file and name of the page
     that belongs to this one.
     """
-    templates = environment()
     inputs = replace(inputs, evaluation=displayed_evaluation(inputs.evaluation))
-    parts = [part for section in sections or SECTIONS if (part := _part(section, inputs, templates)) is not None]
+    parts = [part for section in sections or SECTIONS if (part := _part(section, inputs)) is not None]
     verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
-    return templates.get_template("report.html").render(run=inputs, verdict=verdict, parts=parts, other=other)
+    page = _kept_environment().get_template("report.html")
+    return page.render(run=inputs, verdict=verdict, parts=parts, other=other)
 
 
-def _part(section: Section, inputs: ReportInputs, templates: Environment) -> _Part | None:
+def _part(section: Section, inputs: ReportInputs) -> _Part | None:
     values = section.values(inputs)
     if values is None:
         return None
-    content = templates.from_string(MACROS + section.template).render(run=inputs, **values)
+    content = _compiled(section.template).render(run=inputs, **values)
     return _Part(section.anchor, section.title, section.lead, Markup(content))
