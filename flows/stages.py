@@ -139,7 +139,7 @@ def set_secrets(credentials: Mapping[str, str]) -> None:
             os.environ[variable] = str(Secret.load(block).get())
         except ValueError:
             raise ConfigError(
-                f"Prefect has no Secret block {block!r} (for {variable})", hint="make it: see docs/guides/nights.md"
+                f"Prefect has no Secret block {block!r} (for {variable})", hint="make it: see hybrid help nights"
             ) from None
 
 

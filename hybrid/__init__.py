@@ -3,18 +3,21 @@
 Examples
 --------
 >>> import hybrid
->>> draft = hybrid.guess(frame)  # doctest: +SKIP
->>> result = hybrid.run(draft, data=frame)  # doctest: +SKIP
->>> result.verdict, result.synthetic.frame  # doctest: +SKIP
+>>> result = hybrid.synthesize(frame)  # doctest: +SKIP
+>>> result.table, result.verdict, result.report()  # doctest: +SKIP
+>>> hybrid.anonymize(frame, quasi_identifiers=["age", "sex"], k=5).table  # doctest: +SKIP
+>>> hybrid.audit(train=real, synthetic=made, control=held_out).verdict  # doctest: +SKIP
+>>> hybrid.metrics.dcr_share(train=real, synthetic=made, control=held_out)  # doctest: +SKIP
 >>> hybrid.release("config.yaml", data=frame).folder  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import typing as _typing
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
+    from hybrid import errors, hierarchies, metrics, privacy_models, techniques, transitions
     from hybrid.comparison import compare
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
@@ -27,10 +30,18 @@ if TYPE_CHECKING:
     from hybrid.pipeline.draft import Draft, guess
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.certificate import Acceptance
+    from hybrid.python.anonymization import Anonymized, anonymize
+    from hybrid.python.anonymizer import Anonymizer
+    from hybrid.python.audits import Audit, audit
+    from hybrid.python.checks import check, trade_off
+    from hybrid.python.synthesis import Synthesis, synthesize
     from hybrid.table import Schema, Table
     from hybrid.tuning import Tuned, tune
 
 _HOME = {
+    "audit": "hybrid.python.audits",
+    "check": "hybrid.python.checks",
+    "trade_off": "hybrid.python.checks",
     "guess": "hybrid.pipeline.draft",
     "run": "hybrid.jobs.start",
     "release": "hybrid.jobs.release",
@@ -39,6 +50,10 @@ _HOME = {
     "tune": "hybrid.tuning",
     "evaluate": "hybrid.evaluation",
     "load_config": "hybrid.pipeline.config",
+    "Synthesis": "hybrid.python.synthesis",
+    "Anonymized": "hybrid.python.anonymization",
+    "Anonymizer": "hybrid.python.anonymizer",
+    "Audit": "hybrid.python.audits",
     "RunConfig": "hybrid.pipeline.config",
     "Draft": "hybrid.pipeline.draft",
     "LinkedConfig": "hybrid.linked.config",
@@ -51,14 +66,40 @@ _HOME = {
     "Table": "hybrid.table",
 }
 """Module of every public name."""
+_MODULES = (
+    "synthesize",
+    "anonymize",
+    "metrics",
+    "transitions",
+    "techniques",
+    "privacy_models",
+    "hierarchies",
+    "errors",
+)
+"""Public modules; the first two can be called."""
 
 __all__ = [
+    "synthesize",
+    "anonymize",
+    "audit",
+    "check",
+    "trade_off",
     "guess",
+    "tune",
     "run",
     "release",
-    "audit_files",
     "compare",
-    "tune",
+    "metrics",
+    "transitions",
+    "techniques",
+    "privacy_models",
+    "hierarchies",
+    "errors",
+    "Anonymizer",
+    "Synthesis",
+    "Anonymized",
+    "Audit",
+    "audit_files",
     "evaluate",
     "load_config",
     "RunConfig",
@@ -74,16 +115,22 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     """Import a public name on first use.
 
     This keeps ``import hybrid`` cheap.
     """
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("hybrid-release")
+    if name in _MODULES:
+        return _importlib.import_module(f"hybrid.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'hybrid' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    return getattr(_importlib.import_module(_HOME[name]), name)
 
 
 def __dir__() -> list[str]:
     """List the public names."""
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__"])

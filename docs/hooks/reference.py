@@ -244,15 +244,33 @@ def python() -> str:
     """The public names of the package, rendered by mkdocstrings from their docstrings."""
     parts = [
         "# Python\n",
-        "Everything that `import hybrid` offers, and each metric as a function of data frames. Other modules are "
-        "internal and may change in any version.\n",
+        "Everything that `import hybrid` offers. Other modules are internal and may change in any version. "
+        "[In Python and notebooks](../guides/python.md) begins with the everyday tasks.\n",
     ]
-    for name in sorted(hybrid.__all__, key=str.lower):
+    for name in hybrid.__all__:
         found = getattr(hybrid, name)
-        module = getattr(found, "__module__", None)
-        parts.append(f"## hybrid.{name}\n\n::: {module}.{found.__name__}\n" if module else f"## hybrid.{name}\n")
+        if inspect.ismodule(found):
+            parts += _module(name, found)
+        else:
+            parts.append(f"## hybrid.{name}\n\n::: {found.__module__}.{found.__name__}\n")
     parts.append("## hybrid.evaluation.frames\n\n::: hybrid.evaluation.frames.measure\n")
     return "\n".join(parts)
+
+
+def _module(name: str, found: types.ModuleType) -> Iterator[str]:
+    """A module: as the function that it can be called as, or with the functions that it makes from a registry."""
+    if callable(found):
+        home = {"synthesize": "synthesis", "anonymize": "anonymization"}[name]
+        yield f"## hybrid.{name}\n\n::: hybrid.python.{home}.{name}\n"
+        return
+    yield f"## hybrid.{name}\n\n::: hybrid.{name}\n"
+    functions = [getattr(found, one) for one in dir(found) if one[0].islower()] if name != "errors" else []
+    if functions:
+        yield "| function | what it gives |\n|---|---|"
+        for one in functions:
+            first = (inspect.getdoc(one) or "").splitlines()[0]
+            yield f"| `{one.__name__}` | {_cell(first)} |"
+        yield ""
 
 
 def certificate() -> str:

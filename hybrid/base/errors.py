@@ -147,6 +147,10 @@ class ApprovalNeeded(GateRefused):
     page = "guides/releases.md"
 
 
+class NotReleasableWarning(UserWarning):
+    """A table was made that may not be shared: its verdict is none, or no pass, or its roles are guesses."""
+
+
 def place_of(error: BaseException) -> str:
     """Module and line of this package that raised an error.
 

@@ -27,6 +27,7 @@ MODULES = (
     "lab",
     "look",
     "schema",
+    "help",
 )
 """Modules with a ``GROUP`` of commands, in the order of ``hybrid --help``; a new one is one line here."""
 

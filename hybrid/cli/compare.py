@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as Grid
 
 from hybrid.cli import console
-from hybrid.cli.arguments import CommandGroup, RetryFailed, Scheduler, Work, refuse_engine
+from hybrid.cli.arguments import AsJson, CommandGroup, RetryFailed, Scheduler, Work, refuse_engine
 
 if TYPE_CHECKING:
     from hybrid.comparison.forecast import Forecast
@@ -35,6 +37,7 @@ def compare(
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
     work: Work = Path("work"),
+    as_json: AsJson = False,
 ) -> None:
     """Run a plan of configurations side by side.
 
@@ -51,8 +54,11 @@ def compare(
     folder = out or Path("runs") / plan.name
     if dry_run:
         expected = forecast(plan, config.parent, folder)
-        print_forecast(expected, jobs)
-        print_reach(expected)
+        if as_json:
+            console.print_json(forecast_json(expected, jobs))
+        else:
+            print_forecast(expected, jobs)
+            print_reach(expected)
         if expected.refused:
             raise typer.Exit(1)
         return
@@ -60,13 +66,34 @@ def compare(
         todo = plan, config.parent, folder, jobs, progress
         table = run_plan(*todo, scheduler=scheduler, retry_failed=retry_failed, work=work)
     failed = int((table["status"] == "failed").sum())
-    said = f", {failed:,} failed (why is in the column reason)" if failed else ""
-    console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{said}")
-    console.out.print(f"\ntable        {folder / 'comparison.csv'}\nreport       {folder / 'comparison.html'}")
-    if (folder / RECOMMENDED).exists():
-        console.out.print(f"recommended  {folder / RECOMMENDED}")
+    recommended = str(folder / RECOMMENDED) if (folder / RECOMMENDED).exists() else None
+    files = {"table": str(folder / "comparison.csv"), "report": str(folder / "comparison.html")}
+    if as_json:
+        counts = {"done": len(table) - failed, "failed": failed}
+        console.print_json({"folder": str(folder)} | counts | files | {"recommended": recommended})
+    else:
+        said = f", {failed:,} failed (why is in the column reason)" if failed else ""
+        console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{said}")
+        console.out.print(f"\ntable        {files['table']}\nreport       {files['report']}")
+        if recommended is not None:
+            console.out.print(f"recommended  {recommended}")
     if failed:
         raise typer.Exit(1)
+
+
+def forecast_json(expected: Forecast, jobs: int) -> dict[str, Any]:
+    """Forecast for ``--json``; expected seconds are None where nothing like a stage was measured here."""
+    seconds = None if expected.seconds is None else expected.seconds / jobs
+    return {
+        "configurations": expected.configurations,
+        "runs": expected.trials,
+        "done": expected.done,
+        "refused": [{"configurations": list(one.configurations), "reason": one.reason} for one in expected.refused],
+        "left_out": dict(Counter(one.reason for one in expected.left_out)),
+        "executions": expected.executions,
+        "expected_seconds": seconds,
+        "reach": None if expected.reach is None else asdict(expected.reach),
+    }
 
 
 def print_forecast(expected: Forecast, jobs: int) -> None:

@@ -10,44 +10,22 @@ import json
 import logging
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
 from rich.text import Text
 
+from hybrid.base.bars import bars
+from hybrid.base.bars import plain as plain
 from hybrid.base.errors import HybridError
 from hybrid.base.logs import writes_json_lines
+from hybrid.base.pages import command_of
 from hybrid.base.progress import LogProgress, Progress, silent
 
 if TYPE_CHECKING:
     from hybrid.publication.verdict import Verdict
-
-
-_KEPT = frozenset("\n\t")
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-"""Categories of characters that a terminal obeys, or that are invisible or turn the direction of writing."""
-
-
-def plain(text: str) -> str:
-    r"""Write hidden and control characters as their codes, such as ``\x1b`` and ``\u202e``."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        character if character in _KEPT or unicodedata.category(character) not in _HIDDEN else _code(character)
-        for character in text
-    )
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
@@ -63,10 +41,6 @@ class Terminal(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(plain(text), **options | {"markup": False, "emoji": False})
-
-
-def _code(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 logger = logging.getLogger(__name__)
@@ -125,7 +99,7 @@ def print_error(error: HybridError) -> None:
     if hidden:
         err.print("   (values are shown on a terminal only, or with HYBRID_SHOW_VALUES=1)")
     if error.page:
-        err.print(f"   read: docs/{error.page}")
+        err.print(f"   read: {command_of(error.page)}")
 
 
 def print_json(content: Any) -> None:
@@ -185,28 +159,5 @@ def progress() -> Iterator[Progress]:
     if not err.is_terminal:
         yield LogProgress(lambda line: err.print(line))
         return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-    )
-    with Bars(*columns, console=err, transient=True) as bars:
-        yield _bars(bars)
-
-
-def _bars(bars: Bars) -> Progress:
-    tasks: dict[str, object] = {}
-
-    def report(step: str, done: int, total: int | None = None, **values: float) -> None:
-        note = "  ".join(f"{name} {value:.4g}" for name, value in values.items())
-        if step not in tasks:
-            for other in tasks.values():
-                bars.update(other, visible=False)  # type: ignore[arg-type]
-            tasks[step] = bars.add_task(plain(step), total=total, note=note)
-        bars.update(tasks[step], completed=done, total=total, note=note)  # type: ignore[arg-type]
-
-    return report
+    with bars(err) as report:
+        yield report

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hybrid.base.errors import ConfigError
 from hybrid.cli import console
-from hybrid.cli.arguments import CommandGroup, Names, RetryFailed, Scheduler, refuse_engine
-from hybrid.cli.compare import duration, print_forecast
+from hybrid.cli.arguments import AsJson, CommandGroup, Names, RetryFailed, Scheduler, refuse_engine
+from hybrid.cli.compare import duration, forecast_json, print_forecast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,12 +50,13 @@ def lab(
         Names, typer.Option("--quasi-identifier", metavar="COLUMN", help="An attacker may know it already.")
     ] = None,
     columns: Annotated[Path | None, typer.Option("--config", help="Roles and metrics of the tables (YAML).")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Try privacy metrics on tables whose leak is known.
 
     The result is a league: which metric can be trusted, and for what. With --train and --synthetic, leaks are planted
     into that table, and the league says which metric to believe on it. After an interruption, the same command
-    continues.
+    continues. Exit code 1: a trial failed, or --dry-run found one that will.
     """
     refuse_engine(engine, scheduler)
     given = [name for name, value in (("--train", train), ("--synthetic", synthetic)) if value is not None]
@@ -68,10 +69,20 @@ def lab(
         if jobs > 1 or store is not None or scheduler is not None:
             raise ConfigError("--jobs, --store and --engine are about plans", hint="leave them out with tables")
         roles = target or (), secret or (), quasi_identifier or ()
-        _on_tables((train, control, synthetic), columns, roles, out, scale, dry_run=dry_run, retry_failed=retry_failed)
+        _on_tables(
+            (train, control, synthetic),
+            columns,
+            roles,
+            out,
+            scale,
+            dry_run=dry_run,
+            retry_failed=retry_failed,
+            as_json=as_json,
+        )
         return
     assert config is not None
-    _on_plan(config, out, jobs, scale, store, scheduler, dry_run=dry_run, retry_failed=retry_failed)
+    chosen = out, jobs, scale, store, scheduler
+    _on_plan(config, *chosen, dry_run=dry_run, retry_failed=retry_failed, as_json=as_json)
 
 
 def _on_plan(
@@ -84,6 +95,7 @@ def _on_plan(
     *,
     dry_run: bool,
     retry_failed: bool,
+    as_json: bool,
 ) -> None:
     from hybrid.lab import foresee, run_lab
 
@@ -91,14 +103,34 @@ def _on_plan(
         chosen = plan if store is None else plan.model_copy(update={"store": store})
         target = out or Path("runs") / plan.name
         if dry_run:
-            print_forecast(foresee(chosen, folder, target), jobs)
+            expected = foresee(chosen, folder, target)
+            if as_json:
+                console.print_json(forecast_json(expected, jobs))
+            else:
+                print_forecast(expected, jobs)
+            if expected.refused:
+                raise typer.Exit(1)
             return
         with console.progress() as progress:
             found = run_lab(chosen, folder, target, jobs, progress, scheduler=scheduler, retry_failed=retry_failed)
-    _print_trials(found)
-    for word, names in found.league.by_word().items():
-        console.line("ok" if word == "trusted" else "note", f"{word}: {', '.join(names)}")
-    console.out.print(f"\nreport  {target / 'lab.html'}\nleague  {target / 'league.csv'}")
+    if as_json:
+        console.print_json(_found_json(found, target, "league.csv"))
+    else:
+        _print_trials(found)
+        for word, names in found.league.by_word().items():
+            console.line("ok" if word == "trusted" else "note", f"{word}: {', '.join(names)}")
+        console.out.print(f"\nreport  {target / 'lab.html'}\nleague  {target / 'league.csv'}")
+    if found.failed:
+        raise typer.Exit(1)
+
+
+def _found_json(found: Laboratory, folder: Path, league: str) -> dict[str, Any]:
+    """Result for ``--json``: metrics by the word of their verdict."""
+    words = {word: list(names) for word, names in found.league.by_word().items()}
+    counts = {"done": found.ended, "failed": found.failed}
+    return {"folder": str(folder), **counts, "report": str(folder / "lab.html"), "league": str(folder / league)} | {
+        "verdicts": words
+    }
 
 
 def _on_tables(
@@ -110,6 +142,7 @@ def _on_tables(
     *,
     dry_run: bool,
     retry_failed: bool,
+    as_json: bool,
 ) -> None:
     from hybrid.jobs.audit import config_with_roles
     from hybrid.jobs.audited import read_audited
@@ -120,18 +153,27 @@ def _on_tables(
         raise ConfigError(f"{train}: linked tables are not tried; give files", hint="--train one of its tables")
     loaded = config_with_roles(config, train, *roles)
     audited = read_audited(train, control, synthetic, loaded.data)
-    for note in audited.notes:
+    for note in () if as_json else audited.notes:
         console.line("note", note)
     plan = TablesPlan(synthetic.stem, audited, loaded.evaluate, scale)
     folder = out or Path("runs") / f"lab-{synthetic.stem}"
-    _print_forecast_of_tables(foresee_tables(plan, folder))
+    expected = foresee_tables(plan, folder)
+    if as_json and dry_run:
+        console.print_json({"trials": expected.trials, "done": expected.done, "expected_seconds": expected.seconds})
+    if not as_json:
+        _print_forecast_of_tables(expected)
     if dry_run:
         return
     with console.progress() as progress:
         found = run_on_tables(plan, folder, progress, retry_failed=retry_failed)
-    _print_trials(found)
-    _print_believing(found)
-    console.out.print(f"\nreport  {folder / 'lab.html'}\nleague  {folder / 'league.json'}")
+    if as_json:
+        console.print_json(_found_json(found, folder, "league.json"))
+    else:
+        _print_trials(found)
+        _print_believing(found)
+        console.out.print(f"\nreport  {folder / 'lab.html'}\nleague  {folder / 'league.json'}")
+    if found.failed:
+        raise typer.Exit(1)
 
 
 def _print_forecast_of_tables(expected: TablesForecast) -> None:

@@ -330,6 +330,8 @@ def status(
             console.line("note", state.looked)
         if not state.problems and state.latest is not None:
             console.line("ok", f"the last release is {state.latest}")
+        if not (state.releases or state.events or state.problems or state.waiting):
+            console.line("note", f"{releases}: nothing is released yet", "hybrid release CONFIG")
     if state.problems or state.waiting:
         raise typer.Exit(1 if state.problems else 4)
 

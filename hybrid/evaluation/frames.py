@@ -17,6 +17,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.registry import REGISTRY
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
+from hybrid.table.persons import with_persons
 
 
 def measure(
@@ -28,6 +29,7 @@ def measure(
     quasi_identifiers: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     targets: Sequence[str] = (),
+    person: Sequence[str] = (),
     options: EvaluateOptions | None = None,
     seed: int = 0,
 ) -> list[MetricResult]:
@@ -43,6 +45,8 @@ def measure(
         Numbers, booleans and datetimes by dtype; everything else is categorical. Not modified.
     quasi_identifiers, sensitive, targets : sequence of str
         What the columns are, for the metrics that need to know.
+    person : sequence of str
+        Columns that say whose a row is; they are not compared.
     options : EvaluateOptions
         As in a config; defaults if not given.
     seed : int
@@ -67,19 +71,26 @@ def measure(
     if any(set(frame.columns) != set(train.columns) for frame in frames):
         raise ValueError("the tables must have the same columns")
     roles = dict.fromkeys(sensitive, Role.SENSITIVE) | dict.fromkeys(quasi_identifiers, Role.QUASI_IDENTIFIER)
+    named = roles | dict.fromkeys(person, Role.IDENTIFIER)
     schema = Schema(
         tuple(
-            Column(c, roles.get(c, Role.INSENSITIVE), _kind([f[c] for f in frames]), target=c in targets)
+            Column(c, named.get(c, Role.INSENSITIVE), _kind([f[c] for f in frames]), target=c in targets)
             for c in train.columns
         )
     )
     chosen = options or EvaluateOptions()
-    check_options(chosen.model_copy(update={"targets": tuple(targets), "secrets": tuple(roles)}), schema)
-    parts = [None if frame is None else _table(frame, schema) for frame in (train, control, table)]
+    check_options(
+        chosen.model_copy(update={"targets": tuple(targets), "secrets": tuple(roles)}), schema.without_identifiers()
+    )
+    parts = [None if frame is None else _of_people(_table(frame, schema), person) for frame in (train, control, table)]
     if parts[0] is None or parts[2] is None:
         raise ValueError("train and table are needed")
     context = Context(parts[0], parts[1], parts[2], chosen, seed)
     return [metric.measure(context, column) for column in metric.columns(context)]
+
+
+def _of_people(table: Table, person: Sequence[str]) -> Table:
+    return with_persons(table, person).without_identifiers() if person else table
 
 
 def _kind(columns: list[pd.Series]) -> Kind:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from hybrid.base.atomic import write_json, write_text
 from hybrid.base.errors import ConfigError
@@ -76,14 +77,15 @@ def audit_config(
 
 
 def config_with_roles(
-    config: Path | None,
-    train: Path,
+    config: Path | RunConfig | None,
+    train: Path | str,
     targets: Sequence[str] = (),
     secrets: Sequence[str] = (),
     quasi_identifiers: Sequence[str] = (),
 ) -> RunConfig:
     """Configuration of an audit of one table: that of ``config``, or one without roles, with the given roles added."""
-    loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else load_config(config)
+    loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else config
+    loaded = load_config(loaded) if isinstance(loaded, Path) else loaded
     columns = dict(loaded.data.columns)
 
     def give(names: Sequence[str], **what: object) -> None:
@@ -96,7 +98,7 @@ def config_with_roles(
     return loaded.model_copy(update={"data": loaded.data.model_copy(update={"columns": columns})})
 
 
-def read_audit(train: Path, control: Path | None, synthetic: Path, config: AnyConfig) -> AuditedTables:
+def read_audit(train: Any, control: Any, synthetic: Any, config: AnyConfig) -> AuditedTables:
     """Read the files of one table, or the folders of linked ones.
 
     Parameters and errors as for :func:`hybrid.jobs.audited.read_audited` and
@@ -157,6 +159,51 @@ def audit_tables(
         What the policy's rules about metrics say of all tables together; an audit sees no intermediate table. Stages
         are ``original`` (train itself, the worst case) and ``synthetic``.
     """
+    judged = judge_tables(audited, config, seed, progress, league)
+    judged.write(out, league)
+    return judged.verdict
+
+
+@dataclass(frozen=True)
+class JudgedTables:
+    """Result of an audit.
+
+    Parameters
+    ----------
+    audited : AuditedTables
+        What was read. Holds the records: private.
+    config : RunConfig or LinkedConfig
+        Names it.
+    left_out : mapping of str to str
+        What is said of metrics that were not asked for, of each table.
+    """
+
+    audited: AuditedTables
+    config: AnyConfig
+    evaluation: Evaluation
+    power: Power | None
+    verdict: Verdict
+    left_out: Mapping[str, str]
+
+    def pages(self, league: TrustLeague | None = None) -> Iterator[tuple[str, str]]:
+        """File and HTML of every page of the report; aggregates only."""
+        about = self.evaluation, self.verdict, self.config.name, datetime.now(UTC)
+        yield from audit_pages(self.audited, *about, _parents(self.config), self.left_out, league)
+
+    def write(self, out: Path, league: TrustLeague | None = None) -> None:
+        """Write the evaluation and the report."""
+        about = self.evaluation, self.power, self.verdict, self.config.name, out
+        write_audit(self.audited, *about, self.pages(league), league)
+
+
+def judge_tables(
+    audited: Audited | AuditedTables,
+    config: AnyConfig,
+    seed: int | None = None,
+    progress: Progress = silent,
+    league: TrustLeague | None = None,
+) -> JudgedTables:
+    """Evaluate and judge tables that were read; nothing is written. Parameters as for :func:`audit_tables`."""
     whole = AuditedTables({SINGLE: audited}, {}) if isinstance(audited, Audited) else audited
     policy = rules_for_tables(load_policy(config.person.policy_path), league)
     seed = fresh_seed() if seed is None else seed
@@ -173,8 +220,7 @@ def audit_tables(
     lacking = next(iter(whole.tables.values())).without_person
     verdict = _with_persons(with_population(judge(policy, evaluation, None, power=power), evaluation), lacking)
     left_out = {name: not_asked(policy, one.options, one.audited.train) for name, one in subjects.items()}
-    write_audit(whole, evaluation, power, verdict, config.name, out, _parents(config), left_out, league)
-    return verdict
+    return JudgedTables(whole, config, evaluation, power, verdict, left_out)
 
 
 @dataclass(frozen=True)
@@ -271,38 +317,44 @@ def write_audit(
     verdict: Verdict,
     name: str,
     folder: Path,
-    parents: Mapping[str, str],
-    left_out: Mapping[str, str],
+    pages: Iterable[tuple[str, str]],
     league: TrustLeague | None = None,
 ) -> None:
-    """Write the evaluation and the report of an audit.
-
-    ``parents``: what each linked table belongs to, in words; ``left_out``: what is said of metrics that were not asked.
-    """
+    """Write the evaluation of an audit, and the pages of its report."""
     measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
     judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
     about = {"notes": audited.notes, "trust": None if league is None else league.to_json(measured)}
-    created = datetime.now(UTC)
     with staged(folder) as temporary:
         write_json(temporary / EVALUATION, evaluation.to_json() | judged | about)
-        for table, one in audited.tables.items():
-            alone = table == SINGLE
-            own = [metric for metric in evaluation.metrics if alone or metric.table == table]
-            part = verdict if alone else verdict.about(table)
-            three = one.train, one.control, one.synthetic
-            titled = name if alone else f"{name}: {table}"
-            page = audit_report(
-                three, Evaluation(tuple(own)), part, titled, created, one.notes, league, left_out[table]
-            )
-            pages = two_pages(page) if alone else [table_page(table, page)]
-            for file, text in pages:
-                write_text(temporary / file, text)
-        if SINGLE not in audited.tables:
-            for file, text in two_pages(
-                _joint(audited, evaluation, verdict, name, created, parents), JOINT, JOINT_DETAILS
-            ):
-                write_text(temporary / file, text)
+        for file, text in pages:
+            write_text(temporary / file, text)
         seal(temporary, name, "audit")
+
+
+def audit_pages(
+    audited: AuditedTables,
+    evaluation: Evaluation,
+    verdict: Verdict,
+    name: str,
+    created: datetime,
+    parents: Mapping[str, str],
+    left_out: Mapping[str, str],
+    league: TrustLeague | None = None,
+) -> Iterator[tuple[str, str]]:
+    """File and HTML of every page of an audit.
+
+    ``parents``: what each linked table belongs to, in words; ``left_out``: what is said of metrics that were not asked.
+    """
+    for table, one in audited.tables.items():
+        alone = table == SINGLE
+        own = [metric for metric in evaluation.metrics if alone or metric.table == table]
+        part = verdict if alone else verdict.about(table)
+        three = one.train, one.control, one.synthetic
+        titled = name if alone else f"{name}: {table}"
+        page = audit_report(three, Evaluation(tuple(own)), part, titled, created, one.notes, league, left_out[table])
+        yield from two_pages(page) if alone else [table_page(table, page)]
+    if SINGLE not in audited.tables:
+        yield from two_pages(_joint(audited, evaluation, verdict, name, created, parents), JOINT, JOINT_DETAILS)
 
 
 def _joint(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -14,14 +14,17 @@ from hybrid.base.errors import DataError, Problem
 from hybrid.evaluation.context import Parentage
 from hybrid.evaluation.engine.encoding import ranks_of, row_keys
 from hybrid.evaluation.measure import Subject
-from hybrid.pipeline.starter.reading import guess_reading
+from hybrid.pipeline.starter.reading import guess_frame_reading, guess_reading
 from hybrid.table import Kind, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.persons import with_persons
 from hybrid.table.read_file import read_table
 from hybrid.table.read_options import ColumnOptions
+from hybrid.table.typed_table import Frame, read_frame
 
 File = Literal["train", "synthetic", "control"]
+Source: TypeAlias = Path | Frame
+"""A file, or a table in memory."""
 READING = frozenset({"separator", "encoding", "decimal", "missing"})
 """Options about the format of a file."""
 OVERLAP_NOTED, OVERLAP_REFUSED = 0.05, 0.5
@@ -71,14 +74,14 @@ def _about(name: str, text: str) -> str:
     return f"{name}: {text}" if name else text
 
 
-def read_audited(train: Path, control: Path | None, synthetic: Path, options: DataOptions) -> Audited:
+def read_audited(train: Source, control: Source | None, synthetic: Source, options: DataOptions) -> Audited:
     """Read the files of an audit with equal kinds per column.
 
     Parameters
     ----------
-    train, synthetic : Path
+    train, synthetic : Path or table in memory
         The records the generator learned from, and those it made. CSV or Parquet, columns in any order.
-    control : Path, optional
+    control : Path or table in memory, optional
         Records of the same population that it never saw.
     options : DataOptions
         What the columns are, and how to read the files (``options.path`` is not used). If it states none of
@@ -104,20 +107,20 @@ def read_audited(train: Path, control: Path | None, synthetic: Path, options: Da
     return Audited(same["train"], same.get("control"), same["synthetic"], tuple(notes), tuple(lacking))
 
 
-def audited_paths(train: Path, control: Path | None, synthetic: Path) -> dict[File, Path]:
-    """Files or folders of an audit; control only where there is one."""
-    found: dict[File, Path] = {"train": train, "synthetic": synthetic}
+def audited_paths(train: Any, control: Any, synthetic: Any) -> dict[File, Any]:
+    """Files, folders or tables of an audit; control only where there is one."""
+    found: dict[File, Any] = {"train": train, "synthetic": synthetic}
     return found if control is None else {**found, "control": control}
 
 
 def read_alike(
-    paths: Mapping[File, Path], options: DataOptions, keys: Collection[str] = ()
+    paths: Mapping[File, Source], options: DataOptions, keys: Collection[str] = ()
 ) -> tuple[dict[File, Table], list[str]]:
     """Read the files of one table with equal kinds per column.
 
     Parameters
     ----------
-    paths : mapping of str to Path
+    paths : mapping of str to Path or table in memory
         The files.
     options : DataOptions
         As for :func:`read_audited`.
@@ -138,7 +141,7 @@ def read_alike(
         A file cannot be read or lacks columns of train; all problems at once.
     """
     reading = {name: _reading(name, path, options) for name, path in paths.items()}
-    tables = {name: read_table(path, reading[name]) for name, path in paths.items()}
+    tables = {name: _read(path, reading[name]) for name, path in paths.items()}
     schema = tables["train"].schema
     wanted = [column for column in schema.names if column in keys or column in schema.without_identifiers()]
     problems = list(_lacking(paths, tables, wanted))
@@ -148,11 +151,19 @@ def read_alike(
     disagreeing = {name: kinds[name] for name in wanted if len(_kinds(tables, name)) > 1}
     for name, path in paths.items():
         if any(tables[name].schema[column].kind is not kind for column, kind in kinds.items()):
-            tables[name] = read_table(path, _with_kinds(reading[name], kinds))
+            tables[name] = _read(path, _with_kinds(reading[name], kinds))
     return tables, [*_extra_columns(tables, keys), *_kind_notes(disagreeing)]
 
 
-def notes_on(tables: Mapping[File, Table], paths: Mapping[File, Path]) -> list[str]:
+def _read(source: Source, options: DataOptions) -> Table:
+    return read_table(source, options) if isinstance(source, Path) else read_frame(source, options)
+
+
+def _called(source: Source, name: File) -> str:
+    return str(source) if isinstance(source, Path) else name
+
+
+def notes_on(tables: Mapping[File, Table], paths: Mapping[File, Source]) -> list[str]:
     """Notes on the number of rows and on the control records.
 
     Raises
@@ -184,7 +195,7 @@ def without_person(lacking: Sequence[File]) -> str:
     return f"rows are counted, not persons: data.person is not in the file of {' and '.join(lacking)}"
 
 
-def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
+def _reading(name: File, path: Source, options: DataOptions) -> DataOptions:
     """Reading options of one file; only train must have the identifiers."""
     columns = options.columns
     if name != "train":
@@ -192,17 +203,17 @@ def _reading(name: File, path: Path, options: DataOptions) -> DataOptions:
         options = options.model_copy(update={"columns": columns, "unlisted": "insensitive"})
     if options.model_fields_set & READING:
         return options
-    guessed = guess_reading(path, options.sheet)
+    guessed = guess_reading(path, options.sheet) if isinstance(path, Path) else guess_frame_reading(path)
     return guessed.model_copy(update={"columns": {**guessed.columns, **columns}})
 
 
-def _lacking(paths: Mapping[File, Path], tables: Mapping[File, Table], wanted: list[str]) -> Iterator[Problem]:
+def _lacking(paths: Mapping[File, Source], tables: Mapping[File, Table], wanted: list[str]) -> Iterator[Problem]:
     for name, table in tables.items():
         absent = [column for column in wanted if column not in table.schema]
         if absent:
             listed = ", ".join(map(repr, absent))
             yield Problem(
-                f"{paths[name]}: columns of {paths['train']} are missing: {listed}",
+                f"{_called(paths[name], name)}: columns of {_called(paths['train'], 'train')} are missing: {listed}",
                 "give all files the same columns; what the generator was never shown (a name, a number) has "
                 "role: identifier in --config, or is left out of the training file too",
             )
@@ -257,13 +268,14 @@ def _few_rows(tables: Mapping[File, Table]) -> Iterator[str]:
         )
 
 
-def _overlap(train: Table, control: Table, paths: Mapping[File, Path]) -> Iterator[str]:
+def _overlap(train: Table, control: Table, paths: Mapping[File, Source]) -> Iterator[str]:
     mine, its = row_keys(ranks_of([train, control], train.schema.names))
     twice = np.bincount(mine)[mine] > 1
     overlap = float(np.isin(its, mine).mean() - twice.mean())
     if overlap > OVERLAP_REFUSED:
         raise DataError(
-            f"{paths['control']}: {100 * np.isin(its, mine).mean():.0f} % of its rows are in {paths['train']} too: "
+            f"{_called(paths['control'], 'control')}: {100 * np.isin(its, mine).mean():.0f} % of its rows are in "
+            f"{_called(paths['train'], 'train')} too: "
             "control records must be people the generator never saw, or every leak looks like chance",
             hint="keep records apart before training and give them as --control, or leave --control out",
         )

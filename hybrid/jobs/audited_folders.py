@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
-from hybrid.jobs.audited import Audited, AuditedTables, File, audited_paths, notes_on, read_alike
+from hybrid.jobs.audited import Audited, AuditedTables, File, Source, audited_paths, notes_on, read_alike
 from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
 from hybrid.linked.draw import own_names, with_columns_of
 from hybrid.linked.sources import broken_references, link_sources
@@ -18,7 +19,10 @@ from hybrid.pipeline.inputs import Sources
 from hybrid.table import Table
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.schema import PARQUET_SUFFIXES
+from hybrid.table.typed_table import Frame
 
+Folder: TypeAlias = Path | Mapping[str, Frame]
+"""A folder of linked tables, or these in memory, by their names."""
 SUFFIXES = (".csv", *PARQUET_SUFFIXES, *OFFICE_SUFFIXES)
 
 
@@ -50,16 +54,16 @@ def links_config(config: Path | None, folders: Sequence[Path | None], *, has_rol
     return loaded
 
 
-def read_audited_links(train: Path, control: Path | None, synthetic: Path, config: LinkedConfig) -> AuditedTables:
+def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder, config: LinkedConfig) -> AuditedTables:
     """Read the folders of an audit of linked tables.
 
     Parameters
     ----------
-    train, synthetic : Path
+    train, synthetic : Path, or mapping of str to tables in memory
         Folders with the records the generator learned from, and those it made. A table is the CSV or Parquet file with
         its name, or with the name of its file in the configuration. Public tables are read from the folder of
         training records where another folder lacks them.
-    control : Path, optional
+    control : Path or mapping, optional
         Folder with persons of the same population that it never saw, and all their rows.
     config : LinkedConfig
         Keys, parents and roles; its sources are not read.
@@ -98,28 +102,34 @@ def read_audited_links(train: Path, control: Path | None, synthetic: Path, confi
     return _audited(config, sources, joined, paths, notes)
 
 
-def _paths(folders: Mapping[File, Path], config: LinkedConfig) -> dict[str, dict[File, Path]]:
+def _paths(folders: Mapping[File, Folder], config: LinkedConfig) -> dict[str, dict[File, Source]]:
     problems: list[Problem] = []
-    found: dict[str, dict[File, Path]] = {name: {} for name in (*config.views, *config.public)}
+    found: dict[str, dict[File, Source]] = {name: {} for name in (*config.views, *config.public)}
     for name, files in found.items():
         for file, folder in folders.items():
-            if name in config.public and file != "train" and not _candidates(folder, name, config):
-                files[file] = files.get("train", folder)
+            is_missing = file != "train" and not _candidates(folder, name, config)
+            if name in config.public and is_missing and "train" in files:
+                files[file] = files["train"]
                 continue
             known = _candidates(folder, name, config)
             if len(known) == 1:
                 files[file] = known[0]
             else:
-                what = "no file of this table" if not known else f"several files: {', '.join(p.name for p in known)}"
+                several = ", ".join(one.name for one in known if isinstance(one, Path))
+                what = f"several files: {several}" if known else "no file of this table"
                 hint = f"call it {name}.csv or {name}.parquet, and let there be one"
-                problems.append(Problem(f"tables.{name}: {folder} has {what}", hint))
+                problems.append(
+                    Problem(f"tables.{name}: {folder if isinstance(folder, Path) else file} has {what}", hint)
+                )
     if problems:
         raise DataError(problems)
     return found
 
 
-def _candidates(folder: Path, name: str, config: LinkedConfig) -> list[Path]:
+def _candidates(folder: Folder, name: str, config: LinkedConfig) -> Sequence[Source]:
     """Files of a table in a folder: by its name, else by that of its configured file."""
+    if not isinstance(folder, Path):
+        return [folder[name]] if name in folder else []
     own = [folder / f"{name}{suffix}" for suffix in SUFFIXES]
     known = [path for path in own if path.is_file()]
     configured = config.source(name).path
@@ -142,7 +152,7 @@ def _audited(
     config: LinkedConfig,
     sources: Mapping[File, Sources],
     joined: Mapping[File, Mapping[str, Table]],
-    paths: Mapping[str, Mapping[File, Path]],
+    paths: Mapping[str, Mapping[File, Source]],
     notes: Mapping[str, list[str]],
 ) -> AuditedTables:
     """Tables in the columns of train, with the parents of their rows."""

@@ -22,6 +22,7 @@ from hybrid.jobs.origins import keep_origin
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.linked.facts import file_of, joint_facts, stated_tables
 from hybrid.linked.run import AnyRun
+from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import SINGLE
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
@@ -44,6 +45,7 @@ from hybrid.publication.pending_membership import keep_membership
 from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
 from hybrid.publication.verdict import folded
+from hybrid.table import Table
 from hybrid.table.cells import least_cell
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.write import layout_of, write_table
@@ -236,12 +238,16 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
     """
     if pipeline.anonymization is None:
         return
-    labels = pipeline.anonymization.with_gaps(pipeline.anonymization.anonymized).to_table()
-    order = rng_for(pipeline.seed, "order", "labels").permutation(len(labels))
-    write_table(labels.take(order), folder / LABELS)
+    write_table(shuffled_labels(pipeline.anonymization), folder / LABELS)
     whole, found = pipeline.inputs.whole, pipeline.anonymization.anonymized
     content = json_with_left_out(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
     write_json(folder / ANONYMIZATION, content)
+
+
+def shuffled_labels(anonymization: Anonymization) -> Table:
+    """Labels in random order, in which dates that are tied to a quasi-identifier are times from it."""
+    labels = anonymization.with_gaps(anonymization.anonymized).to_table()
+    return labels.take(rng_for(anonymization.seed, "order", "labels").permutation(len(labels)))
 
 
 def _write_manifest(

@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
+from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
-from hybrid.base.progress import Progress, silent
+from hybrid.base.progress import Progress
 from hybrid.jobs.run import write_draw
 from hybrid.linked.config import AnyConfig, LinkedConfig, configured_any, is_linked
 from hybrid.linked.run import AnyRun, LinkedRun, run_of
 from hybrid.pipeline.config import IN_MEMORY, RunConfig
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
+from hybrid.pipeline.draft_text import DraftText
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import StorePlace
 from hybrid.table.typed_table import Frame, is_frame
@@ -31,7 +33,7 @@ class _Options(TypedDict, total=False):
     store: Path | str | None
     work: Path | str
     overrides: Mapping[str, Any] | None
-    progress: Progress
+    progress: Progress | bool
 
 
 @overload
@@ -49,7 +51,7 @@ def run(
     store: Path | str | None = None,
     work: Path | str = "work",
     overrides: Mapping[str, Any] | None = None,
-    progress: Progress = silent,
+    progress: Progress | bool = True,
 ) -> AnyRun:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge.
 
@@ -75,8 +77,8 @@ def run(
     overrides : mapping of str to value, optional
         Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig`` or
         ``LinkedConfig``.
-    progress : Progress
-        Called as the work advances.
+    progress : callable or bool
+        Called as the work advances. True: a bar on a terminal or in a notebook; False: none.
 
     Returns
     -------
@@ -106,13 +108,14 @@ def run(
     if folder is not None:
         check_replaceable(folder)
     kept = None if store is None else StorePlace(str(store)).open()
-    started = run_of(loaded, seed, kept, progress, ledger_dir=Path(work))
-    if folder is None:
-        started.refuse_spent()
-        started.check()
-        _ = started.verdict
-    else:
-        write_draw(started, folder, Path(work))
+    with shown(progress) as told:
+        started = run_of(loaded, seed, kept, told, ledger_dir=Path(work))
+        if folder is None:
+            started.refuse_spent()
+            started.check()
+            _ = started.verdict
+        else:
+            write_draw(started, folder, Path(work))
     return started
 
 
@@ -125,8 +128,13 @@ def configuration(
 
     Arguments and errors as for :func:`run`.
     """
-    if isinstance(config, Draft):
+    if isinstance(config, DraftText):
         config = config.config
+    if is_frame(config):
+        raise ConfigError(
+            f"config is a {type(config).__name__}, and no configuration",
+            hint="hybrid.synthesize(frame) guesses one; or hybrid.run(hybrid.guess(frame), data=frame)",
+        )
     if isinstance(config, RunConfig | LinkedConfig):
         if overrides:
             raise ConfigError(

@@ -14,6 +14,7 @@ from hybrid.table.cells import least_cell
 
 if TYPE_CHECKING:
     from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.table import Table
 
 
 def in_words(what: str, run: Any, name: str) -> str:
@@ -48,7 +49,24 @@ def _is_judged(run: Any) -> bool:
 def plotted(pipeline: Pipeline, columns: Sequence[str]) -> Figure:
     """Charts of columns, real beside synthetic; as :meth:`hybrid.pipeline.pipeline.Pipeline.plot`."""
     compared, control = pipeline.charted
-    found = compare_tables(compared, pipeline.generated.table, control, least_cell(pipeline.config.k))
+    return compared_figure(compared, pipeline.generated.table, control, columns, pipeline.config.k)
+
+
+def compared_figure(real: Table, made: Table, control: Table | None, columns: Sequence[str], k: int = 0) -> Figure:
+    """Charts of columns of two tables, without small groups; errors as :func:`plotted`.
+
+    Parameters
+    ----------
+    real, made : Table
+        With the same columns.
+    control : Table or None
+        Records that the second was not made from.
+    columns : sequence of str
+        Names; none: all.
+    k : int
+        Groups of fewer than max(5, k) people are pooled.
+    """
+    found = compare_tables(real, made, control, least_cell(k))
     views = {view.name: view for view in found.columns}
     unknown = [name for name in columns if name not in views]
     if unknown:

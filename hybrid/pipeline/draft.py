@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
 from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError
+from hybrid.base.options import Options
 from hybrid.base.yaml_document import YamlDocument
+from hybrid.hierarchy.build import Rows
+from hybrid.hierarchy.files import text_of_rows
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.config import RunConfig, configured
@@ -37,7 +41,10 @@ class Draft(DraftText):
         self._guessed = guessed
         self._described: dict[str, HierarchySpec] = {} if guessed is None else guessed.described
         self._in_memory: dict[str, HierarchySource] = {}
+        self._given: dict[str, Rows] = {}
         self.notes = () if guessed is None else guessed.notes
+        self.source: Frame | None = None
+        """Table in memory that it was guessed from: private."""
 
     @property
     def config(self) -> RunConfig:
@@ -80,13 +87,16 @@ class Draft(DraftText):
         guessed, document = self._guessed, self.document
         if guessed is not None and guessed.data is not None:
             document = document.with_value(("data", "path"), os.path.relpath(guessed.data, target.parent))
-        refuse_existing((*paths.values(), target), force)
+        given = {target.parent / path: rows for path, rows in self._given.items() if path in named.values()}
+        refuse_existing((*paths.values(), *given, target), force)
         if guessed is not None:
             columns = [one for one in guessed.columns if one.column.name in specs]
             described = [replace(one, hierarchy=specs[one.column.name]) for one in columns]
             write_hierarchies(guessed.table, described, paths)
+        for file, rows in given.items():
+            write_text(file, text_of_rows(rows), private=True)
         write_text(target, document.text)
-        return (*paths.values(), target)
+        return (*paths.values(), *given, target)
 
     def _hierarchies(self, config: RunConfig, guessed: GuessedConfig) -> dict[str, HierarchySource]:
         for name, column in config.data.columns.items():
@@ -95,6 +105,25 @@ class Draft(DraftText):
                 described = self._described[path], guessed.table.schema[name], guessed.table.frame[name]
                 self._in_memory[path] = in_memory(*described)
         return self._in_memory
+
+    def describe(self, name: str, source: HierarchySource) -> None:
+        """Give a column of the table a hierarchy in memory.
+
+        Parameters
+        ----------
+        name : str
+            The column.
+        source : Path or HierarchySpec or rows of labels
+            A file, a description, or a row per value: the value, then its label on every level.
+        """
+        own = re.sub(r"[^A-Za-z0-9_-]+", "_", name)
+        suffix = "yaml" if isinstance(source, Options) else "csv"
+        path = str(source.resolve()) if isinstance(source, Path) else f"hierarchies/given/{own}.{suffix}"
+        if isinstance(source, Options):
+            self._described[path] = source
+        elif not isinstance(source, Path):
+            self._given[path] = self._in_memory[path] = source
+        self.columns[name].hierarchy = path
 
     def described_for(self, name: str) -> str | None:
         """Path of a new hierarchy for a column of the guessed table; None where none can be made."""
@@ -147,4 +176,6 @@ def guess(data: Frame | Path | str) -> Draft:
             f"data is a {type(data).__name__}, not a table", hint="give a DataFrame of pandas or polars, or a path"
         )
     guessed = guess_frame(data)
-    return Draft(YamlDocument(guessed.to_yaml(Path()), DATA_FRAME), Path(), guessed)
+    draft = Draft(YamlDocument(guessed.to_yaml(Path()), DATA_FRAME), Path(), guessed)
+    draft.source = data
+    return draft

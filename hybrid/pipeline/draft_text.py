@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime
+import difflib
+from abc import abstractmethod
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.yaml_document import YamlDocument
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.table import Role
@@ -72,7 +74,7 @@ class DraftText:
     @property
     def columns(self) -> dict[str, DraftColumn]:
         """Columns that the configuration lists, by name, in its order."""
-        return {name: DraftColumn(self, name, path) for name, path in self._listed()}
+        return _Columns({name: DraftColumn(self, name, path) for name, path in self._listed()})
 
     def _listed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Names of the columns, and where the text has them."""
@@ -93,8 +95,45 @@ class DraftText:
         return self.document.get(self._path(key))
 
     def __setitem__(self, key: str | tuple[str, ...], value: Any) -> None:
-        """Set a key; sections on the way to it are made."""
-        self.keep(self.document.with_value(self._path(key), value))
+        """Set a key; sections on the way to it are made.
+
+        Raises
+        ------
+        ConfigError
+            There is no such key, or the value is none that it can have. What contradicts another key is found by
+            ``config`` alone, so that keys can be set one after the other.
+        """
+        path = self._path(key)
+        changed = self.document.with_value(path, value)
+        problems = list(self._own_problems(changed, path))
+        if problems:
+            raise ConfigError(problems)
+        self.keep(changed)
+
+    def _own_problems(self, document: YamlDocument, path: tuple[str, ...]) -> Iterator[Problem]:
+        """Problems of a text at one key, or below it."""
+        before = self._history[-1]
+        self._history[-1] = document
+        try:
+            _ = self.config
+        except HybridError as error:
+            where = f": {'.'.join(path)}"
+            yield from (
+                one for one in error.problems if f"{where}: " in f"{one.message}: " or f"{where}." in one.message
+            )
+        finally:
+            self._history[-1] = before
+
+    @property
+    @abstractmethod
+    def config(self) -> Any:
+        """The checked configuration.
+
+        Raises
+        ------
+        ConfigError
+            With all problems at once.
+        """
 
     def __delitem__(self, key: str | tuple[str, ...]) -> None:
         """Remove a key, so that its default holds."""
@@ -195,6 +234,22 @@ class DraftText:
         notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
         head = "<tr><th>column</th><th>role</th><th>kind</th><th>why</th></tr>"
         return f"<table>{head}{cells}</table><ul>{notes}</ul>"
+
+
+class _Columns(dict[str, "DraftColumn"]):
+    """Columns by name; an unknown one is an error with the near ones."""
+
+    def __missing__(self, name: str) -> DraftColumn:
+        near = difflib.get_close_matches(str(name), list(self), n=1)
+        raise UnknownColumn(
+            f"there is no column {name!r}", hint=f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(self)}"
+        )
+
+
+class UnknownColumn(ConfigError, KeyError):
+    """A column that the configuration does not list."""
+
+    __str__ = ConfigError.__str__
 
 
 _REVIEW = "# review: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -10,6 +11,7 @@ from typing import Self
 from hybrid.base.errors import ConfigError
 from hybrid.constraints import Redrawn
 from hybrid.evaluation.measure import AllRows
+from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.filtering import Filtered, FilteredTable, filtered
 from hybrid.pipeline.generation import Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
@@ -68,6 +70,45 @@ class DrawnTables(PeopleTables):
         if before is None:
             return self._stage(SYNTHESIZE.name, self._generation.from_originals)
         return self._stage(SYNTHESIZE.name, lambda: self._generation.from_anonymized(before))
+
+    keeps_model = False
+    """Whether the trained model stays in memory, for :meth:`further`; to be set before anything is drawn."""
+
+    def further(self, rows: int, number: int, where: str | None = None, before: int = 0) -> Table:
+        """Rows of a further draw from the same model, which no evaluation is about.
+
+        Parameters
+        ----------
+        rows : int
+            Rows to draw, 1 or more; of persons with several rows, about so many.
+        number : int
+            Number of the draw, 1 or more: each has random numbers of its own.
+        where : str, optional
+            Condition that every row, or person, meets, beside that of the configuration.
+        before : int
+            Rows that were drawn before, whose surrogates are not used again.
+
+        Raises
+        ------
+        ConfigError
+            No generator runs, rows are filtered or drawn under a budget; the condition does not fit the columns, or
+            would single out few persons.
+        GeneratorError
+            Too few draws meet the condition.
+        """
+        config, options, generation = self.config, self.config.synthesize, self._generation
+        if options.is_off or options.filter is not None or config.privacy is not None:
+            why = "no generator runs" if options.is_off else "rows are filtered, or each draw spends a privacy budget"
+            raise ConfigError(f"no further rows can be drawn: {why}", hint="set synthesize.rows and run again")
+        if where is not None:
+            both = where if options.where is None else f"({options.where}) and ({where})"
+            config = config.with_values({"synthesize.where": both})
+            refuse_misfit(config, self.table.schema)
+            chosen = selection(config, self.train, by_person=self.static is not None, decided=self.decided)
+            generation = replace(generation, config=config, selection=chosen)
+        again = generation.again(rows, number)
+        drawn = again.from_originals() if self.anonymization is None else again.from_anonymized(self.anonymization)
+        return self._with_identifiers(drawn.table, before, before)
 
     def _drawn_in_parts(self, part_rows: int) -> DrawnInParts:
         """Sample of the rows of all parts, which no store keeps."""
@@ -219,5 +260,5 @@ class DrawnTables(PeopleTables):
             self.rules,
             self.selection,
             only_kept=self.origin is not None,
-            models=None if self.config.synthesize.part_rows is None else {},
+            models=None if self.config.synthesize.part_rows is None and not self.keeps_model else {},
         )

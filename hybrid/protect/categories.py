@@ -185,17 +185,28 @@ def _unknown(table: Table, options: ProtectOptions) -> Iterator[Problem]:
 
 
 def _texts(table: Table, options: ProtectOptions, k: int, generalized: Container[str]) -> Iterator[Problem]:
+    least = options.least_holders(k)
+    for name, share in texts_to_decide(table, options, k, generalized):
+        yield Problem(
+            f"data.columns.{name}: {100 * share:.0f} % of the records hold a value that fewer than {least} "
+            f"of the {len(table):,} training records hold; this is a text that may name people",
+            f"set role: identifier, or leave the column out of the file, or decide what its rare values become "
+            f"with protect.columns.{name}: sample, other or missing (keep releases them)",
+        )
+
+
+def texts_to_decide(
+    table: Table, options: ProtectOptions, k: int = 0, generalized: Container[str] = (), most: float = MOST_CHANGED
+) -> Iterator[tuple[str, float]]:
+    """Categorical columns that need a decision, and the share of their records that would change, 0..1.
+
+    Arguments as for :func:`text_problems`; ``most``: the share that may change without a decision.
+    """
     least, persons = options.least_holders(k), row_holders(table)
     for column in table.schema:
         decided = column.name in options.columns or column.name in generalized
         if column.kind is not Kind.CATEGORICAL or decided or not len(table):
             continue
-        found = rarity(table.frame[column.name], least, persons)
-        share = float(found.affected.mean())
-        if share > MOST_CHANGED:
-            yield Problem(
-                f"data.columns.{column.name}: {100 * share:.0f} % of the records hold a value that fewer than {least} "
-                f"of the {len(table):,} training records hold; this is a text that may name people",
-                f"set role: identifier, or leave the column out of the file, or decide what its rare values become "
-                f"with protect.columns.{column.name}: sample, other or missing (keep releases them)",
-            )
+        share = float(rarity(table.frame[column.name], least, persons).affected.mean())
+        if share > most:
+            yield column.name, share

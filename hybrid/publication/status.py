@@ -74,7 +74,8 @@ def releases_state(
         *_too_old(own, events, now, max_age_hours),
         *_ended_badly(last),
     ]
-    if not own.names() and not waiting:
+    is_used = bool(events or known or problems or max_age_hours is not None or data_set is not None)
+    if is_used and not own.names() and not waiting:
         problems.insert(0, Problem(f"{releases_dir}: there is no release", "hybrid release CONFIG"))
     return State(
         latest=next((name for name in own.names() if name == named_latest(releases_dir)), None),

@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.callable_package import make_callable
+
 if TYPE_CHECKING:
     from hybrid.synthesize.fitted import FittedGenerator, fit
     from hybrid.synthesize.kept import load_generator, save_generator
@@ -52,3 +54,6 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hybrid.synthesize' has no attribute {name!r}")
     return getattr(import_module(f"hybrid.synthesize.{_HOME[name]}"), name)
+
+
+make_callable(__name__, "hybrid.python.synthesis")

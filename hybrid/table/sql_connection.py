@@ -179,7 +179,7 @@ def url_of(url_env: str) -> sa.URL:
     if not text:
         raise ConfigError(
             f"the environment variable {url_env} is not set",
-            hint="set it to the URL of the database: see docs/guides/nights.md",
+            hint="set it to the URL of the database: see hybrid help nights",
         )
     try:
         url: sa.URL = library.make_url(text)

@@ -373,7 +373,7 @@ def _url(url_env: str, asked: str) -> SplitResult:
     if not text:
         raise ConfigError(
             f"the environment variable {url_env} is not set",
-            hint="set it to the URL of the warehouse: see docs/guides/warehouse.md",
+            hint="set it to the URL of the warehouse: see hybrid help warehouse",
         )
     url = urlsplit(text)
     engine = _SCHEMES.get(url.scheme.partition("+")[0])

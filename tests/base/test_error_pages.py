@@ -29,5 +29,5 @@ def test_every_error_of_a_user_names_a_page_that_exists() -> None:
 
 def test_a_message_ends_with_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     print_error(ConfigError("the key is wrong", hint="write it otherwise"))
-    assert capsys.readouterr().err.splitlines()[-1].strip() == f"read: docs/{ConfigError.page}"
+    assert capsys.readouterr().err.splitlines()[-1].strip() == "read: hybrid help your-table"
     assert not Path(ConfigError.page).is_absolute()

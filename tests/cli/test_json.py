@@ -59,3 +59,16 @@ def test_a_run_that_fails_prints_no_object(
     assert hybrid("run", tmp_path / "nowhere.yaml", "--json") == 2
     shown = capsys.readouterr()
     assert shown.out == "" and "does not exist" in shown.err
+
+
+def test_comparisons_and_their_forecast(job: Path, printed: Any, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    content = {"name": "plan", "base": str(job), "factors": {"anonymize.k": [3, 5]}, "seeds": [1]}
+    plan.write_text(json.dumps(content), encoding="utf-8")
+    code, said = printed("compare", plan, "--dry-run", "--out", tmp_path / "out")
+    assert (code, said["configurations"], said["runs"], said["refused"]) == (0, 2, 2, [])
+    assert said["reach"]["seeds"] == 1 and said["executions"] > 2
+    wrong = content | {"factors": {"evaluate.metrics": [["identical_match"], ["nonsense"]]}}
+    plan.write_text(json.dumps(wrong), encoding="utf-8")
+    code, said = printed("compare", plan, "--dry-run", "--out", tmp_path / "out")
+    assert code == 1 and len(said["refused"]) == 1 and said["refused"][0]["reason"]

@@ -50,5 +50,13 @@ def test_cells_are_python_and_hold_no_outputs(path: Path) -> None:
         ast.parse(block)
 
 
-def test_there_are_three_notebooks() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["audit", "first-release", "strategies"]
+def test_the_notebooks_are_known() -> None:
+    beside = ["beside-mostlyai", "beside-sdv", "beside-synthcity"]
+    assert [path.stem for path in NOTEBOOKS] == ["audit", *beside, "first-release", "strategies"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["beside-mostlyai", "beside-sdv", "beside-synthcity"])
+def test_tables_beside_other_tools_are_judged(name: str) -> None:
+    page = page_of(FOLDER / f"{name}.ipynb")
+    assert "identical_match" in page and "<svg" in page and "reference 0.5" in page

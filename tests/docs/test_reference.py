@@ -120,6 +120,9 @@ def test_every_public_name_of_python_is_rendered_from_its_docstring(name: str) -
 
 def _public_members(thing: Any) -> list[tuple[str, Any]]:
     """A class with its own public methods and properties, or a function."""
+    if inspect.ismodule(thing):
+        inside = [(f"{thing.__name__}.{name}", getattr(thing, name)) for name in dir(thing) if name[0].islower()]
+        return [(thing.__name__, thing), *([] if callable(thing) else inside)]
     if not inspect.isclass(thing):
         return [(thing.__qualname__, thing)]
     own = [(name, member) for name, member in vars(thing).items() if not name.startswith("_")]

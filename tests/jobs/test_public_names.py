@@ -13,7 +13,21 @@ import pytest
 
 import hybrid
 
-FUNCTIONS = ("guess", "run", "release", "audit_files", "compare", "tune", "evaluate", "load_config")
+CALLED = ("synthesize", "anonymize")
+"""Packages that are functions, too."""
+FUNCTIONS = (
+    "check",
+    "trade_off",
+    "audit",
+    "guess",
+    "run",
+    "release",
+    "audit_files",
+    "compare",
+    "tune",
+    "evaluate",
+    "load_config",
+)
 
 
 def _modules() -> list[str]:
@@ -37,15 +51,23 @@ def everything() -> list[ModuleType]:
 def test_a_public_function_stays_one(everything: list[ModuleType], name: str) -> None:
     function = getattr(hybrid, name)
     assert inspect.isfunction(function)
-    with pytest.raises(TypeError, match=rf"{name}\(\) missing \d+ required positional argument"):
+    with pytest.raises(TypeError, match=rf"{name}\(\) missing \d+ required (positional|keyword-only) argument"):
         function()
 
 
-def test_every_public_name_is_a_function_or_a_class(everything: list[ModuleType]) -> None:
-    assert set(hybrid.__all__) == set(hybrid._HOME) <= set(dir(hybrid))
+@pytest.mark.parametrize("name", CALLED)
+def test_a_package_stays_one_that_can_be_called(everything: list[ModuleType], name: str) -> None:
+    package = getattr(hybrid, name)
+    assert isinstance(package, ModuleType) and package is sys.modules[f"hybrid.{name}"]
+    with pytest.raises(TypeError, match=rf"{name}\(\) missing 1 required positional argument"):
+        package()
+
+
+def test_every_public_name_is_a_function_a_class_or_a_module(everything: list[ModuleType]) -> None:
+    assert set(hybrid.__all__) == {*hybrid._HOME, *hybrid._MODULES} <= set(dir(hybrid))
     for name in hybrid.__all__:
         found = getattr(hybrid, name)
-        assert inspect.isclass(found) or name in FUNCTIONS, name
+        assert inspect.isclass(found) or name in FUNCTIONS or name in hybrid._MODULES, name
         assert inspect.getdoc(found), name
 
 
@@ -54,7 +76,7 @@ def test_no_submodule_takes_the_place_of_an_exported_name(everything: list[Modul
         f"{module.__name__}.{name}"
         for module in everything
         for name in getattr(module, "__all__", ())
-        if isinstance(getattr(module, name), ModuleType)
+        if isinstance(getattr(module, name), ModuleType) and module is not hybrid
     ]
     assert shadowed == []
 

@@ -59,7 +59,10 @@ def test_status_says_what_is_wrong(
     make_run: RunMaker, zones: list[str], tmp_path: Path, evaluation: Callable[..., Evaluation],
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    assert "there is no release" in state(zones, capsys)[1]["problems"][0]["message"]
+    found, content = state(zones, capsys)
+    assert (found, content["problems"]) == (0, [])  # a fresh folder is no error
+    found, content = state(zones, capsys, "--max-age", "24")
+    assert found == 1 and "there is no release" in content["problems"][0]["message"]
     release = publish(make_run("one"), tmp_path / "releases", tmp_path / "work")
     assert state(zones, capsys)[0] == 0
     assert state(zones, capsys, "--max-age", "0")[0] == 1

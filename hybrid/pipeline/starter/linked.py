@@ -14,11 +14,13 @@ from hybrid.base.atomic import write_text
 from hybrid.base.yaml_document import flow
 from hybrid.constraints.discover import MOST_COLUMNS, Suggestion, discover
 from hybrid.constraints.kinds.order import Le
+from hybrid.hierarchy.load import HierarchySource
 from hybrid.pipeline.starter.columns import (
     GuessedColumn,
     guess_columns,
     guess_hierarchy,
     hierarchy_paths,
+    in_memory,
     named_as_read,
     order_column,
     write_hierarchies,
@@ -315,8 +317,25 @@ def write_links(guessed: GuessedLinks, config: Path, force: bool = False) -> tup
     refuse_existing((*targets, config), force)
     for one in guessed.tables:
         write_hierarchies(one.found.table, one.columns, paths[one.name])
-    write_text(config, "\n".join(_lines(guessed, config.parent)) + "\n")
+    write_text(config, links_text(guessed, config.parent))
     return (*targets, config)
+
+
+def links_text(guessed: GuessedLinks, folder: Path) -> str:
+    """Text of the guessed configuration, for a file in ``folder``."""
+    return "\n".join(_lines(guessed, folder)) + "\n"
+
+
+def described_links(guessed: GuessedLinks) -> dict[str, HierarchySource]:
+    """Guessed hierarchies in memory, by the relative paths that the configuration names."""
+    found: dict[str, HierarchySource] = {}
+    for one in guessed.tables:
+        paths, table = _paths(one, Path()), one.found.table
+        for column in one.columns:
+            if column.hierarchy is not None:
+                name = column.column.name
+                found[paths[name].as_posix()] = in_memory(column.hierarchy, table.schema[name], table.frame[name])
+    return found
 
 
 def _paths(one: GuessedTable, folder: Path) -> dict[str, Path]:

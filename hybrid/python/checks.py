@@ -1,0 +1,289 @@
+"""Findings about a table before a run, and the price of k: in one call each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.base.bars import shown
+from hybrid.base.progress import Progress
+from hybrid.python.drafts import Wishes, guessed
+from hybrid.python.frames import AnyTables, in_memory
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from hybrid.jobs.trade_off import TradeOff
+    from hybrid.linked.config import AnyConfig
+    from hybrid.report.charts.svg import Figure
+
+COLUMNS = ("level", "message", "hint")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One finding, without a cell value.
+
+    Parameters
+    ----------
+    level : "ok", "note" or "error"
+        With an error nothing can run; a note is for a person to decide.
+    message, hint : str
+        What was found, and what to do about it.
+    """
+
+    level: str
+    message: str
+    hint: str = ""
+
+
+class Findings(Sequence[Line]):
+    """Everything that can be found without a run: what is fine, then errors, then notes.
+
+    Parameters
+    ----------
+    lines : sequence of Line
+        In that order.
+    """
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self._lines = tuple(lines)
+
+    @property
+    def ok(self) -> bool:
+        """True without an error: a run can start."""
+        return not any(one.level == "error" for one in self._lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Findings as a DataFrame, one row each: level, message, hint."""
+        import pandas as pd
+
+        rows = [{name: getattr(one, name) for name in COLUMNS} for one in self._lines]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._lines[at]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __repr__(self) -> str:
+        return "\n".join(self._texts())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+    def _texts(self) -> Iterator[str]:
+        for one in self._lines:
+            yield f"{one.level:<6}{one.message}" + (f"   hint: {one.hint}" if one.hint else "")
+
+
+def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Findings:
+    """List all problems and questions of a table or a configuration at once; nothing is run.
+
+    Parameters
+    ----------
+    data : table, path, mapping of str to tables, Draft, RunConfig or LinkedConfig
+        A table, or linked tables, whose configuration is guessed; or a configuration. The path of a YAML file is that
+        of a configuration.
+    progress : callable or bool
+        As for :func:`hybrid.synthesize`.
+    guesses : object
+        Arguments of :func:`hybrid.synthesize` about columns: quasi_identifiers, sensitive, targets, roles, k, person,
+        hierarchies, settings.
+
+    Returns
+    -------
+    Findings
+        A sequence; ``.ok`` says whether a run can start. Cell values are in none of it.
+
+    Raises
+    ------
+    ConfigError, DataError
+        ``data`` is none of these, or cannot be read at all.
+
+    Examples
+    --------
+    >>> hybrid.check(frame).ok  # doctest: +SKIP
+    True
+    """
+    from hybrid.base.errors import HybridError
+    from hybrid.linked.check import diagnose_any
+
+    _refuse_guesses(data, guesses)
+    with shown(progress) as told:
+        told("check", 0)
+        try:
+            config, notes = configured(data, guesses)
+            found = diagnose_any(config)
+        except HybridError as error:
+            return Findings([Line("error", one.message, one.hint) for one in error.problems])
+        lines = [Line(one.level, one.message, one.hint) for one in found]
+        return Findings([*lines, *(Line("note", note) for note in notes)])
+
+
+def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[AnyConfig, tuple[str, ...]]:
+    """Configuration of a table, a draft or a file, and what was guessed for it.
+
+    Raises
+    ------
+    ConfigError
+        Guesses were given beside a configuration.
+    """
+    from hybrid.jobs.start import configuration
+    from hybrid.pipeline.draft_text import DraftText
+
+    if not is_configuration(data):
+        found = guessed(data, Wishes.of(**guesses))
+        return found.config, found.notes
+    _refuse_guesses(data, guesses)
+    return of_draft(data) if isinstance(data, DraftText) else configuration(data), ()
+
+
+def is_configuration(data: Any) -> bool:
+    """True for a configuration, a draft of one, or the path of a YAML file."""
+    from hybrid.linked.config import LinkedConfig
+    from hybrid.pipeline.config import RunConfig
+    from hybrid.pipeline.draft_text import DraftText
+
+    is_file = isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml")
+    return is_file or isinstance(data, DraftText | RunConfig | LinkedConfig)
+
+
+def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
+    from hybrid.base.errors import ConfigError
+
+    if guesses and is_configuration(data):
+        raise ConfigError(f"beside a configuration there is no {', '.join(guesses)}", hint="change the configuration")
+
+
+def of_draft(draft: Any, data: AnyTables | None = None) -> AnyConfig:
+    """Configuration of a draft, with the table that it was guessed from where none is given."""
+    from hybrid.jobs.start import configuration
+
+    if data is not None:
+        frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else in_memory(data)
+        return configuration(draft.config, frames)
+    found: AnyConfig = draft.config
+    source = getattr(draft, "source", None)
+    return found if source is None else configuration(found, source)
+
+
+class TradeOffCurve:
+    """Least loss at every pair of k and suppression limit.
+
+    Parameters
+    ----------
+    found : TradeOff
+        As ``hybrid trade-off`` finds it.
+    """
+
+    def __init__(self, found: TradeOff) -> None:
+        self.found = found
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row per pair: k, suppression_limit, loss, suppressed (share, 0..1), classes, and words for each column.
+
+        The loss is missing where no levels meet k within the limit.
+        """
+        import pandas as pd
+
+        found = self.found
+        rows = []
+        for one in found.points:
+            words = {} if one.levels is None else {name: found.words.at(one, name) for name in found.words.of}
+            share = None if one.suppressed is None else one.suppressed / found.records
+            about = {"k": one.k, "suppression_limit": one.suppression_limit, "loss": one.loss}
+            rows.append(about | {"suppressed": share, "classes": one.classes} | words)
+        return pd.DataFrame(rows)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Price of k for each column, and of each rule, in words."""
+        from hybrid.pipeline.level_costs import column_words, rule_sentences
+
+        found = self.found
+        said = [
+            ". ".join([f"{name}: {column_words(found.costs, found.words, name)}", *found.across(name)])
+            for name in found.words.of
+        ]
+        return (*said, *rule_sentences(found.costs, found.words, found.loss))
+
+    def plot(self) -> Figure:
+        """Loss against the suppression limit, a chart for each k; aggregates only."""
+        from hybrid.report.charts.svg import Figure
+
+        return Figure(tuple(_charts(self.to_frame())))
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        wide = self.to_frame().pivot_table(index="k", columns="suppression_limit", values="loss", observed=True)
+        lines = [f"{self.found.loss} by k (down) and suppression limit (across):", wide.round(4).to_string()]
+        return "\n".join([*lines, *self.sentences, ".to_frame()  .plot()  .sentences"])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_frame()._repr_html_()) + "".join(f"<p>{escape(one)}</p>" for one in self.sentences)
+
+
+def _charts(frame: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    from hybrid.report.charts.figures import trade_off_chart
+    from hybrid.report.run.inputs import TradeOffPoint
+
+    for k, rows in frame.groupby("k"):
+        known = rows.dropna(subset=["loss", "suppressed"])
+        points = [
+            TradeOffPoint(float(one.suppression_limit), float(one.suppressed), float(one.loss), chosen=False)
+            for one in known.itertuples()
+        ]
+        yield f"k = {k}", trade_off_chart(points)
+
+
+def trade_off(
+    data: Any,
+    *,
+    ks: Sequence[int] = (2, 3, 5, 10, 20, 50),
+    limits: Sequence[float] = (0.0, 0.01, 0.02, 0.05, 0.1),
+    progress: Progress | bool = True,
+    **guesses: Any,
+) -> TradeOffCurve:
+    """Search what k and the suppression limit cost every column: the least loss at each pair, by the exact search.
+
+    Parameters
+    ----------
+    data : table, path, mapping of str to tables, Draft, RunConfig or LinkedConfig
+        As for :func:`hybrid.check`. Of a table, one level for all records is searched (``anonymize.recoding: global``).
+    ks : sequence of int
+        Class sizes, 1 or more.
+    limits : sequence of float
+        Shares of the records that may be left out, 0..1.
+    progress, guesses
+        As for :func:`hybrid.check`.
+
+    Returns
+    -------
+    TradeOffCurve
+        ``.to_frame()``, ``.plot()``, ``.sentences``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such curve: the configuration is differentially private, or does not search one level for all
+        records; or no column is known to others.
+
+    Examples
+    --------
+    >>> hybrid.trade_off(frame, quasi_identifiers=["age", "sex"]).to_frame()  # doctest: +SKIP
+    """
+    from hybrid.jobs.trade_off import trade_off_of
+
+    with shown(progress) as told:
+        told("guess", 0)
+        if not isinstance(data, Mapping) and not is_configuration(data):
+            guesses["settings"] = {"anonymize.recoding": "global", **(guesses.get("settings") or {})}
+        config, _ = configured(data, guesses)
+        return TradeOffCurve(trade_off_of(config, ks, limits, told))

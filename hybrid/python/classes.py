@@ -1,0 +1,124 @@
+"""Classes of an anonymized table, found again for any row: the labels of a row, if its class is one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from hybrid.anonymize.models.measure import persons_per_class
+
+if TYPE_CHECKING:
+    from hybrid.anonymize.result import AnonymizedTable
+    from hybrid.base.arrays import Array
+    from hybrid.hierarchy import Hierarchy
+    from hybrid.table import Table
+
+NONE = -1
+"""Class of a row that belongs to none."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of a k-anonymous table, each of at least k people.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The quasi-identifiers.
+    trees : mapping of str to Hierarchy
+        Of each.
+    nodes : numpy.ndarray, shape (n_classes, n_names), int32
+        Labels of each class.
+    texts : mapping of str to dict of int to str
+        Text of each label.
+    exact : mapping of tuple of int to int
+        Class of each combination of values that the table has, by their leaves.
+    """
+
+    names: tuple[str, ...]
+    trees: Mapping[str, Hierarchy]
+    nodes: Array
+    texts: Mapping[str, Mapping[int, str]]
+    exact: Mapping[tuple[int, ...], int]
+
+    @classmethod
+    def of(cls, anonymized: AnonymizedTable, k: int) -> Classes:
+        """Classes of an anonymized table, without those that lose members when equal rows get equal labels."""
+        names, labels = tuple(anonymized.quasi_identifiers), anonymized.labels
+        _, first, of_row = np.unique(labels.nodes, axis=0, return_index=True, return_inverse=True)
+        nodes, of_row = labels.nodes[first], of_row.reshape(-1)
+        leaves, at, whose = np.unique(anonymized.leaves, axis=0, return_index=True, return_inverse=True)
+        given = of_row[at][whose.reshape(-1)]
+        people = persons_per_class(pd.DataFrame({"class": given}), ["class"], anonymized.originals.persons)
+        large = set(np.unique(given)[people.to_numpy() >= k].tolist())
+        exact = {
+            tuple(leaf): int(one)
+            for leaf, one in zip(leaves.tolist(), of_row[at].tolist(), strict=True)
+            if one in large
+        }
+        written = labels.to_table().frame
+        texts = {
+            name: dict(zip(labels.nodes[:, column].tolist(), written[name].astype(object), strict=True))
+            for column, name in enumerate(names)
+        }
+        return cls(names, labels.hierarchies, nodes[sorted(large)], texts, _renumbered(exact, sorted(large)))
+
+    def find(self, table: Table) -> Array:
+        """Class of each row, shape (n,), int64; :data:`NONE` where it belongs to none."""
+        values = [table.frame[name] for name in self.names]
+        numbers = pd.concat(values, axis=1).groupby(list(self.names), dropna=False, observed=True, sort=False).ngroup()
+        _, first, of_row = np.unique(numbers.to_numpy(), return_index=True, return_inverse=True)
+        nodes = [
+            np.column_stack([tree.node_at(value.iloc[first], level) for level in range(tree.n_levels)])
+            for tree, value in zip((self.trees[name] for name in self.names), values, strict=True)
+        ]
+        found = self._covering(nodes)
+        for at, combination in enumerate(zip(*self._leaves(nodes), strict=True)):
+            found[at] = self.exact.get(combination, found[at])
+        of_each: Array = found[of_row.reshape(-1)]
+        return of_each
+
+    def labels(self, classes: Array, name: str) -> pd.Series:
+        """Text of a column's label in each class, shape (n,), object; missing without a class."""
+        column = self.names.index(name)
+        of_class = [self.texts[name][int(node)] for node in self.nodes[:, column]]
+        return pd.Series([None if one == NONE else of_class[one] for one in classes], dtype=object)
+
+    def nodes_of(self, name: str, texts: Sequence[str]) -> Array:
+        """Node of each label text, shape (n,), int32; :data:`NONE` for a text that is no label."""
+        known = {text: node for node, text in self.texts[name].items()}
+        return np.array([known.get(text, NONE) for text in texts], dtype=np.int32)
+
+    def _leaves(self, nodes: Sequence[Array]) -> list[list[int]]:
+        """Leaf of each value; :data:`NONE` for values that are none."""
+        found = []
+        for name, matrix in zip(self.names, nodes, strict=True):
+            tree = self.trees[name]
+            leaf_of = np.full(tree.n_nodes + 1, NONE, dtype=np.int64)
+            leaf_of[tree.node_of[:, 0]] = np.arange(tree.n_leaves)
+            found.append(leaf_of[matrix[:, 0]].tolist())
+        return found
+
+    def _covering(self, nodes: Sequence[Array]) -> Array:
+        """Class with the finest labels that cover each row."""
+        share = np.ones(len(self.nodes))
+        levels = []
+        for column, name in enumerate(self.names):
+            share *= self.trees[name].share[self.nodes[:, column]]
+            levels.append(self.trees[name].level_of()[self.nodes[:, column]])
+        found = np.full(len(nodes[0]), NONE, dtype=np.int64)
+        for one in np.argsort(-share, kind="stable"):
+            covered = np.ones(len(found), dtype=bool)
+            for column, matrix in enumerate(nodes):
+                covered &= matrix[:, levels[column][one]] == self.nodes[one, column]
+            found[covered] = one
+        return found
+
+
+def _renumbered(exact: Mapping[tuple[int, ...], int], kept: Sequence[int]) -> dict[tuple[int, ...], int]:
+    place = {old: new for new, old in enumerate(kept)}
+    return {leaf: place[one] for leaf, one in exact.items()}

@@ -1,0 +1,337 @@
+"""Configuration of a table in memory: guessed, changed by what the caller says, and every guess named."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hybrid.base.errors import ConfigError
+from hybrid.python.frames import AnyTable, AnyTables, in_memory, not_a_table
+
+if TYPE_CHECKING:
+    from hybrid.base.yaml_document import YamlDocument
+    from hybrid.hierarchy.load import HierarchySource
+    from hybrid.linked.config import AnyConfig
+    from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.draft import Draft
+    from hybrid.table import Table
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """Statements of a caller about a table; everything else is guessed.
+
+    Parameters
+    ----------
+    roles : mapping of str to str
+        Role of single columns, which no guess then changes.
+    k : int or None
+        People of every class, 2 or more; None: 5.
+    person : str or None
+        The column that says whose a row is.
+    hierarchies : mapping of str to object
+        Hierarchies of single columns (:func:`hierarchy_source`).
+    settings : mapping of str to object
+        Values of dotted keys of a configuration.
+    """
+
+    roles: Mapping[str, str] = field(default_factory=dict)
+    targets: Sequence[str] = ()
+    k: int | None = None
+    person: str | None = None
+    hierarchies: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        quasi_identifiers: Sequence[str] = (),
+        sensitive: Sequence[str] = (),
+        targets: Sequence[str] = (),
+        roles: Mapping[str, str] | None = None,
+        **others: Any,
+    ) -> Wishes:
+        """Wishes of the arguments of a function."""
+        named = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "targets": targets}
+        for what, names in named.items():
+            if isinstance(names, str):
+                raise ConfigError(f"{what} is one text", hint=f"give a list: {what}=[{names!r}]")
+        said = dict.fromkeys(sensitive, "sensitive") | dict.fromkeys(quasi_identifiers, "quasi_identifier")
+        if twice := sorted(set(sensitive) & set(quasi_identifiers)):
+            raise ConfigError(f"both sensitive and quasi-identifier: {', '.join(twice)}", hint="choose one role")
+        k = others.get("k")
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 2):
+            raise ConfigError("k is no whole number of 2 or more", hint="5 is usual, 10 for tables that many will see")
+        known = {name: value for name, value in others.items() if value is not None}
+        return cls(said | dict(roles or {}), tuple(targets), **known)
+
+
+@dataclass(frozen=True)
+class Guessed:
+    """A guessed configuration with its tables. Private.
+
+    Parameters
+    ----------
+    draft : Draft or LinkedDraft
+        Its text.
+    config : RunConfig or LinkedConfig
+        Checked, with the tables in memory.
+    notes : tuple of str
+        Every guess, and what to think about; no cell values.
+    """
+
+    draft: Draft | LinkedDraft
+    config: AnyConfig
+    notes: tuple[str, ...]
+
+
+def guessed(data: AnyTables, wishes: Wishes) -> Guessed:
+    """Guess the configuration of a table, or of linked tables.
+
+    Parameters
+    ----------
+    data : table, path, or mapping of str to tables
+        A path of a folder: the linked tables in it.
+    wishes : Wishes
+        What is not guessed.
+
+    Raises
+    ------
+    ConfigError
+        It is no table, or a column does not exist.
+    DataError
+        The table cannot be read.
+    """
+    if isinstance(data, Mapping) or (isinstance(data, str | Path) and Path(data).is_dir()):
+        return _linked(data, wishes)
+    return _single(data, wishes)
+
+
+def _single(data: AnyTable, wishes: Wishes) -> Guessed:
+    from hybrid.pipeline.draft import guess
+
+    is_path = isinstance(data, str | Path)
+    frame = None if is_path else in_memory(data)
+    draft = guess(data if frame is None else frame)
+    _change(draft, wishes)
+    if wishes.person is not None:
+        _known(draft, [wishes.person])
+        draft.columns[wishes.person].role = "identifier"
+        draft["data.person"] = wishes.person
+    for name, source in wishes.hierarchies.items():
+        _known(draft, [name])
+        draft.describe(name, hierarchy_source(source))
+    roles = {one.role for one in draft.columns.values()}
+    if "quasi_identifier" in roles and draft["anonymize"] is None:
+        draft["anonymize"] = {"k": 5, "recoding": "local"}
+    if wishes.k is not None and draft["anonymize"] is not None:
+        draft["anonymize.k"] = wishes.k
+    _drop_models(draft)
+    draft.keep(with_settings(draft.document, wishes.settings))
+    known = draft.config if frame is None else draft.config.with_frame(frame)
+    texts = list(_decide_texts(draft, known, keep_models="anonymize.models" in wishes.settings))
+    config = draft.config if frame is None else draft.config.with_frame(frame)
+    return Guessed(draft, config, (*_roles(draft, wishes), *texts, *draft.notes))
+
+
+def _change(draft: Draft | LinkedDraft, wishes: Wishes) -> None:
+    _known(draft, [*wishes.roles, *wishes.targets])
+    for name, role in wishes.roles.items():
+        draft.columns[name].role = role
+    for name in wishes.targets:
+        draft.columns[name].target = True
+
+
+def _drop_models(draft: Draft | LinkedDraft, table: Table | None = None, least: int = 0) -> None:
+    """Drop guessed privacy models of columns that were given another role, or of which nothing is left to learn.
+
+    The latter are those of which so few people hold each value that fewer than two are kept.
+    """
+    from hybrid.protect.categories import rarity
+    from hybrid.table import Kind
+    from hybrid.table.holders import row_holders
+
+    models = draft["anonymize.models"] or []
+    kept = [one for one in models if draft.columns[one["attribute"]].role in ("sensitive", "insensitive")]
+    if table is not None:
+        held = {
+            one["attribute"]: rarity(table.frame[one["attribute"]], least, row_holders(table))
+            for one in kept
+            if table.schema[one["attribute"]].kind is Kind.CATEGORICAL
+        }
+        kept = [one for one in kept if one["attribute"] not in held or (~held[one["attribute"]].rare).sum() > 1]
+    if len(kept) < len(models):
+        del draft["anonymize.models"]
+        if kept:
+            draft["anonymize.models"] = kept
+
+
+def _known(draft: Draft | LinkedDraft, names: Sequence[str]) -> None:
+    columns = draft.columns
+    for name in names:
+        if name not in columns:
+            near = difflib.get_close_matches(str(name), list(columns), n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(columns)}"
+            raise ConfigError(f"there is no column {name!r}", hint=hint)
+
+
+def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
+    """Sentences on the roles that were guessed."""
+    words = {
+        "quasi_identifier": "taken for known to others, and generalized",
+        "sensitive": "taken for what an attacker wants to learn",
+        "insensitive": "taken for neither",
+        "identifier": "taken for names of people or records: never learned, replaced by made-up values or left out",
+        "undecided": "left out, since it is not clear what they are",
+        "excluded": "left out, since nobody needs them",
+    }
+    by_role: dict[str, list[str]] = {}
+    for name, one in draft.columns.items():
+        if name not in wishes.roles:
+            by_role.setdefault(one.role, []).append(name)
+    yield from (f"guessed: {', '.join(by_role[role])}: {said}" for role, said in words.items() if role in by_role)
+
+
+def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig, *, keep_models: bool = True) -> Iterator[str]:
+    """Let rare values of texts be drawn anew, where a configuration file would ask a person first; sentences on them.
+
+    That is the default of all other columns, and the strictest choice that keeps a column.
+    """
+    from hybrid.protect.categories import MOST_CHANGED, texts_to_decide
+
+    person = config.person
+    if person.protection is None:
+        return
+    for of, table in _read(config).items():
+        known = table.without_identifiers()
+        if not of and not keep_models:
+            _drop_models(draft, known, person.protection.least_holders(person.k))
+        generalized = known.schema.quasi_identifiers if person.anonymize is not None else ()
+        for name, share in texts_to_decide(known, person.protection, person.k, generalized, most=MOST_CHANGED / 2):
+            draft["protect", "columns", name] = "sample"
+            if share > MOST_CHANGED:
+                column = f"{of}.{name}" if of else name
+                yield (
+                    f"guessed: {column}: {100 * share:.0f} % of its rows hold a value that few people have; such "
+                    "values are replaced by frequent ones (role excluded would leave the column out)"
+                )
+
+
+def _read(config: AnyConfig) -> Mapping[str, Table]:
+    """Tables about people, with their persons."""
+    from hybrid.linked.sources import read_sources
+    from hybrid.pipeline.config import SINGLE, RunConfig
+
+    return {SINGLE: config.load_table()} if isinstance(config, RunConfig) else read_sources(config).tables
+
+
+def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
+    """Text of a configuration with other values for dotted keys.
+
+    Options that belong to another generator, or another transition, than the chosen one are left out.
+    """
+    from hybrid.pipeline.config import overridden
+
+    if not settings:
+        return document
+    wanted: Mapping[str, Any] = overridden(document.content, settings)
+    for key, value in settings.items():
+        path = tuple(key.split("."))
+        section, own = document.get(path[:-1]), _at(wanted, path[:-1])
+        if isinstance(section, Mapping) and isinstance(own, Mapping):
+            for name in set(section) - set(own):
+                document = document.without((*path[:-1], name))
+        document = document.with_value(path, value)
+    return document
+
+
+def _at(content: Any, path: Sequence[str]) -> Any:
+    for key in path:
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return content
+
+
+def hierarchy_source(given: Any) -> HierarchySource:
+    """Hierarchy as a caller gives it.
+
+    Parameters
+    ----------
+    given : str, Path, mapping, DataFrame, or a description of :mod:`hybrid.hierarchies`
+        A file (CSV or YAML); the content of such a YAML file, as ``{"type": "intervals", "widths": [5, 10]}``; or a
+        table with the value in its first column and a label for each level in the others.
+
+    Raises
+    ------
+    ConfigError, HierarchyError
+        It is none of these.
+    """
+    from pydantic import TypeAdapter
+
+    from hybrid.base.options import Options
+    from hybrid.hierarchy.spec import HierarchySpec
+    from hybrid.python.frames import plain
+
+    given = getattr(given, "spec", given)
+    if isinstance(given, Options):
+        return given  # type: ignore[return-value]
+    if isinstance(given, str | Path):
+        return Path(given)
+    if isinstance(given, Mapping):
+        from pydantic import ValidationError
+
+        from hybrid.base.errors import HierarchyError
+
+        try:
+            found: HierarchySource = TypeAdapter(HierarchySpec).validate_python(dict(given))
+        except ValidationError as error:
+            said = "; ".join(str(one["msg"]) for one in error.errors())
+            raise HierarchyError(f"the description of a hierarchy is wrong: {said}") from None
+        return found
+    try:
+        table = plain(given)
+    except ConfigError:
+        raise not_a_table(given, "a hierarchy") from None
+    return [tuple(map(str, row)) for row in table.itertuples(index=False)]
+
+
+def _linked(data: Any, wishes: Wishes) -> Guessed:
+    from hybrid.base.yaml_document import YamlDocument
+    from hybrid.linked.config import LinkedConfig
+    from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
+    from hybrid.pipeline.starter.reading import read_folder
+
+    if wishes.hierarchies or wishes.person is not None:
+        raise ConfigError("hierarchies and person are for a single table", hint="write a configuration: hybrid init")
+    frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else {}
+    folder = Path() if frames else Path(data)
+    links = guess_links(_place(frames) if frames else read_folder(folder))
+    draft = LinkedDraft(YamlDocument(links_text(links, folder), "config.yaml"), folder)
+    _change(draft, wishes)
+    if wishes.k is not None and draft["anonymize"] is not None:
+        draft["anonymize.k"] = wishes.k
+    draft.keep(with_settings(draft.document, wishes.settings))
+
+    def loaded() -> LinkedConfig:
+        config = draft.config
+        person = config.links.person
+        views = {**config.views, person: config.views[person].with_hierarchies(described_links(links))}
+        return LinkedConfig(config.links, views, config.public).with_frames(frames)
+
+    texts = list(_decide_texts(draft, loaded()))
+    return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *links.notes))
+
+
+def _place(frames: Mapping[str, Any]) -> Any:
+    from hybrid.pipeline.starter.reading import FoundTable, Place, guess_frame_reading
+    from hybrid.pipeline.starter.references import Declared
+    from hybrid.table.typed_table import DATA_FRAME, read_frame
+
+    found = {}
+    for name, frame in frames.items():
+        options = guess_frame_reading(frame)
+        found[name] = FoundTable(Path(DATA_FRAME), options, read_frame(frame, options))
+    return Place("tables", found, Declared())

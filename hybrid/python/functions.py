@@ -1,0 +1,120 @@
+"""Functions that are made from registries: their signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+REQUIRED = inspect.Parameter.empty
+
+
+def function(
+    name: str,
+    module: str,
+    body: Callable[..., Any],
+    parameters: Sequence[inspect.Parameter],
+    returns: str,
+    doc: str,
+) -> Callable[..., Any]:
+    """Function with a name, a signature and a docstring of its own.
+
+    Parameters
+    ----------
+    name, module : str
+        What it is called, and where.
+    body : callable
+        Gets the arguments by their names.
+    parameters : sequence of inspect.Parameter
+        Of the signature.
+    returns : str
+        Name of the type that it returns.
+    doc : str
+        Docstring.
+    """
+    signature = inspect.Signature(list(parameters), return_annotation=returns)
+
+    def made(*arguments: Any, **named: Any) -> Any:
+        try:
+            bound = signature.bind(*arguments, **named)
+        except TypeError as error:
+            raise TypeError(f"{name}(): {error}") from None
+        bound.apply_defaults()
+        return body(**bound.arguments)
+
+    made.__name__ = made.__qualname__ = name
+    made.__module__, made.__doc__ = module, doc
+    made.__signature__ = signature  # type: ignore[attr-defined]
+    return made
+
+
+def parameter(name: str, annotation: str, default: Any = REQUIRED, *, keyword: bool = True) -> inspect.Parameter:
+    """A parameter; without a default it must be given."""
+    kind = KEYWORD if keyword else inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(name, kind, annotation=annotation, default=default)
+
+
+def option_parameters(model: type[BaseModel], without: Iterable[str] = ()) -> list[inspect.Parameter]:
+    """A parameter for each option of a model, the required ones first."""
+    found = []
+    for name, info in model.model_fields.items():
+        if name not in without:
+            default = REQUIRED if info.is_required() else info.get_default(call_default_factory=True)
+            found.append(parameter(name, _words(info.annotation), default))
+    return sorted(found, key=lambda one: one.default is not REQUIRED)
+
+
+def option_lines(model: type[BaseModel], without: Iterable[str] = ()) -> list[tuple[str, str, str]]:
+    """Name, type and meaning of each option of a model, for :func:`docstring`."""
+    return [
+        (name, _words(info.annotation), " ".join((info.description or "").split()))
+        for name, info in model.model_fields.items()
+        if name not in without
+    ]
+
+
+def _words(annotation: Any) -> str:
+    found = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return found.replace("typing.", "").replace("collections.abc.", "")
+
+
+def docstring(
+    first: str,
+    more: Sequence[str] = (),
+    parameters: Sequence[tuple[str, str, str]] = (),
+    returns: tuple[str, str] | None = None,
+    raises: Mapping[str, str] | None = None,
+) -> str:
+    """Docstring by the conventions of numpydoc.
+
+    Parameters
+    ----------
+    first : str
+        First line.
+    more : sequence of str
+        Paragraphs below it.
+    parameters : sequence of (str, str, str)
+        Name, type and meaning.
+    returns : (str, str), optional
+        Type and meaning.
+    raises : mapping of str to str, optional
+        Error and when.
+    """
+    lines = [first]
+    for paragraph in filter(None, more):
+        lines += ["", paragraph]
+    if parameters:
+        lines += ["", "Parameters", "----------"]
+        for name, kind, text in parameters:
+            lines += [f"{name} : {kind}", f"    {text}"]
+    if returns is not None:
+        lines += ["", "Returns", "-------", returns[0], f"    {returns[1]}"]
+    if raises:
+        lines += ["", "Raises", "------"]
+        for error, text in raises.items():
+            lines += [error, f"    {text}"]
+    return "\n".join(lines) + "\n"

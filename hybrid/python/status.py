@@ -1,0 +1,63 @@
+"""Statement on a table: its verdict, and whether it may be shared; on the table itself and as a warning."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from hybrid.base.errors import NotReleasableWarning
+
+if TYPE_CHECKING:
+    from hybrid.publication.verdict import Verdict
+
+KEY = "hybrid"
+"""Entry of ``frame.attrs`` (pandas) and of the metadata of an Arrow table."""
+NOT_JUDGED = "not judged"
+
+
+def status_of(verdict: Verdict | None) -> dict[str, Any]:
+    """Statement on a table (JSON types), without a cell value.
+
+    Parameters
+    ----------
+    verdict : Verdict or None
+        None: nothing was measured.
+    """
+    if verdict is None:
+        return {"verdict": NOT_JUDGED, "releasable": False, "open": []}
+    names = [check.rule for check in verdict.open_checks]
+    return {"verdict": verdict.status, "policy": verdict.policy, "releasable": verdict.status == "pass", "open": names}
+
+
+def words_of(status: dict[str, Any]) -> str:
+    """One sentence on a table."""
+    if status["releasable"]:
+        return "PASS: hybrid.release judges it again, signs and publishes it"
+    if status["verdict"] == NOT_JUDGED:
+        return "NOT JUDGED, and not to be shared: no attack was tried on it (.verdict tries them)"
+    count = len(status["open"])
+    checks = f"{count} {'check is' if count == 1 else 'checks are'} open"
+    said = "no person may let it out" if status["verdict"] == "block" else "a person must decide (hybrid.release)"
+    return f"{status['verdict'].upper()}, and not to be shared: {checks}; {said}"
+
+
+def stated(table: Any, status: dict[str, Any]) -> Any:
+    """The table with its statement, where its library has a place for one: pandas, Arrow."""
+    library = type(table).__module__.partition(".")[0]
+    if library == "pandas":
+        table.attrs[KEY] = status
+    elif library == "pyarrow":
+        table = table.replace_schema_metadata({**(table.schema.metadata or {}), KEY: json.dumps(status)})
+    return table
+
+
+def warn(status: dict[str, Any], words: str = "") -> None:
+    """Warn of a table that may not be shared, at the line of the caller of this package."""
+    if status["releasable"]:
+        return
+    depth, frame = 1, sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == KEY:
+        depth, frame = depth + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(words or words_of(status), NotReleasableWarning, stacklevel=depth)
