@@ -1,4 +1,4 @@
-"""How the source of a table writes a column."""
+"""Format of a column in the source of a table."""
 
 from __future__ import annotations
 
