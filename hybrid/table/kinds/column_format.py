@@ -1,4 +1,4 @@
-"""How the source of a table writes a column."""
+"""Format in which the source of a table writes a column."""
 
 from __future__ import annotations
 
