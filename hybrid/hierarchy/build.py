@@ -117,7 +117,8 @@ def from_rows(rows: Rows, column: Column, missing: bool, source: str) -> Hierarc
 def _check_kind(spec: HierarchySpec, column: Column, source: str) -> None:
     by_kind = isinstance(spec, IntervalsSpec | DatesSpec)
     if by_kind and spec.type not in column.kind.type.hierarchies:
-        kinds = " and ".join(kind for kind in Kind if spec.type in kind.type.hierarchies)
+        suited = [kind for kind in Kind if spec.type in kind.type.hierarchies]
+        kinds = " and ".join(", ".join(suited).rsplit(", ", 1))
         raise HierarchyError(
             f"{source}: type {spec.type} is for {kinds} columns, and {column.name!r} is {column.kind}",
             hint=f"use another type, or declare the column's kind under data.columns.{column.name}",

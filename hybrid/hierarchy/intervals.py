@@ -14,7 +14,7 @@ from hybrid.hierarchy.levels import from_levels
 from hybrid.hierarchy.spec import DatesSpec, IntervalsSpec, Period
 from hybrid.hierarchy.tree import ROOT, Hierarchy
 from hybrid.table import Column, Kind
-from hybrid.table.codings import decimals_of, step_of
+from hybrid.table.codings import decimals_of
 
 MOST_ENUMERATED = 100_000
 """Integer domains up to this size are listed value by value; larger ones are intervals around observed values."""
@@ -220,8 +220,7 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
     Parameters
     ----------
     spec : DatesSpec
-        Which periods; one that is the step of the column is its level 0 and adds no level: the day of dates, the minute
-        of times without seconds.
+        Which periods; ``day`` is level 0 of a date column and adds no level to it.
     values : numpy.ndarray, shape (n,), datetime64[us]
         The distinct values of the column, at least one; they become the leaves.
     texts, missing, source
@@ -238,7 +237,7 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
     levels: list[list[str]] = []
     bounds: list[tuple[Array, Array]] = []
     for period in spec.levels:
-        if _WIDTHS.get(period) == step_of(column):
+        if _WIDTHS.get(period) == finest:
             continue
         index, codes = np.unique(_index(leaves, period), return_inverse=True)
         codes = codes.reshape(-1)

@@ -110,7 +110,7 @@ WRONG_RULES = (
     ("age", {"sort": "intervals", "widths": "10, 15"}, "multiple of the one before"),
     ("age", {"sort": "intervals", "widths": "ten"}, "decimal"),
     ("age", {"sort": "intervals", "widths": ""}, "give either widths or edges"),
-    ("age", {"sort": "dates", "period-day": "yes"}, "type dates is for date and datetime columns"),
+    ("age", {"sort": "dates", "period-day": "yes"}, "type dates is for date, datetime and time columns"),
     ("admission_date", {"sort": "dates"}, "at least 1 item"),
     ("zip", {"sort": "mask", "keep": "2, 4", "length": "keep"}, "keep must descend"),
     ("age", {"sort": "tree"}, "has no form"),

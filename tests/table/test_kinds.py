@@ -134,6 +134,12 @@ def test_hours_of_dates_with_a_time_are_a_hierarchy_and_of_dates_none() -> None:
         build_hierarchy(DatesSpec(levels=("hour", "day")), date, moments.dt.floor("D"))
 
 
+def test_a_typed_time_beyond_the_day_is_refused() -> None:
+    late = pa.array([90_000], pa.int32()).cast(pa.time32("s"))
+    with pytest.raises(DataError, match="column 'at' holds times outside of the day"):
+        read_frame(pa.table({"at": late}), ReadOptions())
+
+
 def test_other_libraries_get_times_of_day() -> None:
     frame = pd.DataFrame({"age": [41, 63], "at": [time(14, 30), None]})
     table = read_frame(frame, ReadOptions())

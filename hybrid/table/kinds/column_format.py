@@ -1,4 +1,4 @@
-"""Format of a column in the source of a table."""
+"""Format in which the source of a table writes a column."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class MomentType(ValueType):
         return ParsedTexts(values.where(good), shape, positions_of_bad(good.to_numpy()))
 
     def holds(self, values: pd.Series) -> pd.Series:
-        """Mask of the moments that are values of this kind, shape (n,), bool."""
+        """True for moments that are values of this kind, shape (n,), bool."""
         return values.notna()
 
     def text(self, value: Any, shape: ColumnFormat) -> str:

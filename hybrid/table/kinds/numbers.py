@@ -189,7 +189,7 @@ def _scale_of(values: Numbers, decimals: int | None) -> int | None:
 
 
 def _fit(texts: list[str]) -> Mask:
-    """Mask of the written whole numbers that 64 bits hold."""
+    """True for written whole numbers that 64 bits hold, shape (n_texts,)."""
     fits = np.ones(len(texts), dtype=bool)
     long = np.flatnonzero(pc.binary_length(pa.array(texts, pa.large_string())).to_numpy() >= len(str(_INT64.max)))
     fits[long] = [_INT64.min <= int(texts[at]) <= _INT64.max for at in long]

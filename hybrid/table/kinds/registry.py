@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
     @property
     def measure(self) -> Measure | None:
-        """Measure of the values; those of one measure can be compared."""
+        """Scale of the values; values of one measure can be compared."""
         return self.type.measure
 
     @property

@@ -1,4 +1,4 @@
-"""Protocol of a kind of values: reading, holding, counting, writing and describing them."""
+"""Protocol of a kind of values: reading, dtypes, numbers, writing and description."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class ValueType(ABC):
         """CSV format of a column of this Arrow type, which is no text; None if it is not of this kind."""
 
     def format_of_values(self, values: pd.Series, shape: ColumnFormat) -> ColumnFormat:  # noqa: ARG002
-        """CSV format of a typed column, where its values say more than its Arrow type."""
+        """CSV format of a typed column, where it follows from the values and not from their Arrow type."""
         return shape
 
     def unstorable(self, raw: pa.ChunkedArray) -> str:  # noqa: ARG002
@@ -226,7 +226,7 @@ def positions_of_bad(good: Sequence[bool] | Array) -> tuple[int, ...]:
 
 
 def matches(texts: list[str], pattern: str) -> Mask:
-    """Mask of the texts that a pattern of RE2 is found in, shape (n_texts,)."""
+    """True for texts in which a pattern of RE2 is found, shape (n_texts,)."""
     found = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern)
     result: Mask = found.to_numpy(zero_copy_only=False)
     return result
