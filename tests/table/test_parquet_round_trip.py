@@ -110,6 +110,7 @@ def test_declared_kinds_go_back_to_the_type_of_the_file(tmp_path: Path, array: p
         (pa.array([[1]]), None),
         (pa.array([b"x"]), None),
         (pa.array([2**64 - 1], pa.uint64()), None),
+        (pa.array([90_000], pa.int32()).cast(pa.time32("s")), None),
     ],
 )
 def test_kinds_that_would_lose_something_are_refused(tmp_path: Path, array: pa.Array, declared: str | None) -> None:
