@@ -90,7 +90,14 @@ def declared(path: Path, release_dir: Path) -> bytes:
         certificate["checksum"]: "CHECKSUM",
         certificate["signing"]["keyid"]: "KEY",
     }
-    for name in ("README.md", "croissant.json", "datapackage.json", "dcat.jsonld", "provenance.jsonld"):
+    for name in (
+        "README.md",
+        "croissant.json",
+        "datapackage.json",
+        "dcat.jsonld",
+        "provenance.jsonld",
+        "synthetic.csv-metadata.json",
+    ):
         known[certificate["files"][name]["sha256"]] = f"SHA of {name}"
     known[hashlib.sha256((release_dir / "certificate.json").read_bytes()).hexdigest()] = "SHA of certificate.json"
     for value, stand_in in known.items():

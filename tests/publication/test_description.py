@@ -33,9 +33,9 @@ from hybrid.publication.description.description import (
     PublishOptions,
     ReleasedFile,
     describe,
-    unfit,
 )
 from hybrid.publication.description.readme import readme
+from hybrid.publication.description.statement import unfit
 from hybrid.publication.finished_run import REPORT, read_run
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.key import release_tag

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from hybrid.publication.certificate import KEYWORD, is_synthetic, nature
+from hybrid.publication.nature import KEYWORD, is_synthetic, nature
 from hybrid.publication.publish import publish
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.write import MARK, write_table
