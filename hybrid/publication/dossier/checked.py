@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.dossier.stated import Fact, Stated
@@ -11,6 +12,7 @@ from hybrid.publication.power import POWER, accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.publication.private_words import terms as terms_words
 from hybrid.publication.protection_words import listed
+from hybrid.publication.rules.rule import text_of
 from hybrid.publication.verdict import Check
 
 
@@ -20,13 +22,16 @@ def about(*criteria: Criterion) -> Callable[[Stated], Iterator[Fact]]:
     def facts(stated: Stated) -> Iterator[Fact]:
         if stated.is_dp:
             yield Fact(NOT_PUBLISHED, stated.where("summary.not_attacked"))
-            yield from terms(stated)
+            yield next(terms(stated))
             return
         found = [check for check in stated.checks if criterion_of(check.metric) in criteria]
         yield from (_checked(stated, check) for check in found if check.applies)
         yield from _not_applying(stated, found)
-        if not any(check.applies for check in found):
-            yield Fact("No rule of the policy judged it.", stated.where("verdict.checks"))
+        judged = {check.metric for check in found}
+        metrics = [one for one in stated.privacy_metrics if criterion_of(one["name"]) in criteria]
+        yield from (_unjudged(stated, one) for one in metrics if one["name"] not in judged and one["state"] == "ok")
+        if not found and not metrics:
+            yield Fact("Not measured: neither a rule of the policy nor the run asked for it.", stated.where("metrics"))
 
     return facts
 
@@ -36,6 +41,15 @@ def _checked(stated: Stated, check: Check) -> Fact:
     return Fact(
         f"{check.rule}: {check.standing}. {check.message}", stated.where("verdict.checks", f"{metric}rule {check.rule}")
     )
+
+
+def _unjudged(stated: Stated, one: Mapping[str, Any]) -> Fact:
+    """A measured metric that no rule limits."""
+    ends = "" if one["ci"] is None else f" (interval {text_of(one['ci'][0])} to {text_of(one['ci'][1])})"
+    beside = "" if one["reference"] is None else f"; the reference is {text_of(one['reference'])}"
+    name = " of ".join(filter(None, (one["name"], one.get("table"), one["column"])))
+    text = f"{name}: {text_of(one['value'])}{ends}{beside}. No rule of the policy limits it."
+    return Fact(text, stated.where("metrics", f"metric {one['name']}"))
 
 
 def _not_applying(stated: Stated, checks: Sequence[Check]) -> Iterator[Fact]:
@@ -75,7 +89,7 @@ def other_rules(stated: Stated) -> Iterator[Fact]:
 
 def attacks(stated: Stated) -> Iterator[Fact]:
     """Measures of privacy that were made, and those without a result."""
-    metrics = [one for one in stated.content["metrics"] if (one["family"], one["stage"]) == ("privacy", "synthetic")]
+    metrics = stated.privacy_metrics
     done = list(dict.fromkeys(one["name"] for one in metrics if one["state"] == "ok"))
     failed = [name for name in dict.fromkeys(one["name"] for one in metrics) if name not in done]
     if stated.is_dp:
@@ -142,6 +156,6 @@ def unmet(stated: Stated) -> Iterator[Fact]:
     open_ = [check for check in stated.checks if check.decision != "pass"]
     yield from (_checked(stated, check) for check in open_)
     if not open_ and not stated.is_dp:
-        yield Fact("Every rule of the policy is met.", stated.where("verdict"))
+        yield Fact(stated.summary["answer"], stated.where("summary.answer"))
     if stated.is_dp:
         yield Fact(NOT_PUBLISHED, stated.where("verdict"))

@@ -67,14 +67,14 @@ def dossier_of(folder: Path) -> Dossier:
 
     Raises
     ------
-    DataError, VerificationError
+    ConfigError, DataError, VerificationError
         As :func:`hybrid.publication.dossier.stated.read_stated`.
     """
     stated, table = read_stated(folder), headings()
     return Dossier(
         title=f"{stated.content['name']}, {_place(stated)}",
         note=table["note"],
-        head=tuple(_head(stated)),
+        head=tuple(dict.fromkeys(_head(stated))),
         parts=tuple(_part(part, stated) for part in table["parts"] if part.get("only") != "dp" or stated.is_dp),
     )
 
@@ -92,7 +92,7 @@ def _place(stated: Stated) -> str:
 
 
 def _head(stated: Stated) -> Iterator[Fact]:
-    for name in (*(["budget"] if stated.is_dp else []), "rows", "made", "decisions"):
+    for name in (*(["budget"] if stated.is_dp else []), "rows", "made", "decisions", "unmet"):
         yield from FACTS[name](stated)
 
 

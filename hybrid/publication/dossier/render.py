@@ -50,8 +50,10 @@ def markdown(dossier: Dossier) -> str:
         match kind:
             case "title":
                 lines.append(f"# {words}")
-            case "note" | "text":
-                lines += ["", f"**{words}**" if kind == "note" else words]
+            case "note":
+                lines += ["", f"**{words}**"]
+            case "text":
+                lines.append(words)
             case "part" | "heading":
                 lines += ["", f"{'##' if kind == 'part' else '###'} {words}", ""]
             case "fact":

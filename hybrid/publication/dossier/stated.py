@@ -15,7 +15,7 @@ from hybrid.base.regular_file import read_json
 from hybrid.publication.certificate import build_certificate
 from hybrid.publication.description.description import PublishOptions
 from hybrid.publication.difference import verdict_of
-from hybrid.publication.finished_run import read_run
+from hybrid.publication.finished_run import read_run, refuse_without_claim
 from hybrid.publication.folder import read_mark
 from hybrid.publication.gate import DrawNumber
 from hybrid.publication.private_words import WITHHELD, is_dp
@@ -89,6 +89,12 @@ class Stated:
         return tuple(Check.from_json(check) for check in self.content["verdict"]["checks"])
 
     @property
+    def privacy_metrics(self) -> list[Mapping[str, Any]]:
+        """Metrics of privacy of the released table."""
+        metrics = self.content["metrics"]
+        return [one for one in metrics if (one["family"], one["stage"]) == ("privacy", "synthetic")]
+
+    @property
     def summary(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.content["summary"]
         return found
@@ -105,6 +111,8 @@ def read_stated(folder: Path) -> Stated:
 
     Raises
     ------
+    ConfigError
+        The run asked for differential privacy and does not claim it.
     DataError
         The folder is neither; of the audit of files, how these were made is not known.
     VerificationError
@@ -143,6 +151,7 @@ def _released(folder: Path) -> Stated:
 
 def _finished(folder: Path) -> Stated:
     run = read_run(folder)
+    refuse_without_claim(run.manifest)
     created = str(run.manifest["created"])
     content = build_certificate(
         run,

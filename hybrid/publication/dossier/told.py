@@ -141,7 +141,8 @@ def decisions(stated: Stated) -> Iterator[Fact]:
     policy, where = stated.content["policy"], stated.where("policy")
     yield Fact(f"Policy {policy['name']} {policy['version']}, owner: {policy['owner']}.", where)
     yield Fact(f"People who must accept a review under this policy: {policy['approvals']}.", where)
-    yield Fact(stated.summary["answer"], stated.where("summary.answer"))
+    if stated.is_release or not stated.is_dp:
+        yield Fact(stated.summary["answer"], stated.where("summary.answer"))
     for one in stated.content["acceptances"]:
         given = {key: str(one.get(key) or "") for key in ("by", "reason", "proof")}
         words = accepted_words(given | {"on": str(one.get("at") or "")[:10]})
@@ -149,7 +150,12 @@ def decisions(stated: Stated) -> Iterator[Fact]:
     if "draw" in stated.content:
         yield Fact(f"Judged as the {stated.content['draw']['words']}.", stated.where("draw"))
     if not stated.is_release:
-        yield Fact("The run is not published. Rules about earlier releases are judged when it is.")
+        rest = (
+            "The operator's report has its verdict."
+            if stated.is_dp
+            else "Publishing judges it together with earlier releases."
+        )
+        yield Fact(f"The run is not published. {rest}")
     if stated.withdrawn:
         yield Fact(f"The release was withdrawn on {stated.withdrawn}", "withdrawn.json")
 
