@@ -111,8 +111,8 @@ def control(stated: Stated) -> Iterator[Fact]:
     compared = [check for check in stated.checks if check.excess is not None]
     if compared:
         text = (
-            f"{len(compared)} checks compare with people who are not in the data. What the table says of a group, it "
-            "says of them too, so it is no part of these numbers."
+            f"Checks that compare with people who are not in the data: {len(compared)}. What the table says of a "
+            "group, it says of them too, so it is no part of these numbers."
         )
         yield Fact(text, stated.where("verdict.checks", "measured, excess, limit"))
     else:
@@ -149,6 +149,16 @@ def model(stated: Stated) -> Iterator[Fact]:
         yield Fact(text, stated.where("metrics", f"metric {WHITE_BOX}"))
     if not found:
         yield Fact("Whether the model gives away people it learned from was not measured.", stated.where("metrics"))
+
+
+def open_rules(stated: Stated) -> Iterator[Fact]:
+    """Names of the rules that are not met, and of those that could not be judged."""
+    found = {"Not met": ("block", "review"), "Could not be judged": ("not judged",)}
+    for title, statuses in found.items():
+        open_ = [check for check in stated.checks if check.decision != "pass" and check.status in statuses]
+        names = list(dict.fromkeys(check.rule for check in open_))
+        if names:
+            yield Fact(f"{title}: {listed(names)}.", stated.where("verdict.checks"))
 
 
 def unmet(stated: Stated) -> Iterator[Fact]:

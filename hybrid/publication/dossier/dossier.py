@@ -92,7 +92,7 @@ def _place(stated: Stated) -> str:
 
 
 def _head(stated: Stated) -> Iterator[Fact]:
-    for name in (*(["budget"] if stated.is_dp else []), "rows", "made", "decisions", "unmet"):
+    for name in (*(["budget"] if stated.is_dp else []), "rows", "made", "decisions", "open_rules"):
         yield from FACTS[name](stated)
 
 

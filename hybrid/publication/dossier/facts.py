@@ -39,6 +39,7 @@ FACTS: dict[str, Callable[[Stated], Iterator[Fact]]] = {
     "decisions": told.decisions,
     "roles": told.roles,
     "signature": told.signature,
+    "open_rules": checked.open_rules,
     "unmet": checked.unmet,
     "budget": checked.terms,
     "unit": told.unit,

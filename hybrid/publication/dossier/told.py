@@ -150,11 +150,8 @@ def decisions(stated: Stated) -> Iterator[Fact]:
     if "draw" in stated.content:
         yield Fact(f"Judged as the {stated.content['draw']['words']}.", stated.where("draw"))
     if not stated.is_release:
-        rest = (
-            "The operator's report has its verdict."
-            if stated.is_dp
-            else "Publishing judges it together with earlier releases."
-        )
+        private, other = "The operator's report has its verdict.", "Publishing judges it with all earlier releases."
+        rest = private if stated.is_dp else other
         yield Fact(f"The run is not published. {rest}")
     if stated.withdrawn:
         yield Fact(f"The release was withdrawn on {stated.withdrawn}", "withdrawn.json")
