@@ -146,7 +146,7 @@ class DrawnTables(PeopleTables):
 
     @property
     def _said(self) -> str:
-        """What the released rows are, and how they were made."""
+        """Nature of the released rows, and how they were made."""
         config, result = self.config.model_dump(mode="json"), self.anonymized
         return " ".join((nature(config), *made(config, None if result is None else result.result)))
 

@@ -53,7 +53,7 @@ _UNKNOWN_SOURCE = "Records of people. The publisher has not stated who they are,
 
 @dataclass(frozen=True)
 class Statement:
-    """What a release says of itself; no value of a record.
+    """Statement of a release about itself; no value of a record.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Statement:
 
 
 def accepted_words(one: dict[str, str]) -> str:
-    """Who accepted a review, when, with which proof and reason."""
+    """Acceptance of a review in words: by whom, when, with which proof and reason."""
     day = f" on {one['on']}" if one["on"] else ""
     proof = f" ({one['proof']})" if one["proof"] else ""
     return f"{one['by']}{day}{proof}. Reason: {one['reason']}"

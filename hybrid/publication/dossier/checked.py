@@ -133,7 +133,7 @@ def planted(stated: Stated) -> Iterator[Fact]:
 
 
 def model(stated: Stated) -> Iterator[Fact]:
-    """Whether the trained model is published, and what it gives to an attacker who holds it."""
+    """Place of the trained model, and the attack of those who hold it."""
     found = [one for one in stated.content["metrics"] if one["name"] == WHITE_BOX and one["stage"] == "synthetic"]
     if stated.config["synthesize"].get("generator") == "none":
         yield Fact("No model was trained.", stated.where("config.synthesize"))

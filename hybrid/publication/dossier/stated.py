@@ -1,4 +1,4 @@
-"""What a dossier is made from: the certificate of a release, or what a finished run would state in one."""
+"""Source of a dossier: the certificate of a release, or the one that a finished run would get."""
 
 from __future__ import annotations
 

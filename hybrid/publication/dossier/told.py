@@ -27,13 +27,13 @@ def sentences(entry: str) -> Callable[[Stated], Iterator[Fact]]:
 
 
 def rows(stated: Stated) -> Iterator[Fact]:
-    """What a row is."""
+    """Nature of the rows."""
     released = stated.content.get("released")
     yield Fact("Not stated.") if released is None else Fact(released["words"], stated.where("released"))
 
 
 def made(stated: Stated) -> Iterator[Fact]:
-    """How the rows were made."""
+    """Steps that made the rows."""
     if stated.anonymization is None and not stated.is_dp:
         yield Fact("Nothing was anonymized.", stated.where("anonymization"))
     for sentence in made_words(stated.config, stated.anonymization):
@@ -55,7 +55,7 @@ def said(entry: str, title: str) -> Callable[[Stated], Iterator[Fact]]:
 
 
 def uses(stated: Stated) -> Iterator[Fact]:
-    """What the table is for, and what not."""
+    """Uses of the table, stated and excluded."""
     yield from said("uses", "For")(stated)
     yield from said("not_for", "Not for")(stated)
 
@@ -87,7 +87,7 @@ def columns(stated: Stated) -> Iterator[Fact]:
 
 
 def kept_back(stated: Stated) -> Iterator[Fact]:
-    """What no release holds."""
+    """Contents of the private zone, which no release holds."""
     what = "A release holds" if stated.is_release else "A release of this run would hold"
     text = f"{what} no model, no seed and no key. These stay with the operator."
     yield Fact(text, stated.where("files") if stated.is_release else "")
@@ -158,7 +158,7 @@ def decisions(stated: Stated) -> Iterator[Fact]:
 
 
 def roles(stated: Stated) -> Iterator[Fact]:
-    """Who decided what each column is."""
+    """Person who decided what each column is."""
     roles = stated.content.get("roles") or {}
     if roles.get("decided_by"):
         text = f"{roles['decided_by']} decided what each column is, on {roles['date']}."
