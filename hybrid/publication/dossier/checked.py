@@ -29,9 +29,10 @@ def about(*criteria: Criterion) -> Callable[[Stated], Iterator[Fact]]:
         yield from _not_applying(stated, found)
         judged = {check.metric for check in found}
         metrics = [one for one in stated.privacy_metrics if criterion_of(one["name"]) in criteria]
-        yield from (_unjudged(stated, one) for one in metrics if one["name"] not in judged and one["state"] == "ok")
-        if not found and not metrics:
-            yield Fact("Not measured: neither a rule of the policy nor the run asked for it.", stated.where("metrics"))
+        others = [one for one in metrics if one["name"] not in judged and one["state"] == "ok"]
+        yield from (_unjudged(stated, one) for one in others)
+        if not others and not any(check.applies for check in found):
+            yield Fact("No number was measured for this question.", stated.where("metrics"))
 
     return facts
 
