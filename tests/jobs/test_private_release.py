@@ -202,7 +202,7 @@ def test_certificate_states_account_and_decision(three: dict[str, Path]) -> None
 
 
 def test_dossier_and_first_lines_of_a_private_release(three: dict[str, Path]) -> None:
-    """The dossier is the same for neighbours, states the budget, and nothing of stages that such a run does not have."""
+    """The dossier is the same for neighbours, and states the budget and no stage that such a run does not have."""
     found = {name: markdown(dossier_of(path)).replace(path.name, "ID") for name, path in three.items()}
     keys = {json.loads((path / "certificate.json").read_text())["signing"]["keyid"] for path in three.values()}
     for key in keys:
@@ -224,9 +224,8 @@ def test_the_line_of_the_verdict_has_the_budget(three: dict[str, Path], capsys: 
     found = read_run(next((three["whole"].parents[1] / "runs").iterdir()))
     print_verdict(verdict_of(found), promise=promise_of_run(found))
     lines = " ".join(capsys.readouterr().out.split())
-    assert (
-        "PASS policy house 1 The table is differentially private for each person, with epsilon = 2 and delta" in lines
-    )
+    said = "The table is differentially private for each person, with epsilon = 2 and delta = 0.00001."
+    assert f"PASS policy house 1 {said}" in lines
 
 
 def test_withheld_verdict_without_budget_is_no_release(three: dict[str, Path], tmp_path: Path) -> None:

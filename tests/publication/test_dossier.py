@@ -59,8 +59,8 @@ def of(dossier: Dossier, heading: str) -> list[str]:
 
 def accepted_release(make_run: RunMaker, tmp_path: Path, **options: Any) -> Path:
     run = make_run(measured=MEASURED, judged_by=policy(0.0005), **options)
-    given = {"accept_review": True, "by": "Ida Rhodes", "reason": HOSTILE}
-    return publish(run, tmp_path / "releases", tmp_path / "work", **given)
+    zones = tmp_path / "releases", tmp_path / "work"
+    return publish(run, *zones, accept_review=True, by="Ida Rhodes", reason=HOSTILE)
 
 
 def test_every_heading_names_facts_and_a_box() -> None:

@@ -125,7 +125,7 @@ def test_the_publisher_says_source_and_uses_and_what_not(make_run: RunMaker, tmp
     readme = (release / "README.md").read_text(encoding="utf-8")
     first = readme.partition("## Columns")[0]
     assert "- **Real records behind it**: Adults of 1994." in first and "- **For**: Teaching." in first
-    assert f"- **Not for**: {SINGLE_PEOPLE} Credit decisions." in first and "k = 5" in first
+    assert f"- **Limits of use**: {SINGLE_PEOPLE} Not for: Credit decisions." in first and "k = 5" in first
     for name in ("croissant.json", "datapackage.json", "dcat.jsonld", "synthetic.csv-metadata.json"):
         text = (release / name).read_text(encoding="utf-8")
         assert all(words in text for words in ("Adults of 1994.", "Teaching.", "Credit decisions.", "k = 5")), name

@@ -106,7 +106,7 @@ def _responsible(about: Description) -> dict[str, Any]:
         "rai:hasSyntheticData": about.synthetic,
         "rai:dataManipulationProtocol": " ".join((*said.made, *page.protection)),
         "rai:dataPreprocessingProtocol": list(page.protection),
-        "rai:dataLimitations": [*said.not_for, *about.limits, *said.open_rules],
+        "rai:dataLimitations": [*said.limits_of_use, *about.limits, *said.open_rules],
         "rai:dataBiases": [
             "Protection of people and learning from samples can represent small groups less well than large ones. "
             + (NOT_COMPARED if about.private else "The report gives the measured differences."),

@@ -40,7 +40,7 @@ def csvw(about: Description, table: DescribedTable) -> dict[str, Any]:
         "dc:source": said.source,
         "rdfs:comment": [
             *(f"For: {use}" for use in said.uses),
-            *(f"Not for: {use}" for use in said.not_for),
+            *said.limits_of_use,
             said.decision,
             *said.open_rules,
         ],

@@ -77,8 +77,7 @@ def dcat(about: Description) -> dict[str, Any]:
 
 
 def _remarks(statement: Statement) -> Iterator[str]:
-    yield from (f"Not for: {use}" for use in statement.not_for)
-    yield from (statement.decision, *statement.open_rules)
+    yield from (*statement.limits_of_use, statement.decision, *statement.open_rules)
 
 
 def _remark(text: str) -> dict[str, Any]:

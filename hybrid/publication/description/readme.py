@@ -54,7 +54,7 @@ def _stated(about: Description, statement: Statement) -> Iterator[str]:
         f"Made on {statement.made_on}": statement.made,
         "Real records behind it": (statement.source,),
         "For": statement.uses,
-        "Not for": statement.not_for,
+        "Limits of use": statement.limits_of_use,
         "Verdict" if not about.private else "Decision": (statement.decision,),
     }
     for mark, sentences in marks.items():

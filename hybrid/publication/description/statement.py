@@ -69,8 +69,8 @@ class Statement:
         Day of the release (ISO 8601).
     source : str
         The real records behind the table.
-    uses, not_for : tuple of str
-        What the table is for; what it must not be used for.
+    uses, limits_of_use : tuple of str
+        What the table is for; sentences on what not to do with it.
     decision : str
         What the policy says.
     rules : tuple of mapping
@@ -86,7 +86,7 @@ class Statement:
     made_on: str
     source: str
     uses: tuple[str, ...]
-    not_for: tuple[str, ...]
+    limits_of_use: tuple[str, ...]
     decision: str
     rules: tuple[dict[str, str], ...]
     accepted: tuple[dict[str, str], ...]
@@ -103,7 +103,7 @@ class Statement:
             made_on=about.date,
             source=said.source or _UNKNOWN_SOURCE,
             uses=said.uses or ((_LARGE_GROUPS if about.private else _GROUPS),),
-            not_for=(SINGLE_PEOPLE, *said.not_for, *unfit(about.unmet)),
+            limits_of_use=(SINGLE_PEOPLE, *(f"Not for: {use}" for use in said.not_for), *unfit(about.unmet)),
             decision=about.page.answer,
             rules=tuple({"rule": one.rule, "status": one.status, "found": one.message} for one in about.unmet),
             accepted=tuple(_accepted(one) for one in about.acceptances),

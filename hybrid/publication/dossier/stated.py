@@ -58,7 +58,7 @@ class Stated:
     content : mapping
         As :func:`hybrid.publication.certificate.build_certificate` gives it.
     said : mapping
-        The publisher's own words: ``source``, ``uses``, ``not_for``, ``license``, ``contact``.
+        The publisher's own words: ``source``, ``uses``, ``limits_of_use``, ``license``, ``contact``.
     is_release : bool
         Whether it is a published release, which was verified; else a run that is not published.
     withdrawn : str
@@ -166,5 +166,5 @@ def _finished(folder: Path) -> Stated:
         signing={},
     )
     own = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
-    said = {"source": own.source, "uses": own.uses, "not_for": own.not_for, "license": own.license}
+    said = {"source": own.source, "uses": own.uses, "limits_of_use": own.not_for, "license": own.license}
     return Stated(content, said | {"contact": own.contact and own.contact.name}, is_release=False)

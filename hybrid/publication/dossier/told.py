@@ -57,7 +57,7 @@ def said(entry: str, title: str) -> Callable[[Stated], Iterator[Fact]]:
 def uses(stated: Stated) -> Iterator[Fact]:
     """Uses of the table, stated and excluded."""
     yield from said("uses", "For")(stated)
-    yield from said("not_for", "Not for")(stated)
+    yield from said("limits_of_use", "Limits of use")(stated)
 
 
 def _columns_of(stated: Stated) -> Iterator[tuple[str, Mapping[str, Any]]]:
