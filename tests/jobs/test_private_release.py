@@ -204,6 +204,7 @@ def test_certificate_states_account_and_decision(three: dict[str, Path]) -> None
 def test_dossier_and_first_lines_of_a_private_release(three: dict[str, Path]) -> None:
     """The dossier is the same for neighbours, and states the budget and no stage that such a run does not have."""
     found = {name: markdown(dossier_of(path)).replace(path.name, "ID") for name, path in three.items()}
+    assert all(item.facts for part in dossier_of(three["whole"]).parts for item in part.items)
     keys = {json.loads((path / "certificate.json").read_text())["signing"]["keyid"] for path in three.values()}
     for key in keys:
         found = {name: text.replace(key, "KEY") for name, text in found.items()}

@@ -90,6 +90,7 @@ def test_a_release_that_people_accepted(make_run: RunMaker, tmp_path: Path) -> N
         accepted_release(make_run, tmp_path, publish={"source": "Adults of 1994.", "uses": ["Teaching."]})
     )
     assert "no legal conclusion" in found.note
+    assert all(item.facts and item.person for part in found.parts for item in part.items)
     (copies,) = of(found, "Copies")
     assert copies.startswith("copies: review. The score is 3 in 1,000 above") and "(between 0.713 and 5.29)" in copies
     assert "allowed is at most 0.5 in 1,000" in copies

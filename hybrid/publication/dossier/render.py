@@ -11,6 +11,7 @@ from hybrid.publication.plain_markdown import plain
 
 _STYLE = (
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b}"
+    "body{overflow-wrap:anywhere}"
     "h2{margin-top:2.5rem;border-top:1px solid #999;padding-top:1rem}li{margin:.3rem 0}small{color:#555}"
     ".note{border:2px solid #1b1b1b;padding:.7rem 1rem}.box{border:1px solid #777;padding:.5rem .8rem;min-height:4rem}"
     "@media(prefers-color-scheme:dark){body{background:#161616;color:#eee}small{color:#bbb}.note{border-color:#eee}}"
