@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions
 from hybrid.publication.description.statement import Statement, accepted_words
-from hybrid.publication.plain_markdown import plain
+from hybrid.publication.plain_markdown import code, plain
 from hybrid.table import Kind
 
 
@@ -78,7 +78,7 @@ def _columns(title: str, table: DescribedTable) -> Iterator[str]:
     csv = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}"
     form = csv if table.is_csv else table.form
     yield from ("", f"The file is {form}.")
-    links = [f"`{plain(column)}` is a key of {other}" for column, other in table.references.items()]
+    links = [f"{code(column)} is a key of {other}" for column, other in table.references.items()]
     if links:
         yield from ("", f"{'; '.join(links)}.")
 
@@ -89,9 +89,9 @@ def _row(table: DescribedTable, column: DescribedColumn) -> str:
         kind += f", written {column.date_format}"
     if table.has_own_words and column.kind is Kind.BOOLEAN:
         kind += f", written {column.true} and {column.false}"
-    missing = f"`{column.missing}`" if column.missing else "empty"
-    cells = (column.name, kind, column.description or "not stated", missing if table.has_own_words else "null")
-    return f"| {' | '.join(plain(cell) for cell in cells)} |"
+    missing = code(column.missing) if column.missing else "empty"
+    cells = map(plain, (column.name, kind, column.description or "not stated"))
+    return f"| {' | '.join((*cells, missing if table.has_own_words else 'null'))} |"
 
 
 def _terms(about: Description) -> Iterator[str]:
