@@ -115,15 +115,17 @@ def line(status: str, text: str, hint: str = "") -> None:
 def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ()) -> None:
     """Print the verdict, the draw's number, the open checks and the answers to the questions of readers.
 
-    The other checks are counted. ``promise`` has the terms of differential privacy.
+    The other checks are counted. ``promise`` has the terms of differential privacy, of which the
+    first is on the line of the verdict.
     """
     from hybrid.publication.lamps import lamps
     from hybrid.publication.power import accepted_sentences, not_tried
     from hybrid.publication.verdict import folded
 
     colour = f"bold {COLORS[verdict.status]}"
-    out.print(styled("\n", (verdict.status.upper(), colour), f"   policy {verdict.policy}"))
-    for said in promise:
+    budget = f"   {promise[0]}" if promise else ""
+    out.print(styled("\n", (verdict.status.upper(), colour), f"   policy {verdict.policy}{budget}"))
+    for said in promise[1:]:
         out.print(f"  {said}")
     if draw:
         out.print(f"  {draw}")

@@ -219,7 +219,8 @@ def release(
     from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
     from hybrid.jobs.start import configuration
     from hybrid.linked.run import run_of
-    from hybrid.publication.certificate import Acceptance
+    from hybrid.publication.certificate import Acceptance, promise_of_run
+    from hybrid.publication.finished_run import read_run
 
     if accept_review and not (by and reason):
         raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
@@ -240,7 +241,7 @@ def release(
             else:
                 candidate = read_candidate(finished.run.folder, places)
         _say_whether_drawn(finished, found)
-    console.print_verdict(candidate.verdict, candidate.draw.words)
+    console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(read_run(candidate.folder)))
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)
     console.out.print(f"release  {published}")
@@ -421,6 +422,34 @@ def _print_signer(release: Path, keys: list[SSlibKey]) -> None:
         console.line("note", f"authorship was not checked: {about}, names key {', '.join(signed.keyids)}", hint)
 
 
+def dossier(
+    place: Annotated[Path, typer.Argument(metavar="RELEASE|RUN", help="A published release, or a finished run.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Write dossier.md and dossier.html there.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put the facts of a release under the headings that a committee ticks.
+
+    WP29, GDPR, EDPB, EHDS, ISO/IEC 27559, ICO, NIST. It states no legal conclusion.
+    """
+    from hybrid.base.atomic import write_text
+    from hybrid.publication.dossier.dossier import dossier_of
+    from hybrid.publication.dossier.render import html, markdown
+
+    if out is not None and out.resolve().is_relative_to(place.resolve()):
+        raise ConfigError(f"{out}: this is inside of {place}, whose files are fixed", hint="choose another --out")
+    found = dossier_of(place)
+    if out is not None:
+        for name, text in {"dossier.md": markdown(found), "dossier.html": html(found)}.items():
+            write_text(out / name, text)
+            console.line("ok", str(out / name))
+    if as_json:
+        console.out.print_json(json.dumps(found.to_json()))
+    elif out is None:
+        typer.echo(markdown(found), nl=False)
+
+
 def withdraw(
     release: Annotated[str, typer.Argument(metavar="ID", help="Name of the release's folder.")],
     by: Annotated[str, typer.Option("--by", help="Who withdraws it; readers see the name.")],
@@ -456,6 +485,6 @@ policies_app.callback(invoke_without_command=True)(policies)
 policies_app.command(name="show")(policies_show)
 GROUP = CommandGroup(
     "Releases",
-    (release, approve, verify, status, withdraw, retain, difference, side_by_side, send_back),
+    (release, approve, verify, dossier, status, withdraw, retain, difference, side_by_side, send_back),
     {"keys": keys_app, "policies": policies_app},
 )

@@ -61,6 +61,7 @@ def draw_in_parts(
     finish: Finish,
     known: Mapping[str, Table | None],
     progress: Progress,
+    said: str = "",
 ) -> DrawnInParts:
     """Draw and write rows in parts, and sample them.
 
@@ -74,6 +75,8 @@ def draw_in_parts(
         ``train`` and ``control``: original records, of which those that occur among all rows are counted.
     progress : Progress
         Called after every part.
+    said : str
+        How the rows were made, for the metadata of the file.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def draw_in_parts(
             table = part.table
             counted.add(table)
             released = to_arrow(finish(table, written, persons))
-            writer = writer or pq.ParquetWriter(file, marked(plain_schema(released.schema)))
+            writer = writer or pq.ParquetWriter(file, marked(plain_schema(released.schema), synthetic=True, said=said))
             writer.write_table(released.cast(writer.schema))
             sampled.append(_share(table, 1 / n_parts, persons))
             written += len(table)

@@ -20,6 +20,7 @@ from hybrid.pipeline.private_generation import PrivateTable, account_of, drawn_p
 from hybrid.pipeline.risk import KnownLeak, leak_of, with_known_leak
 from hybrid.pipeline.stages import BASELINE, FILTER, SYNTHESIZE
 from hybrid.privacy.accounting import Budget
+from hybrid.publication.nature import made, nature
 from hybrid.publication.privacy_account import Account
 from hybrid.table import Table
 from hybrid.table.file_formats import output_suffix
@@ -122,7 +123,7 @@ class DrawnTables(PeopleTables):
         known = {"train": self.train, "control": self.control}
         self.progress(SYNTHESIZE.name, 0, None)
         with self.recorder.stage(SYNTHESIZE.name):
-            return draw_in_parts(rows, part_rows, draw, self._with_identifiers, known, self.progress)
+            return draw_in_parts(rows, part_rows, draw, self._with_identifiers, known, self.progress, self._said)
 
     @property
     def all_rows(self) -> AllRows | None:
@@ -141,7 +142,13 @@ class DrawnTables(PeopleTables):
             shutil.copyfile(self.drawn.file, target)
         else:
             drawn = not self.is_unsynthesized
-            write_table(table, target, data.separator, data.encoding, self.layout, drawn)
+            write_table(table, target, data.separator, data.encoding, self.layout, drawn, self._said)
+
+    @property
+    def _said(self) -> str:
+        """Nature of the released rows, and how they were made."""
+        config, result = self.config.model_dump(mode="json"), self.anonymized
+        return " ".join((nature(config), *made(config, None if result is None else result.result)))
 
     def _drawn_privately(self) -> Generated:
         def draw() -> Generated:

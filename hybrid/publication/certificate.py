@@ -10,9 +10,10 @@ from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
 from hybrid.publication.finished_run import FinishedRun
-from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page
+from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page, promise
 from hybrid.publication.gate import DrawNumber
 from hybrid.publication.guarantee import guarantee_sentence
+from hybrid.publication.nature import is_synthetic, nature
 from hybrid.publication.power import not_tried
 from hybrid.publication.private_words import SEED_NOTE as PRIVATE_SEED_NOTE
 from hybrid.publication.private_words import SOURCE_NOTE, WITHHELD, unit_words
@@ -20,24 +21,6 @@ from hybrid.publication.protection_words import listed
 from hybrid.publication.redact import public_anonymization, public_config
 from hybrid.publication.table_facts import TableFacts, stated_tables
 from hybrid.publication.verdict import Verdict
-
-KEYWORD = "synthetic data"
-"""Keyword of descriptions of synthetic tables."""
-
-
-def is_synthetic(config: Mapping[str, Any]) -> bool:
-    """True if a generator drew the released rows of a configuration as resolved (JSON types)."""
-    return (config.get("synthesize") or {}).get("generator") != "none"
-
-
-def nature(config: Mapping[str, Any]) -> str:
-    """Sentence on the rows of the released table, or tables about people."""
-    if not is_synthetic(config):
-        record = "anonymized record" if config.get("anonymize") else "record"
-        return f"No row is synthetic: each stands for one {record} of a person."
-    rows = "Every row about people" if config.get("tables") else "Every row"
-    return f"{rows} is synthetic: a program drew it, which had learned from records of people."
-
 
 FORMAT = 1
 METRIC_ENTRIES = ("name", "family", "stage", "column", "direction", "value", "ci", "reference", "n", "state")
@@ -191,6 +174,11 @@ def summary_of(run: FinishedRun, verdict: Verdict, created: str, acceptances: Se
         return page
     names = listed([f"{one.by} ({one.proof})" if one.proof else one.by for one in acceptances])
     return replace(page, answer=f"{open_rules(verdict)} Accepted by name all the same: {names}.")
+
+
+def promise_of_run(run: FinishedRun) -> tuple[str, ...]:
+    """Terms of differential privacy of a finished run; empty without ``privacy.mode: dp``."""
+    return promise(run.manifest["config"], run.manifest.get("differential_privacy", False))
 
 
 def metrics_of(evaluation: Evaluation) -> list[dict[str, Any]]:

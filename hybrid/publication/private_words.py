@@ -32,21 +32,26 @@ def is_dp(config: Mapping[str, Any]) -> bool:
     return config.get("privacy") is not None
 
 
+def budget_words(config: Mapping[str, Any]) -> str:
+    """Epsilon and delta of a configuration, such as "epsilon = 2 and delta = 0.00001"."""
+    privacy = config["privacy"]
+    return f"epsilon = {at_most(privacy['epsilon'], 6)} and delta = {_delta(config)}"
+
+
+def _delta(config: Mapping[str, Any]) -> str:
+    return np.format_float_positional(float(at_most(config["privacy"]["delta"], 6)), trim="-")
+
+
 def terms(config: Mapping[str, Any], claimed: bool) -> Iterator[str]:
     """State epsilon and delta, for first pages and terminals; ``claimed``: whether the run makes the claim."""
-    privacy = config["privacy"]
-    epsilon = at_most(privacy["epsilon"], 6)
-    delta = np.format_float_positional(float(at_most(privacy["delta"], 6)), trim="-")
+    privacy, budget = config["privacy"], budget_words(config)
     if not claimed:
-        yield (
-            f"This run asked for differential privacy with epsilon = {epsilon} and delta = {delta}, and does not claim "
-            "it: its seed was given."
-        )
+        yield (f"This run asked for differential privacy with {budget}, and does not claim it: its seed was given.")
         return
-    yield f"The table is differentially private for each person, with epsilon = {epsilon} and delta = {delta}."
+    yield f"The table is differentially private for each person, with {budget}."
     yield (
         "With or without any one person, each table is about as likely. The chance of it changes by a factor of at "
-        f"most {at_most(math.exp(privacy['epsilon']), 3)}, and by {delta} beyond that."
+        f"most {at_most(math.exp(privacy['epsilon']), 3)}, and by {_delta(config)} beyond that."
     )
 
 

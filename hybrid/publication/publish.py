@@ -27,8 +27,7 @@ from hybrid.publication.approvals import SignedStatement, accepted, approve, blo
 from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
 from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
 from hybrid.publication.composition import Exposure
-from hybrid.publication.description.description import PublishOptions
-from hybrid.publication.description.write import FORMATS, PROVENANCE, README, ReleaseFacts, write_descriptions
+from hybrid.publication.description.write import ReleaseFacts, description_names, write_descriptions
 from hybrid.publication.draws import check_seal, count_run
 from hybrid.publication.finished_run import (
     EVALUATION,
@@ -74,12 +73,10 @@ class ReleaseContents:
 
 def release_contents(run: FinishedRun) -> ReleaseContents:
     """Files that publishing a run puts into the release's folder."""
-    said = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
-    descriptions = (*FORMATS, README, *([PROVENANCE] if said.provenance else []))
     sources = {run.source_of(name).name for name in run.payload}
     return ReleaseContents(
         copied=dict(sorted(run.payload.items())),
-        made=tuple(sorted((EVALUATION, MANIFEST, CERTIFICATE, ENVELOPE, *descriptions))),
+        made=tuple(sorted((EVALUATION, MANIFEST, CERTIFICATE, ENVELOPE, *description_names(run)))),
         kept=tuple(sorted({MANIFEST, *run.manifest["files"]} - sources)),
     )
 

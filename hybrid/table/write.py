@@ -149,13 +149,21 @@ def _joined(texts: pa.Array) -> str:
     return bytes(memoryview(data)[ends[0] : ends[-1]]).decode()
 
 
-MARK = {b"synthetic": b"true"}
-"""Entry of the metadata of a Parquet file whose rows are synthetic."""
+DIGITAL_SOURCE_TYPES = (
+    "http://c2pa.org/digitalsourcetype/trainedAlgorithmicData",
+    "http://cv.iptc.org/newscodes/digitalsourcetype/trainedAlgorithmicMedia",
+)
+"""Terms that mark synthetic rows for programs. The vocabulary of the IPTC has terms for media alone. C2PA added one
+for data that a model drew, such as a CSV file, the first here. The IPTC's own term for models that learned from content
+follows, since more programs know it."""
+MARK = {b"synthetic": b"true", b"digital_source_type": " ".join(DIGITAL_SOURCE_TYPES).encode()}
+"""Entries of the metadata of a Parquet file whose rows are synthetic."""
 
 
-def marked(schema: pa.Schema) -> pa.Schema:
-    """A schema with :data:`MARK` in its metadata."""
-    return schema.with_metadata((schema.metadata or {}) | MARK)
+def marked(schema: pa.Schema, *, synthetic: bool, said: str = "") -> pa.Schema:
+    """A schema with metadata: :data:`MARK` where the rows are synthetic, and a description in words."""
+    words = {b"description": said.encode()} if said else {}
+    return schema.with_metadata((schema.metadata or {}) | (MARK if synthetic else {}) | words)
 
 
 def write_table(
@@ -165,6 +173,7 @@ def write_table(
     encoding: str = "utf-8",
     layout: Layout | None = None,
     synthetic: bool = False,
+    said: str = "",
 ) -> None:
     """Write ``table`` in its source's conventions.
 
@@ -184,6 +193,8 @@ def write_table(
     synthetic : bool
         Whether the file says that its rows are synthetic, in its metadata (Parquet, :data:`MARK`), its label or its
         properties. CSV has no place for it.
+    said : str
+        What the rows are and how they were made, for the metadata of a Parquet file.
 
     Raises
     ------
@@ -200,6 +211,6 @@ def write_table(
             write_spreadsheet(table, temporary, layout.sheet, synthetic=synthetic)
         elif suffix in PARQUET_SUFFIXES:
             content = to_arrow(table)
-            pq.write_table(content.cast(marked(content.schema)) if synthetic else content, temporary)
+            pq.write_table(content.cast(marked(content.schema, synthetic=synthetic, said=said)), temporary)
         else:
             write_csv(table, temporary, separator, encoding, layout)

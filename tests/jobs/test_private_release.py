@@ -19,6 +19,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from hybrid.base.errors import ConfigError
+from hybrid.cli.console import print_verdict
 from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
@@ -27,7 +28,11 @@ from hybrid.linked.run import run_of
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
-from hybrid.publication.certificate import Acceptance
+from hybrid.publication.certificate import Acceptance, promise_of_run
+from hybrid.publication.difference import verdict_of
+from hybrid.publication.dossier.dossier import dossier_of
+from hybrid.publication.dossier.render import markdown
+from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import releases_in
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import tags_of
@@ -90,7 +95,14 @@ def declared(path: Path, release_dir: Path) -> bytes:
         certificate["checksum"]: "CHECKSUM",
         certificate["signing"]["keyid"]: "KEY",
     }
-    for name in ("README.md", "croissant.json", "datapackage.json", "dcat.jsonld", "provenance.jsonld"):
+    for name in (
+        "README.md",
+        "croissant.json",
+        "datapackage.json",
+        "dcat.jsonld",
+        "provenance.jsonld",
+        "synthetic.csv-metadata.json",
+    ):
         known[certificate["files"][name]["sha256"]] = f"SHA of {name}"
     known[hashlib.sha256((release_dir / "certificate.json").read_bytes()).hexdigest()] = "SHA of certificate.json"
     for value, stand_in in known.items():
@@ -187,6 +199,34 @@ def test_certificate_states_account_and_decision(three: dict[str, Path]) -> None
     assert [text for text in sentences(certificate) if len(patterns_of(text)) != 1] == []
     operator = next((found.parents[1] / "runs").iterdir()) / "report.html"
     assert operator.read_text() != page
+
+
+def test_dossier_and_first_lines_of_a_private_release(three: dict[str, Path]) -> None:
+    """The dossier is the same for neighbours, and states the budget and no stage that such a run does not have."""
+    found = {name: markdown(dossier_of(path)).replace(path.name, "ID") for name, path in three.items()}
+    assert all(item.facts for part in dossier_of(three["whole"]).parts for item in part.items)
+    keys = {json.loads((path / "certificate.json").read_text())["signing"]["keyid"] for path in three.values()}
+    for key in keys:
+        found = {name: text.replace(key, "KEY") for name, text in found.items()}
+    assert len(set(found.values())) == 1
+    text, readme = found["whole"], (three["whole"] / "README.md").read_text(encoding="utf-8")
+    terms = "with epsilon = 2 and delta = 0.00001."
+    assert "NIST SP 800-226" in text and terms in text.partition("## 1.")[0] and "rho of zero-concentrated" in text
+    assert terms in readme.partition("## Columns")[0]
+    run = next((three["whole"].parents[1] / "runs").iterdir())
+    before = markdown(dossier_of(run))
+    assert "The run is not published. The operator's report has its verdict." in before and "Published by" not in before
+    for page in (text, before, readme):
+        for untrue in ("k-anonym", "k = ", "Nothing was anonymized", "Protection is off", "coarse"):
+            assert untrue not in page, untrue
+
+
+def test_the_line_of_the_verdict_has_the_budget(three: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    found = read_run(next((three["whole"].parents[1] / "runs").iterdir()))
+    print_verdict(verdict_of(found), promise=promise_of_run(found))
+    lines = " ".join(capsys.readouterr().out.split())
+    said = "The table is differentially private for each person, with epsilon = 2 and delta = 0.00001."
+    assert f"PASS policy house 1 {said}" in lines
 
 
 def test_withheld_verdict_without_budget_is_no_release(three: dict[str, Path], tmp_path: Path) -> None:

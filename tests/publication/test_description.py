@@ -33,9 +33,9 @@ from hybrid.publication.description.description import (
     PublishOptions,
     ReleasedFile,
     describe,
-    unfit,
 )
 from hybrid.publication.description.readme import readme
+from hybrid.publication.description.statement import unfit
 from hybrid.publication.finished_run import REPORT, read_run
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.key import release_tag
@@ -48,7 +48,8 @@ from tests.publication.conftest import FINGERPRINT, SEED, RunMaker, a_policy
 
 SHAPES = Path(__file__).parents[1] / "data" / "dcat" / "dcat_ap_mandatory.ttl"
 PROV = rdflib.Namespace("http://www.w3.org/ns/prov#")
-DESCRIPTIONS = ("README.md", "croissant.json", "datapackage.json", "dcat.jsonld", "provenance.jsonld")
+SIDECAR = "synthetic.csv-metadata.json"
+DESCRIPTIONS = ("README.md", "croissant.json", "datapackage.json", "dcat.jsonld", "provenance.jsonld", SIDECAR)
 HOSTILE = "a/b | <c> ü"
 """Name of a column that is no part of an address, a table of Markdown or HTML."""
 SAID: dict[str, Any] = {

@@ -37,7 +37,7 @@ FILES = {
     "manifest.json",
     "report.html",
     "synthetic.csv",
-    *("README.md", "croissant.json", "datapackage.json", "dcat.jsonld"),
+    *("README.md", "croissant.json", "datapackage.json", "dcat.jsonld", "synthetic.csv-metadata.json"),
 }
 
 

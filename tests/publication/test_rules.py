@@ -9,7 +9,7 @@ import pytest
 from hybrid.base.config_files import validated
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.publication.description.description import unfit
+from hybrid.publication.description.statement import unfit
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS

@@ -205,6 +205,8 @@ def publish_lines() -> Iterator[str]:
     yield "# publish:"
     yield "#   title: TITLE"
     yield "#   description: What the table is about."
+    yield "#   source: Whom the real records are about, from where, and of which time."
+    yield "#   uses: [What the table is for.]"
     yield "#   license: CC-BY-4.0      # an SPDX identifier, or the address of the terms"
     yield "#   contact: {name: NAME, email: name@example.org}"
 

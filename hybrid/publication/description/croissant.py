@@ -15,6 +15,7 @@ from hybrid.publication.description.description import (
     PartyOptions,
     ReleasedFile,
 )
+from hybrid.publication.description.statement import Statement
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.table import Kind
 
@@ -48,8 +49,6 @@ CONTEXT = {term: f"cr:{term}" for term in _OWN_TERMS} | {
 _ATTACKS = (
     "Which attacks on the released table were measured, and with which result, is in the certificate and in the report."
 )
-_USE = "Results about groups, where the measured utility in the report allows them."
-_USE_PRIVATE = "Results about large groups, checked on the source by its owner where they matter."
 
 
 def croissant(about: Description) -> dict[str, Any]:
@@ -98,14 +97,16 @@ def _field_id(records: str, column: str) -> str:
 
 
 def _responsible(about: Description) -> dict[str, Any]:
-    """Fields of responsible AI, from the sentences of the certificate."""
-    page = about.page
-    return {
-        "rai:dataCollection": " ".join((about.nature, *page.table)).strip(),
+    """Fields of responsible AI, from the sentences of the certificate and the statement of the release."""
+    page, said = about.page, Statement.of(about)
+    # schema.org has the property; its own list of values has no term for data.
+    marks = {"digitalSourceType": list(said.digital_source_type)} if said.synthetic else {}
+    return marks | {
+        "rai:dataCollection": " ".join((about.nature, said.source, *page.table)).strip(),
         "rai:hasSyntheticData": about.synthetic,
-        "rai:dataManipulationProtocol": " ".join(page.protection),
+        "rai:dataManipulationProtocol": " ".join((*said.made, *page.protection)),
         "rai:dataPreprocessingProtocol": list(page.protection),
-        "rai:dataLimitations": list(about.limits),
+        "rai:dataLimitations": [*said.limits_of_use, *about.limits, *said.open_rules],
         "rai:dataBiases": [
             "Protection of people and learning from samples can represent small groups less well than large ones. "
             + (NOT_COMPARED if about.private else "The report gives the measured differences."),
@@ -115,7 +116,7 @@ def _responsible(about: Description) -> dict[str, Any]:
             page.answer,
             f"The source holds records of people. {NOT_PUBLISHED if about.private else _ATTACKS}",
         ],
-        "rai:dataUseCases": [_USE_PRIVATE if about.private else _USE],
+        "rai:dataUseCases": list(said.uses),
         "rai:dataReleaseMaintenancePlan": "A release is never changed; a newer one has another name and certificate.",
     }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions
+from hybrid.publication.description.statement import Statement
 from hybrid.table import Kind
 
 
@@ -24,6 +25,7 @@ def datapackage(about: Description) -> dict[str, Any]:
         "description": about.text,
         "version": f"1.0.0+{about.release}",
         "synthetic": about.synthetic,
+        "statement": Statement.of(about).to_json(),
     }
     if "T" in about.created:  # the standard knows no day alone, which is all that a private release states
         content["created"] = re.sub(r"\.\d+", "", about.created).replace("+00:00", "Z")
@@ -60,6 +62,7 @@ def _table(about: Description, table: DescribedTable) -> dict[str, Any]:
         "bytes": file.bytes,
         "hash": f"sha256:{file.sha256}",
         "description": file.meaning,
+        "synthetic": about.synthetic and not table.public,
     }
     if table.is_csv:
         padded = any(column.padding for column in table.columns)

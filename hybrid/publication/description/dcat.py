@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.publication.certificate import KEYWORD
 from hybrid.publication.description.description import DescribedTable, Description, PartyOptions, ReleasedFile
+from hybrid.publication.description.statement import Statement
+from hybrid.publication.nature import KEYWORD
 
 CONTEXT = {
+    "Iptc4xmpExt": "http://iptc.org/std/Iptc4xmpExt/2008-02-29/",
     "adms": "http://www.w3.org/ns/adms#",
     "dcat": "http://www.w3.org/ns/dcat#",
     "dct": "http://purl.org/dc/terms/",
+    "dpv": "https://w3id.org/dpv#",
     "dqv": "http://www.w3.org/ns/dqv#",
     "foaf": "http://xmlns.com/foaf/0.1/",
     "oa": "http://www.w3.org/ns/oa#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "skos": "http://www.w3.org/2004/02/skos/core#",
     "spdx": "http://spdx.org/rdf/terms#",
@@ -38,6 +42,7 @@ FOLDER = "./"
 def dcat(about: Description) -> dict[str, Any]:
     """Describe a release as a dataset of a catalogue (JSON-LD); what the publisher has not stated is left out."""
     said, found = about.said, [_distribution(about, table) for table in about.tables]
+    statement, page = Statement.of(about), about.page
     content: dict[str, Any] = {
         "@context": CONTEXT | ({} if about.base is None else {"@base": about.base}),
         "@id": FOLDER,
@@ -48,17 +53,19 @@ def dcat(about: Description) -> dict[str, Any]:
         "dct:issued": {"@type": "xsd:date", "@value": about.date},
         "dct:provenance": {
             "@type": "dct:ProvenanceStatement",
-            "rdfs:label": {"@language": "en", "@value": " ".join((*about.page.table, *about.page.protection))},
+            "rdfs:label": {"@language": "en", "@value": " ".join((*statement.made, *page.table, *page.protection))},
         },
-        "dqv:hasQualityAnnotation": {
-            "@type": "dqv:QualityCertificate",
-            "oa:motivatedBy": {"@id": "dqv:qualityAssessment"},
-            "oa:hasTarget": {"@id": FOLDER},
-            "oa:hasBody": {"@id": CERTIFICATE},
-        },
+        "dct:source": {"@type": "rdfs:Resource", "rdfs:label": statement.source},
+        "dpv:hasPurpose": [_text(about, use) for use in statement.uses],
+        "dqv:hasQualityAnnotation": [
+            _annotation("dqv:QualityCertificate", {"@id": CERTIFICATE}),
+            *(_annotation("dqv:QualityAnnotation", _remark(text)) for text in _remarks(statement)),
+        ],
         "foaf:page": [_document(file) for file in about.others],
         "dcat:distribution": found[0] if len(found) == 1 else found,
     }
+    if statement.synthetic:
+        content["Iptc4xmpExt:DigitalSourceType"] = [{"@id": term} for term in statement.digital_source_type]
     if about.keywords:
         content["dcat:keyword"] = [word if word == KEYWORD else _text(about, word) for word in about.keywords]
     if said.contact is not None:
@@ -67,6 +74,19 @@ def dcat(about: Description) -> dict[str, Any]:
         content["dct:publisher"] = _agent(about.publisher)
     units = list(_units(about))
     return content | ({"stat:statUnitMeasure": units} if units else {})
+
+
+def _remarks(statement: Statement) -> Iterator[str]:
+    yield from (*statement.limits_of_use, statement.decision, *statement.open_rules)
+
+
+def _remark(text: str) -> dict[str, Any]:
+    return {"@type": "oa:TextualBody", "rdf:value": {"@language": "en", "@value": text}}
+
+
+def _annotation(kind: str, body: dict[str, Any]) -> dict[str, Any]:
+    motive = {"oa:motivatedBy": {"@id": "dqv:qualityAssessment"}}
+    return {"@type": kind, **motive, "oa:hasTarget": {"@id": FOLDER}, "oa:hasBody": body}
 
 
 def _text(about: Description, text: str) -> Any:

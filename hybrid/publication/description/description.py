@@ -6,7 +6,7 @@ It holds what the certificate says anyway, the shape of the released table, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,11 +15,10 @@ from pydantic import Field, StringConstraints
 
 from hybrid.base.manifest import MANIFEST, PACKAGE, hash_files
 from hybrid.base.options import Options
-from hybrid.publication.certificate import KEYWORD, Acceptance, is_synthetic, nature
-from hybrid.publication.criteria import QUESTIONS, criterion_of
+from hybrid.publication.certificate import Acceptance
 from hybrid.publication.finished_run import DETAILS, EVALUATION, REPORT, FinishedRun
 from hybrid.publication.first_page import FirstPage
-from hybrid.publication.rules.metric import THROWN_OUT
+from hybrid.publication.nature import KEYWORD, is_synthetic, made, nature
 from hybrid.publication.table_facts import stated_tables
 from hybrid.publication.verdict import Check
 from hybrid.table import Column, Kind, Schema
@@ -66,6 +65,12 @@ class PublishOptions(Options):
     """Who answers questions."""
     publisher: PartyOptions | None = None
     """Who publishes."""
+    source: Text | None = None
+    """The real records behind the table: who is in them, from where, and of which time."""
+    uses: tuple[Text, ...] = ()
+    """What the table is for."""
+    not_for: tuple[Text, ...] = ()
+    """What the table must not be used for, beside what follows from rules that are not met."""
     keywords: tuple[Text, ...] = ()
     """Words that catalogues search for."""
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = None
@@ -141,34 +146,6 @@ def stated_columns(schema: Schema) -> list[dict[str, Any]]:
         {key: value for key, value in asdict(DescribedColumn.of(column)).items() if key not in left_out}
         for column in schema
     ]
-
-
-UNFIT = {
-    "tstr": "Do not train models on this table that must be right about real people.",
-    "gaps_between_dates": "Do not study lengths of stay, or other times between two dates of a row.",
-    "group_exclusion": "Do not draw conclusions about small groups: some are missing or much too rare.",
-    "lost_column": "Do not use the column named in the check: it is not distributed as in the real table.",
-    "lost_link": "Do not study how the columns named in the check depend on each other: most of that is gone.",
-    "lost_prediction": "Do not predict the column named in the check from the others: most of what they say is gone.",
-    "discriminator": "Do not take single rows for realistic: a program tells them from real ones.",
-    "constraint_violations": "Do not rely on rules between columns, such as a total that is the sum of its parts.",
-    "weighted_margins": "Do not apply the sampling weights to estimate shares of the population.",
-    THROWN_OUT: "Do not rely on shares of groups: many rows were thrown out to keep constraints between columns.",
-    "orphans": "Do not join the tables by their keys: some keys lead to no row.",
-}
-"""By the metric of a rule that is not met or could not be judged, or else by the rule's name."""
-
-
-def unfit(checks: Iterable[Check]) -> Iterator[str]:
-    """Sentences on uses that unmet or unjudged rules speak against, each once."""
-    open_ = list(checks)
-    yield from dict.fromkeys(UNFIT[about] for check in open_ if (about := check.metric or check.rule) in UNFIT)
-    asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
-    for question in (QUESTIONS[criterion] for criterion in asked if criterion is not None):
-        yield (
-            "Do not put the table on the internet, and do not pass it on without the publisher's consent: the question "
-            f"“{question}” was not answered as the policy asks."
-        )
 
 
 SPDX = "https://spdx.org/licenses/"
@@ -290,6 +267,8 @@ class Description:
     """Whether a generator drew the rows."""
     nature: str = ""
     """What a row is."""
+    made: tuple[str, ...] = ()
+    """How the rows were made."""
     unmet: tuple[Check, ...] = ()
     """Rules of the policy that are not met or could not be judged; none of a private table: its verdict is withheld."""
     acceptances: tuple[Acceptance, ...] = ()
@@ -350,7 +329,7 @@ class Description:
     @property
     def limits(self) -> tuple[str, ...]:
         """Sentences on what the release does not promise."""
-        return ("No conclusion about a single person may be drawn from a row.", *self.page.not_attacked)
+        return self.page.not_attacked
 
 
 def describe(
@@ -388,9 +367,16 @@ def describe(
         private=run.is_dp,
         synthetic=is_synthetic(config),
         nature=nature(config),
+        made=tuple(_made(run)),
         unmet=() if run.is_dp else unmet,
         acceptances=() if run.is_dp else acceptances,
     )
+
+
+def _made(run: FinishedRun) -> Iterator[str]:
+    if run.anonymization is None and not run.is_dp:
+        yield "Nothing was anonymized."
+    yield from made(run.manifest["config"], run.anonymization)
 
 
 def _meaning(name: str, run: FinishedRun) -> str:

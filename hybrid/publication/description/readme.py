@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.publication.certificate import Acceptance
-from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions, unfit
+from hybrid.publication.description.description import DescribedColumn, DescribedTable, Description, PartyOptions
+from hybrid.publication.description.statement import Statement, accepted_words
+from hybrid.publication.plain_markdown import code, plain
 from hybrid.table import Kind
 
 
@@ -17,22 +17,24 @@ def readme(about: Description) -> str:
 
 
 def _lines(about: Description) -> Iterator[str]:
-    yield from (f"# {_plain(about.title)}", "", _plain(about.text), "")
+    yield from (f"# {plain(about.title)}", "", plain(about.text), "")
     if len(about.tables) == 1:
         (table,) = about.tables
         yield f"Release {about.release} of {about.date}: {table.rows:,} rows, {len(table.columns)} columns."
-        yield from _columns("Columns", table)
     else:
         yield f"Release {about.release} of {about.date}: {len(about.tables)} tables that are linked by their keys."
-        for table in about.tables:
-            yield from _columns(f"Table {table.name}: {table.rows:,} rows", table)
+    statement = Statement.of(about)
+    yield from _stated(about, statement)
+    yield from _unmet(statement)
+    for table in about.tables:
+        alone = len(about.tables) == 1
+        yield from _columns("Columns" if alone else f"Table {table.name}: {table.rows:,} rows", table)
     page = about.page
     yield from ("", "## What was done", "")
-    done = (*page.promise, *page.table, *page.protection, *page.decided)
-    yield from (f"- {_plain(sentence)}" for sentence in done)
-    yield from ("", "## Limits", "", _plain(page.answer), "")
-    yield from (f"- {_plain(sentence)}" for sentence in (*unfit(about.unmet), *about.limits))
-    yield from _unmet(about)
+    done = (*page.table, *page.protection, *page.decided)
+    yield from (f"- {plain(sentence)}" for sentence in done)
+    yield from ("", "## Limits", "")
+    yield from (f"- {plain(sentence)}" for sentence in about.limits)
     yield from ("", "## Licence and contact", "")
     yield from _terms(about)
     yield from ("", "## Files", "", "| file | content | bytes | SHA-256 |", "|---|---|---|---|")
@@ -44,19 +46,29 @@ def _lines(about: Description) -> Iterator[str]:
     yield f"Made with {about.software}; `hybrid verify` checks the folder offline."
 
 
-def _unmet(about: Description) -> Iterator[str]:
-    if about.unmet:
+def _stated(about: Description, statement: Statement) -> Iterator[str]:
+    """First screen: what the table is, how and from what it was made, and what it is for."""
+    yield from ("", "## What this is", "")
+    marks = {
+        "Differential privacy": about.page.promise,
+        f"Made on {statement.made_on}": statement.made,
+        "Real records behind it": (statement.source,),
+        "For": statement.uses,
+        "Limits of use": statement.limits_of_use,
+        "Verdict" if not about.private else "Decision": (statement.decision,),
+    }
+    for mark, sentences in marks.items():
+        if sentences:
+            yield f"- **{mark}**: {plain(' '.join(sentences))}"
+
+
+def _unmet(statement: Statement) -> Iterator[str]:
+    if statement.rules:
         yield from ("", "## Rules that are not met", "")
-        yield from (f"- **{_plain(check.rule)}** ({check.status}): {_plain(check.message)}" for check in about.unmet)
-    if about.acceptances:
+        yield from (f"- **{plain(one['rule'])}** ({one['status']}): {plain(one['found'])}" for one in statement.rules)
+    if statement.accepted:
         yield from ("", "## Who accepted the table all the same", "")
-        yield from (_accepted(acceptance) for acceptance in about.acceptances)
-
-
-def _accepted(acceptance: Acceptance) -> str:
-    day = f" on {acceptance.at[:10]}" if acceptance.at else ""
-    proof = f" ({acceptance.proof})" if acceptance.proof else ""
-    return f"- {_plain(f'{acceptance.by}{day}{proof}')}. Reason: {_plain(acceptance.reason)}"
+        yield from (f"- {plain(accepted_words(one))}" for one in statement.accepted)
 
 
 def _columns(title: str, table: DescribedTable) -> Iterator[str]:
@@ -66,7 +78,7 @@ def _columns(title: str, table: DescribedTable) -> Iterator[str]:
     csv = f"CSV: columns separated by `{table.separator}`, encoding {table.encoding}"
     form = csv if table.is_csv else table.form
     yield from ("", f"The file is {form}.")
-    links = [f"`{_plain(column)}` is a key of {other}" for column, other in table.references.items()]
+    links = [f"{code(column)} is a key of {other}" for column, other in table.references.items()]
     if links:
         yield from ("", f"{'; '.join(links)}.")
 
@@ -77,9 +89,9 @@ def _row(table: DescribedTable, column: DescribedColumn) -> str:
         kind += f", written {column.date_format}"
     if table.has_own_words and column.kind is Kind.BOOLEAN:
         kind += f", written {column.true} and {column.false}"
-    missing = f"`{column.missing}`" if column.missing else "empty"
-    cells = (column.name, kind, column.description or "not stated", missing if table.has_own_words else "null")
-    return f"| {' | '.join(_plain(cell) for cell in cells)} |"
+    missing = code(column.missing) if column.missing else "empty"
+    cells = map(plain, (column.name, kind, column.description or "not stated"))
+    return f"| {' | '.join((*cells, missing if table.has_own_words else 'null'))} |"
 
 
 def _terms(about: Description) -> Iterator[str]:
@@ -87,7 +99,7 @@ def _terms(about: Description) -> Iterator[str]:
     if stated is None:
         yield "- Licence: not stated. Ask the publisher before you use or pass on the table."
     else:
-        yield f"- Licence: {_plain(stated)}" + ("" if url in (None, stated) else f" ({url})")
+        yield f"- Licence: {plain(stated)}" + ("" if url in (None, stated) else f" ({url})")
     yield f"- Publisher: {_party(about.said.publisher)}"
     yield f"- Contact: {_party(about.said.contact)}"
 
@@ -95,8 +107,4 @@ def _terms(about: Description) -> Iterator[str]:
 def _party(party: PartyOptions | None) -> str:
     if party is None:
         return "not stated."
-    return ", ".join(_plain(text) for text in (party.name, party.email, party.url) if text is not None)
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"([\\|<>\[\]])", r"\\\1", " ".join(text.split()))
+    return ", ".join(plain(text) for text in (party.name, party.email, party.url) if text is not None)

@@ -11,14 +11,16 @@ from typing import Any
 
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.description.croissant import croissant
+from hybrid.publication.description.csvw import SUFFIX, csvw
 from hybrid.publication.description.datapackage import datapackage
 from hybrid.publication.description.dcat import dcat
-from hybrid.publication.description.description import Description, describe
+from hybrid.publication.description.description import Description, PublishOptions, describe
 from hybrid.publication.description.provenance import provenance
 from hybrid.publication.description.readme import readme
 from hybrid.publication.finished_run import FinishedRun
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.verdict import Verdict
+from hybrid.table.file_formats import is_csv
 
 logger = logging.getLogger(__name__)
 README = "README.md"
@@ -29,6 +31,13 @@ FORMATS: dict[str, Callable[[Description], dict[str, Any]]] = {
     "dcat.jsonld": dcat,
 }
 """Functions that write a description for machines, by file name."""
+
+
+def description_names(run: FinishedRun) -> list[str]:
+    """Names of the files that :func:`write_descriptions` writes for a run."""
+    said = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
+    sidecars = [f"{name}{SUFFIX}" for name in run.tables if is_csv(name)]
+    return [*FORMATS, README, *([PROVENANCE] if said.provenance else []), *sidecars]
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,7 @@ def write_descriptions(run: FinishedRun, folder: Path, facts: ReleaseFacts) -> N
         acceptances=facts.acceptances,
     )
     contents = {name: write(about) for name, write in FORMATS.items()}
+    contents |= {f"{table.file.name}{SUFFIX}": csvw(about, table) for table in about.tables if table.is_csv}
     if about.said.provenance:
         contents[PROVENANCE] = provenance(about, run, facts.source_tag, [one.by for one in about.acceptances])
     for name, content in contents.items():

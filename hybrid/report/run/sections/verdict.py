@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hybrid.publication.description.description import unfit
+from hybrid.publication.description.statement import unfit
 from hybrid.publication.first_page import RunFacts, first_page
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import WORST_FIRST, Standing

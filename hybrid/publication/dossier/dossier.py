@@ -1,0 +1,108 @@
+"""Dossier of a release or of a finished run, from the headings of ``headings.yaml`` and the facts of :mod:`.facts`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from hybrid.publication.dossier.facts import FACTS
+from hybrid.publication.dossier.stated import Fact, Stated, read_stated
+
+TO_FILL = "____"
+"""Empty box for what a person adds."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One heading that a committee ticks: facts, and what a person must add."""
+
+    heading: str
+    facts: tuple[Fact, ...]
+    person: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """Headings of one framework."""
+
+    title: str
+    about: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """Facts of a release or of a finished run, under headings.
+
+    Parameters
+    ----------
+    title : str
+        Name of the data set, and of the release.
+    note : str
+        That no legal conclusion is stated.
+    head : tuple of Fact
+        What the table is, and what was decided.
+    parts : tuple of Part
+        One per framework.
+    """
+
+    title: str
+    note: str
+    head: tuple[Fact, ...]
+    parts: tuple[Part, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As a dictionary of JSON types."""
+        return asdict(self)
+
+
+def dossier_of(folder: Path) -> Dossier:
+    """Write the dossier of a release's or a finished run's folder; a release is verified first.
+
+    Raises
+    ------
+    ConfigError, DataError, VerificationError
+        As :func:`hybrid.publication.dossier.stated.read_stated`.
+    """
+    stated, table = read_stated(folder), headings()
+    return Dossier(
+        title=f"{stated.content['name']}, {_place(stated)}",
+        note=table["note"],
+        head=tuple(dict.fromkeys(_head(stated))),
+        parts=tuple(_part(part, stated) for part in table["parts"] if part.get("only") != "dp" or stated.is_dp),
+    )
+
+
+@cache
+def headings() -> Mapping[str, Any]:
+    """Table of headings."""
+    text = files(__package__).joinpath("headings.yaml").read_text(encoding="utf-8")
+    found: Mapping[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def _place(stated: Stated) -> str:
+    return f"release {stated.content['release']}" if stated.is_release else "a run that is not published"
+
+
+def _head(stated: Stated) -> Iterator[Fact]:
+    for name in (*(["budget"] if stated.is_dp else []), "rows", "made", "decisions", "open_rules"):
+        yield from FACTS[name](stated)
+
+
+def _part(part: Mapping[str, Any], stated: Stated) -> Part:
+    items = (
+        Item(
+            item["heading"],
+            tuple(dict.fromkeys(fact for name in item["facts"] for fact in FACTS[name](stated))),
+            item["person"],
+        )
+        for item in part["items"]
+    )
+    return Part(part["title"], part["about"].strip(), tuple(items))

@@ -1,0 +1,170 @@
+"""Source of a dossier: the certificate of a release, or the one that a finished run would get."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hybrid.anonymize.result import AnonymizationResult
+from hybrid.base.errors import DataError, VerificationError
+from hybrid.base.manifest import MANIFEST
+from hybrid.base.ownership import CERTIFICATE
+from hybrid.base.regular_file import read_json
+from hybrid.publication.certificate import build_certificate
+from hybrid.publication.description.description import PublishOptions
+from hybrid.publication.difference import verdict_of
+from hybrid.publication.finished_run import read_run, refuse_without_claim
+from hybrid.publication.folder import read_mark
+from hybrid.publication.gate import DrawNumber
+from hybrid.publication.private_words import WITHHELD, is_dp
+from hybrid.publication.verdict import Check
+from hybrid.publication.verify import verify
+
+PACKAGE = "datapackage.json"
+NO_RELEASE = "not published"
+_IN_A_RUN = {
+    "anonymization": "anonymization.json",
+    "metrics": "evaluation.json: metrics",
+    "power": "evaluation.json: power",
+    "verdict": "policy.json, applied to evaluation.json",
+}
+"""Files of a run that hold an entry of its certificate; all else is in its manifest."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a dossier.
+
+    Parameters
+    ----------
+    text : str
+        The fact: a number with its interval and limit, or a sentence of the certificate.
+    where : str
+        File and key, and the metric where one was measured; empty where nobody has stated it.
+    """
+
+    text: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """Content of a certificate, and where it was read.
+
+    Parameters
+    ----------
+    content : mapping
+        As :func:`hybrid.publication.certificate.build_certificate` gives it.
+    said : mapping
+        The publisher's own words: ``source``, ``uses``, ``limits_of_use``, ``license``, ``contact``.
+    is_release : bool
+        Whether it is a published release, which was verified; else a run that is not published.
+    withdrawn : str
+        When, by whom and why it was withdrawn; empty if it was not.
+    """
+
+    content: Mapping[str, Any]
+    said: Mapping[str, Any]
+    is_release: bool
+    withdrawn: str = ""
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.content["config"]
+        return found
+
+    @property
+    def is_dp(self) -> bool:
+        return is_dp(self.config)
+
+    @property
+    def anonymization(self) -> AnonymizationResult | None:
+        found = self.content["anonymization"]
+        return None if found is None else AnonymizationResult.from_json(found)
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return tuple(Check.from_json(check) for check in self.content["verdict"]["checks"])
+
+    @property
+    def privacy_metrics(self) -> list[Mapping[str, Any]]:
+        """Metrics of privacy of the released table."""
+        metrics = self.content["metrics"]
+        return [one for one in metrics if (one["family"], one["stage"]) == ("privacy", "synthetic")]
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.content["summary"]
+        return found
+
+    def where(self, entry: str, more: str = "") -> str:
+        """File and key of an entry of the certificate."""
+        first = entry.split(".")[0]
+        file = f"{CERTIFICATE}: {entry}" if self.is_release else _IN_A_RUN.get(first, f"{MANIFEST} of the run")
+        return f"{file}, {more}" if more else file
+
+
+def read_stated(folder: Path) -> Stated:
+    """Read a release or a finished run.
+
+    Raises
+    ------
+    ConfigError
+        The run asked for differential privacy and does not claim it.
+    DataError
+        The folder is neither; of the audit of files, how these were made is not known.
+    VerificationError
+        A file was changed since it was written, or is missing.
+    """
+    if (folder / CERTIFICATE).exists():
+        return _released(folder)
+    try:
+        kind = read_json(folder / MANIFEST).get("kind")
+    except (OSError, ValueError, AttributeError):
+        kind = None
+    if kind == "audit":
+        raise DataError(
+            f"{folder}: this is the audit of a table, and an audit does not know how the table was made, who decided, "
+            "and what was promised, so there is no dossier of it",
+            hint=f"its numbers are in {folder / 'report.html'}; whoever made the table can write a dossier of it",
+        )
+    return _finished(folder)
+
+
+def _released(folder: Path) -> Stated:
+    problems = verify(folder)
+    if problems:
+        raise VerificationError(problems)
+    content: Mapping[str, Any] = read_json(folder / CERTIFICATE)
+    if "summary" not in content:
+        raise DataError(f"{folder}: this release is of an early version, whose certificate has no summary")
+    described = read_json(folder / PACKAGE) if (folder / PACKAGE).exists() else {}
+    said = dict(described.get("statement") or {})
+    said["license"] = next((one.get("name") or one.get("path") for one in described.get("licenses") or ()), None)
+    roles = {one["role"]: one["title"] for one in described.get("contributors") or () if "role" in one}
+    mark = read_mark(folder)
+    withdrawn = "" if mark is None else f"{str(mark.get('at'))[:10]} by {mark.get('by')}: {mark.get('reason')}"
+    return Stated(content, said | {"contact": roles.get("contact")}, is_release=True, withdrawn=withdrawn)
+
+
+def _finished(folder: Path) -> Stated:
+    run = read_run(folder)
+    refuse_without_claim(run.manifest)
+    created = str(run.manifest["created"])
+    content = build_certificate(
+        run,
+        release=NO_RELEASE,
+        created=created[:10] if run.is_dp else created,
+        verdict=verdict_of(run),
+        draw=DrawNumber(run.draw or 1, run.draw or 1),
+        acceptances=(),
+        data_tag=WITHHELD,
+        release_tag=WITHHELD,
+        files={},
+        signing={},
+    )
+    own = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
+    said = {"source": own.source, "uses": own.uses, "limits_of_use": own.not_for, "license": own.license}
+    return Stated(content, said | {"contact": own.contact and own.contact.name}, is_release=False)
