@@ -9,7 +9,7 @@ from pydantic.json_schema import models_json_schema
 from hybrid.linked.config import LinkOptions
 from hybrid.pipeline.config import RunConfig
 
-_OF_ONE_TABLE = ("data", "constraints", "risk", "stages")
+_OF_ONE_TABLE = ("data", "constraints", "risk")
 """Sections that a configuration of linked tables lacks."""
 _OFF = {"const": False}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -95,8 +96,8 @@ def like(data: AnyTable) -> Callable[[Table], Any]:
     if isinstance(data, str | Path):
         return lambda table: typed(table, {})
     if library == "polars":
-        import polars
-
+        # The caller's table is of it, so that it is there; the package needs none of its own.
+        polars: Any = sys.modules["polars"]
         return lambda table: polars.DataFrame(_of_table(table))
     if library == "duckdb":
         return lambda table: _relation(data, _of_table(table))

@@ -41,7 +41,7 @@ def test_linked_tables_are_accepted(tmp_path: Path) -> None:
     content = yaml.safe_load((tmp_path / "config.yaml").read_text("utf-8"))
     assert _errors(content) == []
     assert _errors(load_any(tmp_path / "config.yaml").model_dump()) == []
-    assert _errors(content | {"stages": ["sample"]}), "a section of one table alone"
+    assert _errors(content | {"risk": {"model": "memorize"}}), "a section of one table alone"
     assert _errors(content | {"tables": {"patients": {"paht": "a.csv"}}})
 
 

@@ -14,7 +14,7 @@ from hybrid.pipeline.refusals import FEATURES, LINKED, REFUSALS, SAMPLED, refusa
 OF_A_PLACE = {
     "data beside tables",
     "constraints beside tables",
-    "stages",
+    "a research order",
     "references protected by the category other",
     "roles outside of the person table",
     "anonymize.models of other tables",
