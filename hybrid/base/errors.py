@@ -143,6 +143,7 @@ class GateRefused(HybridError):
 class ApprovalNeeded(GateRefused):
     """The policy asks for a review that too few people have accepted."""
 
+    exit_code = 4
     title = "waiting"
     page = "guides/releases.md"
 

@@ -211,7 +211,7 @@ def release(
     """Publish a configuration's finished run, or run it first.
 
     A run of the same data, configuration, policy and version in --runs is published as it is: nothing is drawn again.
-    Exit code 3: refused.
+    Exit code 3: refused; 4: a person must approve it first.
     """
     from hybrid.base.ownership import check_growing
     from hybrid.jobs.finished_runs import finished_runs, only_finished_run
@@ -275,7 +275,7 @@ def approve(
 ) -> None:
     """Approve a run that needs review, and publish it.
 
-    It is published once enough people have approved. Exit code 3: not yet.
+    It is published once enough people have approved. Exit code 4: not yet.
     """
     from hybrid.publication.approvals import read_signed, since_last_release, write_statement
     from hybrid.publication.finished_run import read_run

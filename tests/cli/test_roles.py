@@ -126,7 +126,7 @@ def test_columns_that_look_like_identifiers_are_a_review(started: Path, hybrid: 
     _quick(started)
     edit(started, data__columns__remark={"role": "insensitive"}, roles=SIGNED, seed=1)
     places = ("--work", str(tmp_path / "work"), "--runs", str(tmp_path / "runs"), "--out", str(tmp_path / "releases"))
-    assert hybrid("release", str(started), *places) == 3
+    assert hybrid("release", str(started), *places) == 4
     assert not list((tmp_path / "releases").glob("*/certificate.json"))
 
 

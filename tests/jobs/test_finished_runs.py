@@ -70,7 +70,7 @@ def test_a_run_that_waits_is_not_drawn_again_in_the_hope_of_a_pass(
     Path("policy.yaml").write_text(yaml.safe_dump(POLICY | {"anonymity": [rule]}))
     hybrid.run(job, out="runs/read")
     code, said = released_by(capsys, str(job))
-    assert code == 3 and "hybrid approve runs/read" in said and runs() == ["read"]
+    assert code == 4 and "hybrid approve runs/read" in said and runs() == ["read"]
     accepted = ["--accept-review", "--by", "Ada", "--reason", "looked at"]
     code, said = released_by(capsys, str(job), *accepted)
     assert code == 0 and runs() == ["read"] and certificate()["draw"]["number"] == 1

@@ -41,7 +41,7 @@ def test_two_people_let_a_run_out(
 ) -> None:  # fmt: skip
     two = Policy.model_validate(policy.model_dump() | {"approvals": 2})
     run = make_run(measured=evaluation(copies=0.0017), judged_by=two)
-    assert code(["approve", str(run), "--by", "Ada", "--reason", "rare rows", *zones]) == 3
+    assert code(["approve", str(run), "--by", "Ada", "--reason", "rare rows", *zones]) == 4
     assert "1 accepted so far" in capsys.readouterr().err
     found, content = state(zones, capsys)
     assert (found, content["problems"]) == (4, [])
