@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
-from hybrid.python.functions import docstring, function, option_lines, option_parameters, parameter
+from hybrid.python.functions import docstring, function, option_lines, option_parameters, paragraphs, parameter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,7 +119,7 @@ def _made(type_: str) -> Callable[..., Any]:
 
         return _described(validated(model, {"type": type_, **options}, type_), *_column(values, name))
 
-    first, *more = [" ".join(part.split()) for part in (model.__doc__ or "").split("\n\n")]
+    first, *more = paragraphs(model.__doc__)
     doc = docstring(
         first,
         more,

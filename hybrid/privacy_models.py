@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args
 
-from hybrid.python.functions import docstring, function, option_lines, option_parameters, parameter
+from hybrid.python.functions import docstring, function, option_lines, option_parameters, paragraphs, parameter
 
 if TYPE_CHECKING:
     from hybrid.anonymize.models.protocol import PrivacyModel
@@ -142,7 +142,7 @@ def _made(name: str) -> Callable[..., Any]:
     from hybrid.anonymize.models.protocol import PopulationModel
 
     model = _models()[name]
-    first, *more = [" ".join(part.split()) for part in (model.__doc__ or "").split("\n\n")]
+    first, *more = paragraphs(model.__doc__)
     of_population = issubclass(model, PopulationModel)
     others = (
         [("population", "table", "People of the population, generalized as the table is.")] if of_population else []

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from hybrid.python.functions import docstring, function, option_lines, option_parameters, parameter
+from hybrid.python.functions import docstring, function, option_lines, option_parameters, paragraphs, parameter
 
 if TYPE_CHECKING:
     from hybrid.anonymize.techniques.protocol import Technique
@@ -91,7 +91,7 @@ def _made(name: str) -> Callable[..., Any]:
 
     technique = _techniques()[name]
     labels = issubclass(technique, LabelTechnique)
-    first, *more = [" ".join(part.split()) for part in (technique.__doc__ or "").split("\n\n")]
+    first, *more = paragraphs(technique.__doc__)
     promise = (
         "Masking all quasi-identifiers together gives k-anonymity of these columns."
         if technique.k_anonymous

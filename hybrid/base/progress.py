@@ -29,6 +29,15 @@ def silent(step: str, done: int, total: int | None = None, **values: float) -> N
     """Discard the report."""
 
 
+def prefixed(prefix: str, progress: Progress) -> Progress:
+    """Receiver that passes reports on with a prefix before the step, such as the name of a table."""
+
+    def report(step: str, done: int, total: int | None = None, **values: float) -> None:
+        progress(f"{prefix}{step}", done, total, **values)
+
+    return report
+
+
 class LogProgress:
     """Progress as log lines: at the start of a step, then at intervals with the remaining time.
 

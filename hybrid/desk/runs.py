@@ -221,16 +221,10 @@ def routes(desk: Desk) -> list[Route]:
         return desk.page(request, "side_by_side.html", both=both, command=command("side-by-side", *folders))
 
     def report(request: Request) -> Response:
-        run = read_whole_run(run_folder(desk, request))
+        run, page = read_whole_run(run_folder(desk, request)), request.path_params.get("page")
+        name = REPORT if page is None else known_name(list(run.payload), f"report-{page}.html", "page")
         return FileResponse(
-            run.folder / REPORT, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY}
-        )
-
-    def page_of_report(request: Request) -> Response:
-        run = read_whole_run(run_folder(desk, request))
-        page = known_name(list(run.payload), f"report-{request.path_params['page']}.html", "page")
-        return FileResponse(
-            run.folder / page, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY}
+            run.folder / name, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY}
         )
 
     return [
@@ -241,6 +235,6 @@ def routes(desk: Desk) -> list[Route]:
         Route("/runs/{name}/cancel", cancel, methods=["POST"]),
         Route("/runs/{name}/report", report),
         Route("/runs/{name}/report.html", report),
-        Route("/runs/{name}/report-{page}.html", page_of_report),
+        Route("/runs/{name}/report-{page}.html", report),
         Route("/runs/{name}", shown),
     ]

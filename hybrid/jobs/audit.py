@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import PACKAGE
 from hybrid.base.ownership import seal
-from hybrid.base.progress import Progress, silent
+from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Parentage, Share
@@ -185,15 +185,48 @@ class JudgedTables:
     verdict: Verdict
     left_out: Mapping[str, str]
 
-    def pages(self, league: TrustLeague | None = None) -> Iterator[tuple[str, str]]:
-        """File and HTML of every page of the report; aggregates only."""
-        about = self.evaluation, self.verdict, self.config.name, datetime.now(UTC)
-        yield from audit_pages(self.audited, *about, _parents(self.config), self.left_out, league)
-
     def write(self, out: Path, league: TrustLeague | None = None) -> None:
         """Write the evaluation and the report."""
-        about = self.evaluation, self.power, self.verdict, self.config.name, out
-        write_audit(self.audited, *about, self.pages(league), league)
+        measured = self.evaluation.metrics
+        private = [(m.name, m.column) for m in measured if m.family == "privacy" and m.stage == "synthetic"]
+        judged = {"power": None if self.power is None else self.power.to_json(), "verdict": self.verdict.to_json()}
+        about = {"notes": self.audited.notes, "trust": None if league is None else league.to_json(private)}
+        with staged(out) as temporary:
+            write_json(temporary / EVALUATION, self.evaluation.to_json() | judged | about)
+            for file, text in self.pages(league):
+                write_text(temporary / file, text)
+            seal(temporary, self.config.name, "audit")
+
+    def pages(self, league: TrustLeague | None = None) -> Iterator[tuple[str, str]]:
+        """File and HTML of every page of the report; aggregates only."""
+        created = datetime.now(UTC)
+        for name, one in self.audited.tables.items():
+            alone = name == SINGLE
+            own = Evaluation(tuple(metric for metric in self.evaluation.metrics if alone or metric.table == name))
+            part = self.verdict if alone else self.verdict.about(name)
+            three = one.train, one.control, one.synthetic
+            titled = self.config.name if alone else f"{self.config.name}: {name}"
+            page = audit_report(three, own, part, titled, created, one.notes, league, self.left_out[name])
+            yield from two_pages(page) if alone else [table_page(name, page)]
+        if SINGLE not in self.audited.tables:
+            yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS)
+
+    def _joint(self, created: datetime) -> ReportInputs:
+        parents = _parents(self.config)
+        rows = [
+            LinkedRow(name, len(one.synthetic), parents[name], page_of(name), self.verdict.about(name))
+            for name, one in self.audited.tables.items()
+        ]
+        return ReportInputs(
+            name=self.config.name,
+            created=created,
+            guarantee=guarantee_sentence(None, {}, self.evaluation),
+            verdict=self.verdict,
+            evaluation=self.evaluation,
+            limits=(*self.audited.notes, *LIMITS[1:]),
+            versions=library_versions(PACKAGE, *libraries()),
+            collected={"tables": rows},
+        )
 
 
 def judge_tables(
@@ -238,11 +271,8 @@ class _Subject:
         if name == SINGLE:
             return cls(audited, config.person.evaluate, seed, progress, remembering({}))
         own = int(rng_for(seed, "audit", name).integers(2**63))
-
-        def told(step: str, done: int, total: int | None = None, **values: float) -> None:
-            progress(f"{name}{BETWEEN}{step}", done, total, **values)
-
-        return cls(audited, fitting(config.person, audited.train.schema).evaluate, own, told, remembering({}))
+        options = fitting(config.person, audited.train.schema).evaluate
+        return cls(audited, options, own, prefixed(f"{name}{BETWEEN}", progress), remembering({}))
 
     def evaluated(self, policy: Policy, parentage: Mapping[Subject, Parentage] | None) -> Evaluation:
         tables: dict[Subject, Table] = {"original": self.audited.train, "synthetic": self.audited.synthetic}
@@ -308,77 +338,6 @@ def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Polic
         )
     asking = policy if league is None or policy.league is not None else policy.with_league(league)
     return asking.restricted([kind for kind in KINDS.values() if kind.judges_stage])
-
-
-def write_audit(
-    audited: AuditedTables,
-    evaluation: Evaluation,
-    power: Power | None,
-    verdict: Verdict,
-    name: str,
-    folder: Path,
-    pages: Iterable[tuple[str, str]],
-    league: TrustLeague | None = None,
-) -> None:
-    """Write the evaluation of an audit, and the pages of its report."""
-    measured = [(m.name, m.column) for m in evaluation.metrics if m.family == "privacy" and m.stage == "synthetic"]
-    judged = {"power": None if power is None else power.to_json(), "verdict": verdict.to_json()}
-    about = {"notes": audited.notes, "trust": None if league is None else league.to_json(measured)}
-    with staged(folder) as temporary:
-        write_json(temporary / EVALUATION, evaluation.to_json() | judged | about)
-        for file, text in pages:
-            write_text(temporary / file, text)
-        seal(temporary, name, "audit")
-
-
-def audit_pages(
-    audited: AuditedTables,
-    evaluation: Evaluation,
-    verdict: Verdict,
-    name: str,
-    created: datetime,
-    parents: Mapping[str, str],
-    left_out: Mapping[str, str],
-    league: TrustLeague | None = None,
-) -> Iterator[tuple[str, str]]:
-    """File and HTML of every page of an audit.
-
-    ``parents``: what each linked table belongs to, in words; ``left_out``: what is said of metrics that were not asked.
-    """
-    for table, one in audited.tables.items():
-        alone = table == SINGLE
-        own = [metric for metric in evaluation.metrics if alone or metric.table == table]
-        part = verdict if alone else verdict.about(table)
-        three = one.train, one.control, one.synthetic
-        titled = name if alone else f"{name}: {table}"
-        page = audit_report(three, Evaluation(tuple(own)), part, titled, created, one.notes, league, left_out[table])
-        yield from two_pages(page) if alone else [table_page(table, page)]
-    if SINGLE not in audited.tables:
-        yield from two_pages(_joint(audited, evaluation, verdict, name, created, parents), JOINT, JOINT_DETAILS)
-
-
-def _joint(
-    audited: AuditedTables,
-    evaluation: Evaluation,
-    verdict: Verdict,
-    name: str,
-    created: datetime,
-    parents: Mapping[str, str],
-) -> ReportInputs:
-    rows = [
-        LinkedRow(table, len(one.synthetic), parents[table], page_of(table), verdict.about(table))
-        for table, one in audited.tables.items()
-    ]
-    return ReportInputs(
-        name=name,
-        created=created,
-        guarantee=guarantee_sentence(None, {}, evaluation),
-        verdict=verdict,
-        evaluation=evaluation,
-        limits=(*audited.notes, *LIMITS[1:]),
-        versions=library_versions(PACKAGE, *libraries()),
-        collected={"tables": rows},
-    )
 
 
 def _parents(config: AnyConfig) -> dict[str, str]:

@@ -321,8 +321,7 @@ class Night:
 
     @property
     def _config(self) -> dict[str, Any]:
-        config = self.pipeline.config
-        return config.model_dump(mode="json") if isinstance(config, RunConfig) else config.model_dump()
+        return self.pipeline.config.model_dump(mode="json")
 
     def _by_rule(self, latest: Release, findings: tuple[DriftFinding, ...]) -> NightDecision:
         rule = self.pipeline.config.nightly.reuse

@@ -17,7 +17,6 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.ownership import check_replaceable
-from hybrid.base.rng import rng_for
 from hybrid.jobs.origins import keep_origin
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
 from hybrid.linked.facts import file_of, joint_facts, stated_tables
@@ -246,8 +245,7 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
 
 def shuffled_labels(anonymization: Anonymization) -> Table:
     """Labels in random order, in which dates that are tied to a quasi-identifier are times from it."""
-    labels = anonymization.with_gaps(anonymization.anonymized).to_table()
-    return labels.take(rng_for(anonymization.seed, "order", "labels").permutation(len(labels)))
+    return anonymization.shuffled(anonymization.with_gaps(anonymization.anonymized).to_table())
 
 
 def _write_manifest(

@@ -12,7 +12,7 @@ from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import StageRecord
-from hybrid.base.progress import Progress, silent
+from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
@@ -380,10 +380,7 @@ class LinkedRun:
         return owners, int(broken.sum())
 
     def _progress_of_table(self, name: str) -> Progress:
-        def told(step: str, done: int, total: int | None = None, **values: float) -> None:
-            self.progress(f"{name}{BETWEEN}{step}", done, total, **values)
-
-        return told
+        return prefixed(f"{name}{BETWEEN}", self.progress)
 
 
 AnyRun: TypeAlias = Pipeline | LinkedRun

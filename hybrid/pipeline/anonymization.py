@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -138,6 +138,21 @@ class Anonymization:
             )
         except InfeasibleError as error:
             raise infeasible_after_protection(error, self.options, self.protection) from None
+
+    def with_labels_kept(self, **changes: Any) -> Anonymization:
+        """The same stages with other options or another transition; the anonymized records stay as they are."""
+        changed = replace(self, **changes)
+        vars(changed)["anonymized"] = self.anonymized
+        return changed
+
+    def with_transition(self, values: Mapping[str, Any]) -> Anonymization:
+        """The same labels with another transition: ``values`` for dotted keys of the configuration."""
+        config = self.config.with_values(values)
+        return self.with_labels_kept(config=config, transition=config.required_transition)
+
+    def shuffled(self, table: Table) -> Table:
+        """Records in the random order in which their labels are given away."""
+        return table.take(rng_for(self.seed, "order", "labels").permutation(len(table)))
 
     @cached_property
     def trade_off(self) -> list[TradeoffPoint]:

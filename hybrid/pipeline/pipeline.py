@@ -15,7 +15,7 @@ from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.base.manifest import StageRecord
-from hybrid.base.progress import Progress, silent
+from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
@@ -345,13 +345,7 @@ class Pipeline(DrawnTables):
         config = self.config.model_copy(update={"split": split.of_one_fold, "evaluate": evaluate})
         for number, parts in enumerate(self.inputs.folds(self.split_seed)):
             seed = int(rng_for(self.seed, "fold", number).integers(2**63))
-            yield config, seed, parts, self._progress_of_fold(number)
-
-    def _progress_of_fold(self, number: int) -> Progress:
-        def told(step: str, done: int, total: int | None = None, **values: float) -> None:
-            self.progress(f"fold {number + 1} of {self.config.split.folds}, {step}", done, total, **values)
-
-        return told
+            yield config, seed, parts, prefixed(f"fold {number + 1} of {split.folds}, ", self.progress)
 
     @cached_property
     def _crossed(self) -> tuple[Crossed, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
-from hybrid.python.frames import AnyTable, like
+from hybrid.python.frames import AnyTable, is_several, like
 from hybrid.python.status import stated, status_of, warn
 
 if TYPE_CHECKING:
@@ -109,13 +108,10 @@ class Anonymized:
         anonymization = self.run.anonymization
         assert anonymization is not None
         values = {"transition.method": transition} | {f"transition.{name}": one for name, one in options.items()}
-        config = self.run.config.with_values(values)
-        own = replace(anonymization, config=config, transition=config.required_transition)
-        vars(own)["anonymized"] = anonymization.anonymized
+        own = anonymization.with_transition(values)
         rng = rng_for(fresh_seed() if seed is None else seed, "transition")
         found = own.restore(own.sampled.anonymized.labels, rng).table
-        order = rng_for(anonymization.seed, "order", "labels").permutation(len(found))
-        return stated(self._give(found.take(order)), status_of(None))
+        return stated(self._give(own.shuffled(found)), status_of(None))
 
     def save(self, folder: Path | str) -> Path:
         """Write labels, aggregates and manifest, as ``hybrid anonymize --out`` does; raises as the command does."""
@@ -235,7 +231,7 @@ def single(data: AnyTable, wishes: Wishes) -> Guessed:
     ConfigError
         There are several.
     """
-    if isinstance(data, Mapping) or (isinstance(data, str | Path) and Path(data).is_dir()):
+    if is_several(data):
         raise ConfigError("linked tables are not anonymized alone", hint="hybrid.synthesize(tables), or one table")
     return guessed(data, wishes)
 

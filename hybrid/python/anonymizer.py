@@ -217,8 +217,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(
                 "anonymize.technique masks values, and a transformer needs labels", hint="hybrid.techniques masks them"
             )
-        own = replace(anonymization, compute=_compute, progress=silent)
-        vars(own)["anonymized"] = anonymized
+        own = anonymization.with_labels_kept(compute=_compute, progress=silent)
         classes = Classes.of(anonymized, self.k)
         self._fitted = _Fitted(reading, own, classes, common, schema, dtypes)
         result, trees = anonymized.result, anonymized.hierarchies
@@ -303,9 +302,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         nodes = np.column_stack([fitted.classes.nodes_of(name, rows[name].tolist()) for name in fitted.classes.names])
         if (nodes == NONE).any():
             raise ValueError("a text is no label of the fitted table")
-        config = fitted.anonymization.config.with_values({"transition.method": transition})
-        own = replace(fitted.anonymization, config=config, transition=config.required_transition)
-        vars(own)["anonymized"] = fitted.anonymization.anonymized
+        own = fitted.anonymization.with_transition({"transition.method": transition})
         others = labels.rest.schema.names
         rest = Table(pd.DataFrame(index=rows.index), labels.rest.schema.only([]))
         if others and len(rows):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
-from hybrid.python.frames import AnyTables, in_memory
+from hybrid.python.frames import AnyTables, several_in_memory
 
 if TYPE_CHECKING:
     from hybrid.evaluation import Evaluation
@@ -187,6 +187,4 @@ def _loaded(config: Any) -> Any:
 
 
 def _source(data: Any) -> Any:
-    if isinstance(data, Mapping):
-        return {name: in_memory(one) for name, one in data.items()}
-    return Path(data) if isinstance(data, str | Path) else in_memory(data)
+    return Path(data) if isinstance(data, str | Path) else several_in_memory(data)

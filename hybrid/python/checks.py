@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.bars import shown
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Wishes, guessed
-from hybrid.python.frames import AnyTables, in_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,13 +159,10 @@ def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
         raise ConfigError(f"beside a configuration there is no {', '.join(guesses)}", hint="change the configuration")
 
 
-def of_draft(draft: Any, data: AnyTables | None = None) -> AnyConfig:
-    """Configuration of a draft, with the table that it was guessed from where none is given."""
+def of_draft(draft: Any) -> AnyConfig:
+    """Configuration of a draft, with the table that it was guessed from."""
     from hybrid.jobs.start import configuration
 
-    if data is not None:
-        frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else in_memory(data)
-        return configuration(draft.config, frames)
     found: AnyConfig = draft.config
     source = getattr(draft, "source", None)
     return found if source is None else configuration(found, source)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ConfigError
-from hybrid.python.frames import AnyTable, AnyTables, in_memory, not_a_table
+from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not_a_table
 
 if TYPE_CHECKING:
     from hybrid.base.yaml_document import YamlDocument
@@ -105,9 +104,7 @@ def guessed(data: AnyTables, wishes: Wishes) -> Guessed:
     DataError
         The table cannot be read.
     """
-    if isinstance(data, Mapping) or (isinstance(data, str | Path) and Path(data).is_dir()):
-        return _linked(data, wishes)
-    return _single(data, wishes)
+    return _linked(data, wishes) if is_several(data) else _single(data, wishes)
 
 
 def _single(data: AnyTable, wishes: Wishes) -> Guessed:
@@ -118,11 +115,9 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
     draft = guess(data if frame is None else frame)
     _change(draft, wishes)
     if wishes.person is not None:
-        _known(draft, [wishes.person])
         draft.columns[wishes.person].role = "identifier"
         draft["data.person"] = wishes.person
     for name, source in wishes.hierarchies.items():
-        _known(draft, [name])
         draft.describe(name, hierarchy_source(source))
     roles = {one.role for one in draft.columns.values()}
     if "quasi_identifier" in roles and draft["anonymize"] is None:
@@ -138,7 +133,6 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
 
 
 def _change(draft: Draft | LinkedDraft, wishes: Wishes) -> None:
-    _known(draft, [*wishes.roles, *wishes.targets])
     for name, role in wishes.roles.items():
         draft.columns[name].role = role
     for name in wishes.targets:
@@ -167,15 +161,6 @@ def _drop_models(draft: Draft | LinkedDraft, table: Table | None = None, least: 
         del draft["anonymize.models"]
         if kept:
             draft["anonymize.models"] = kept
-
-
-def _known(draft: Draft | LinkedDraft, names: Sequence[str]) -> None:
-    columns = draft.columns
-    for name in names:
-        if name not in columns:
-            near = difflib.get_close_matches(str(name), list(columns), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the columns are {', '.join(columns)}"
-            raise ConfigError(f"there is no column {name!r}", hint=hint)
 
 
 def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:

@@ -59,6 +59,16 @@ def in_memory(data: AnyTable) -> Frame:
     return data
 
 
+def several_in_memory(data: AnyTables) -> Frame | dict[str, Frame]:
+    """Table in memory, or linked ones by their names; errors as :func:`in_memory`."""
+    return {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else in_memory(data)
+
+
+def is_several(data: AnyTables) -> bool:
+    """True for linked tables: a mapping of them, or the path of their folder."""
+    return isinstance(data, Mapping) or (isinstance(data, str | Path) and Path(data).is_dir())
+
+
 def not_a_table(data: object, what: str = "data") -> ConfigError:
     """Error of a value in the place of a table."""
     return ConfigError(f"{what} is a {type(data).__name__}, not a table", hint=f"give {KINDS}")

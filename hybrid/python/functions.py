@@ -82,6 +82,11 @@ def _words(annotation: Any) -> str:
     return found.replace("typing.", "").replace("collections.abc.", "")
 
 
+def paragraphs(doc: str | None) -> list[str]:
+    """Paragraphs of a docstring, each in one line; the first is there in any case."""
+    return [" ".join(part.split()) for part in (doc or "").split("\n\n")]
+
+
 def docstring(
     first: str,
     more: Sequence[str] = (),

@@ -12,11 +12,8 @@ from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
-from hybrid.python.frames import AnyTables, in_memory, like
+from hybrid.python.frames import AnyTables, like, several_in_memory
 from hybrid.python.status import stated, status_of, warn, words_of
-
-SINGLE = ""
-"""Name of the only table of a run; as :data:`hybrid.pipeline.config.SINGLE`, which is slow to import."""
 
 if TYPE_CHECKING:
     from hybrid.evaluation import Evaluation
@@ -63,6 +60,8 @@ class Synthesis:
 
         A table of pandas says in ``table.attrs["hybrid"]``, and one of Arrow in its metadata, what the verdict is.
         """
+        from hybrid.pipeline.config import SINGLE
+
         status = self._status()
         found = self._tables()
         given = {name: stated(self._give[name](table), status) for name, table in found.items()}
@@ -108,6 +107,7 @@ class Synthesis:
         GeneratorError
             Too few draws meet the condition.
         """
+        from hybrid.pipeline.config import SINGLE
         from hybrid.pipeline.pipeline import Pipeline
 
         if not isinstance(self.run, Pipeline):
@@ -331,8 +331,7 @@ def decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guesse
     from hybrid.jobs.start import configuration
     from hybrid.pipeline.config import RunConfig
 
-    frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else in_memory(data)
-    loaded = configuration(config, frames)
+    loaded = configuration(config, several_in_memory(data))
     if settings and not isinstance(loaded, RunConfig):
         raise ConfigError("settings are for a single table", hint="write them into the configuration of linked tables")
     found = loaded.with_values(settings) if settings and isinstance(loaded, RunConfig) else loaded

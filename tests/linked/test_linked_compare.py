@@ -9,18 +9,12 @@ import pandas as pd
 import pytest
 import yaml
 
-from hybrid.cli import main
 from hybrid.comparison.trial import metric_columns
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.linked.config import load_any
 from hybrid.linked.run import run_of
+from tests.cli.cli_jobs import exit_code
 from tests.linked.hospital import content, frames, write
-
-
-def hybrid_says(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main([str(argument) for argument in arguments])
-    return int(caught.value.code or 0)
 
 
 def plan_in(folder: Path, **changes: Any) -> Path:
@@ -42,10 +36,10 @@ def test_strategies_for_linked_tables_are_compared(tmp_path: Path, capsys: pytes
     settings["evaluate"] |= {"metrics": ["identical_match", "total_variation", "orphans", "tstr", "discriminator"]}
     write(tmp_path, frames(200), settings)
     plan, out = plan_in(tmp_path), tmp_path / "found"
-    assert hybrid_says("compare", plan, "--dry-run", "--out", out) == 0
+    assert exit_code("compare", plan, "--dry-run", "--out", out) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "2 configurations x 2 seeds = 4 runs" in said and "visits:" in said
-    assert hybrid_says("compare", plan, "--out", out) == 0
+    assert exit_code("compare", plan, "--out", out) == 0
     rows = pd.read_csv(out / "comparison.csv")
     assert (rows["status"] == "ok").all() and len(rows) == 4 and rows["verdict"].isin(["pass", "review", "block"]).all()
     # The number of the whole is that of the worst table.
@@ -62,7 +56,7 @@ def test_strategies_for_linked_tables_are_compared(tmp_path: Path, capsys: pytes
     assert len(run_of(recommended).sources.tables["visits"]) == len(frames(200)["visits"])
     # Again it computes nothing.
     before = (out / "comparison.csv").read_bytes()
-    assert hybrid_says("compare", plan, "--out", out) == 0
+    assert exit_code("compare", plan, "--out", out) == 0
     assert (out / "comparison.csv").read_bytes() == before
 
 
@@ -70,7 +64,7 @@ def test_what_linked_tables_do_not_have_is_a_failed_row(tmp_path: Path, capsys: 
     write(tmp_path, frames(60), content())
     levels = {"usual": {"anonymize.k": 3}, "parts": {"synthesize.part_rows": 30}}
     plan = plan_in(tmp_path, factors={"what": levels}, seeds=[1], runs="none")
-    assert hybrid_says("compare", plan, "--out", tmp_path / "found") == 1  # one failed
+    assert exit_code("compare", plan, "--out", tmp_path / "found") == 1  # one failed
     rows = pd.read_csv(tmp_path / "found" / "comparison.csv").set_index("what")
     assert rows.loc["usual", "status"] == "ok"
     assert "synthesize.part_rows is for single tables" in rows.loc["parts", "reason"]
@@ -103,7 +97,7 @@ def test_the_worst_table_speaks_for_all() -> None:
 
 def test_labels_of_the_person_table_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = write(tmp_path, frames(200), content())
-    assert hybrid_says("anonymize", config, "--out", tmp_path / "labels") == 0
+    assert exit_code("anonymize", config, "--out", tmp_path / "labels") == 0
     assert "the person table, patients" in " ".join(capsys.readouterr().out.split())
     labels = pd.read_parquet(tmp_path / "labels" / "anonymized.parquet")
     kept = labels[labels["age"] != "*"]

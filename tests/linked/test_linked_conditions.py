@@ -14,18 +14,12 @@ import yaml
 import hybrid
 import hybrid.synthesize.kept
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.cli import main
 from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun
+from tests.cli.cli_jobs import exit_code
 from tests.linked.hospital import METRICS, POLICY, content, frames, write
 
 OLD = "age >= 60"
-
-
-def hybrid_says(*arguments: object) -> int:
-    with pytest.raises(SystemExit) as caught:
-        main([str(argument) for argument in arguments])
-    return int(caught.value.code or 0)
 
 
 def settings() -> dict[str, Any]:
@@ -40,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = write(folder, frames(300), settings())
     (folder / "policy.yaml").write_text(yaml.safe_dump(POLICY))
     work = folder / "work"
-    assert hybrid_says("run", config, "--out", folder / "first", "--work", work, "--store", work / "store") == 0
+    assert exit_code("run", config, "--out", folder / "first", "--work", work, "--store", work / "store") == 0
     return folder
 
 
@@ -57,7 +51,7 @@ def test_persons_who_meet_it_come_with_their_rows_in_all_tables(
     for name in ("fit_all_levels", "fit_sequences", "fit_children"):
         monkeypatch.setattr(hybrid.synthesize.kept, name, train)
     work = made / "work"
-    assert hybrid_says("sample", made / "first", "--where", OLD, "--out", made / "old", "--work", work) == 0
+    assert exit_code("sample", made / "first", "--where", OLD, "--out", made / "old", "--work", work) == 0
     assert "second draw" in capsys.readouterr().out
     found, real = read(made / "old"), frames(300)
     assert (found["patients"]["age"] >= 60).all() and len(found["patients"]) > 30
@@ -101,7 +95,7 @@ def test_nobody_is_singled_out(made: Path, capsys: pytest.CaptureFixture[str]) -
     eldest = frames(300)["patients"]["age"].max()
     for where in (f"age >= {eldest}", f"age < {eldest}", "diagnosis = 'hip'", "patient = 'P0001'"):
         out = made / "nobody"
-        assert hybrid_says("sample", made / "first", "--where", where, "--out", out, "--work", made / "work") == 2
+        assert exit_code("sample", made / "first", "--where", where, "--out", out, "--work", made / "work") == 2
         assert not out.exists()
     said = capsys.readouterr().err
     assert "fewer than 5 training" in said and "identifiers are never learned" in said and "diagnosis" in said

@@ -53,7 +53,10 @@ def test_both_pages_have_each_section_once_and_lead_to_each_other(full_inputs: R
 def test_a_verdict_with_forty_open_rules_stays_short_and_loses_none(full_inputs: ReportInputs) -> None:
     open_ = [check(f"rule {number}", "review") for number in range(30)]
     unknown = [check(f"unknown {number}", "not judged") for number in range(10)]
-    inputs = replace(full_inputs, verdict=Verdict.of("strict 1", [*unknown, *open_, check("lost columns", "review")]))
+    inputs = replace(
+        full_inputs,
+        verdict=Verdict.of("strict 1", [*unknown, *open_, check("lost columns", "review", metric="lost_column")]),
+    )
     (_, page), (_, details) = two_pages(inputs)
     text = Document(page).text
     assert n_words(page) <= MOST_WORDS
@@ -66,7 +69,7 @@ def test_a_verdict_with_forty_open_rules_stays_short_and_loses_none(full_inputs:
 
 
 def test_what_forbids_comes_before_what_a_person_may_accept(full_inputs: ReportInputs) -> None:
-    checks = [check("lost links", "review"), check("copies", "block")]
+    checks = [check("lost links", "review", metric="lost_link"), check("copies", "block")]
     text = first(replace(full_inputs, verdict=Verdict.of("strict 1", checks))).text
     assert text.index("copies") < text.index("lost links")
 

@@ -58,6 +58,13 @@ class PairAssociations:
     synthetic: Array
     control: Array | None
 
+    def most_different(self, most: int) -> list[tuple[int, int]]:
+        """Positions of the pairs whose associations differ most, at most ``most`` of them; the first column first."""
+        rows, columns = np.tril_indices(len(self.names), -1)
+        difference = (self.synthetic - self.real)[rows, columns]
+        order = np.argsort(-np.nan_to_num(np.abs(difference)), kind="stable")[:most]
+        return [(int(columns[at]), int(rows[at])) for at in order if np.isfinite(difference[at])]
+
 
 @dataclass(frozen=True)
 class TableComparison:

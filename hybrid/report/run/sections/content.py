@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts.figures import column_chart
 from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
@@ -64,13 +62,9 @@ def _farther_than_chance(view: ColumnView) -> float:
 
 
 def _pairs(found: PairAssociations) -> list[tuple[str, float, float]]:
-    rows, columns = np.tril_indices(len(found.names), -1)
-    real, synthetic = found.real[rows, columns], found.synthetic[rows, columns]
-    order = np.argsort(-np.nan_to_num(np.abs(synthetic - real)), kind="stable")[:MOST]
     return [
-        (f"{found.names[columns[at]]} and {found.names[rows[at]]}", float(real[at]), float(synthetic[at]))
-        for at in order
-        if np.isfinite(synthetic[at] - real[at])
+        (f"{found.names[a]} and {found.names[b]}", float(found.real[a, b]), float(found.synthetic[a, b]))
+        for a, b in found.most_different(MOST)
     ]
 
 

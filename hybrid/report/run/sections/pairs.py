@@ -40,6 +40,8 @@ TEMPLATE = """\
 """
 
 
+MOST_LISTED = 10
+"""Pairs in the table: those that differ most."""
 MOST_PAIRED_COLUMNS = 20
 """Columns in the maps of associations; of wider tables those with the strongest ones."""
 
@@ -54,18 +56,15 @@ def _pairs(associations: PairAssociations) -> dict[str, Any] | None:
     kept = np.sort(np.argsort(-strength, kind="stable")[:MOST_PAIRED_COLUMNS])
     grid = np.ix_(kept, kept)
     names = [associations.names[at] for at in kept]
-    rows, columns = np.tril_indices(n, -1)
-    order = np.argsort(-np.nan_to_num(np.abs(difference[rows, columns])), kind="stable")[:10]
     table = [
         {
-            "pair": (associations.names[columns[at]], associations.names[rows[at]]),
-            "real": float(real[rows[at], columns[at]]),
-            "synthetic": float(synthetic[rows[at], columns[at]]),
-            "difference": float(difference[rows[at], columns[at]]),
-            "control": None if control is None else float((control - real)[rows[at], columns[at]]),
+            "pair": (associations.names[a], associations.names[b]),
+            "real": float(real[a, b]),
+            "synthetic": float(synthetic[a, b]),
+            "difference": float(difference[a, b]),
+            "control": None if control is None else float((control - real)[a, b]),
         }
-        for at in order
-        if np.isfinite(difference[rows[at], columns[at]])
+        for a, b in associations.most_different(MOST_LISTED)
     ]
     return {
         "n": n,

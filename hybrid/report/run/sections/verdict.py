@@ -76,8 +76,8 @@ CRITERIA = {
 
 MOST_OPEN = 10
 """Unmet rules that the first page states; the details have all of them."""
-CONTENT = ("lost columns", "lost links", "lost predictions", "who is missing", "usefulness")
-"""Rules about what the table keeps, which come first among equals."""
+CONTENT = ("lost_column", "lost_link", "lost_prediction", "group_exclusion", "tstr")
+"""Metrics of what the table keeps, whose rules come first among equals."""
 
 
 def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001 - counts of the whole table only
@@ -103,7 +103,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
     open_ = inputs.verdict.open_checks
     found = sorted(
         (check for check in open_ if check.standing != "not judged"),
-        key=lambda check: (WORST_FIRST.index(check.standing), check.rule not in CONTENT),
+        key=lambda check: (WORST_FIRST.index(check.standing), check.metric not in CONTENT),
     )
     return {
         "page": first_page(inputs.verdict, inputs.evaluation, facts),
