@@ -137,7 +137,11 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ())
     for said in filter(None, (*accepted_sentences(verdict.checks), not_tried(verdict.checks))):
         out.print(f"  {said}")
     for lamp in lamps(verdict):
-        out.print(styled("  ", (f"{lamp.status:<14}", COLORS[lamp.status]), f"{lamp.question} {lamp.sentence}"))
+        out.print(styled("  ", (f"{lamp.status:<14}", COLORS[lamp.status]), f"{lamp.question} {lamp.answer}"))
+        if lamp.findings:
+            out.print(f"{'':16}{lamp.unit}")
+        for found in lamp.findings:
+            out.print(styled(f"{'':16}", (found.sentence, COLORS[found.status])))
 
 
 _quiet = False

@@ -35,6 +35,7 @@ from hybrid.evaluation.measure import (
 )
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.registry import REGISTRY
+from hybrid.evaluation.utility.prediction import fall_in_words
 
 Interval = tuple[float, float, float]
 """Value, low and high."""
@@ -221,14 +222,15 @@ def _worst(measures: Sequence[Measure], details: dict[str, Any]) -> Measure:
     parts = {}
     for name in names:
         there = [fold[name] for fold in folds if name in fold]
-        parts[name] = _mean(there, max(one.together for one in there) + further, there[0].details)
+        about = {**there[0].details, **_mean_of([one.details for one in there])}
+        parts[name] = _mean(there, max(one.together for one in there) + further, about)
     order = sorted(parts, key=lambda name: (-_low(parts[name]), name))
     for key, rows in measures[0].details.items():
         if isinstance(rows, list) and rows and isinstance(rows[0], Mapping):
             details = details | {key: [_row(parts[name], rows[0]) for name in order[:LISTED]]}
     worst = {"worst": order[0], "interval": f"simultaneous over {len(parts)}"}
     if "said" in measures[0].details:
-        worst["said"] = f"{order[0]} is the most affected"
+        worst["said"] = fall_in_words(parts[order[0]].details)
     return replace(parts[order[0]], n=sum(one.n for one in measures), details=details | worst, parts=parts)
 
 

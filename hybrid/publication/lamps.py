@@ -1,13 +1,13 @@
-"""Lamps of the first page: status and sentence of each criterion.
+"""Lamps of the first page: status, answer and numbers of each criterion.
 
-A sentence has three parts: what was measured, what cannot be ruled out, and what the policy allows. Status and numbers
-are those of the same checks, so no green lamp stands beside a number above its limit.
+A number has three parts: what was measured, up to what cannot be ruled out, and what the policy allows. Status and
+numbers are those of the same checks, so no green lamp stands beside a number above its limit.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,46 +19,60 @@ from hybrid.publication.verdict import WORST_FIRST, Check, Standing, Verdict
 OF_THE_MOST_EXPOSED = ("membership_exposed", "membership_subgroups", "inference_exposed", "inference_subgroups")
 """Attacks on the people or the subgroup most at risk, whose numbers are not those of everybody."""
 TRAINED = {
-    "membership_trained_random": (
-        "An attacker who can repeat the whole process finds out who was in the data in {} of 100 cases. 50 is guessing."
-    ),
-    "membership_trained": "Among the people least like others, the attacker does so in {} of 100 cases.",
+    "membership_trained_random": "everybody, by an attacker who repeats the whole process",
+    "membership_trained": "the people least like others, by such an attacker",
 }
-"""Attacks that repeat the whole process, whose limits are about what is not ruled out, each with its sentence."""
+"""Attacks that repeat the whole process, and whom each is about."""
 EXACT_COPIES = "identical_match"
 """The metric of copies that counts rows; the others measure distances."""
 OF_SEVERAL_ROWS = "copied_sequences"
 """The metric of linkability whose target is a person with several rows."""
 COIN = 500
-"""Right answers of 1,000 by a coin to the question which of two people is in the data."""
+"""Right answers of 1,000 by a coin."""
 _WHOLE = 0.01
 """Shares from here on are told in whole numbers of 1,000."""
-_MEASURED: dict[Criterion, str] = {
-    "singling out": (
-        "Of 1,000 tries to pick out one person, {} succeed on people in the data than on people who are not in it."
-    ),
+UNITS: dict[Criterion, str] = {
+    "singling out": "Of 1,000 tries to pick out one person: how many more succeed in the data than outside it.",
     "linkability": (
-        "Of 1,000 people in the data, an attacker can join the two halves of {} records than of people who are not in "
-        "it."
+        "Of 1,000 people: how many more in the data than outside it have two halves of a record that an attacker can "
+        "join."
     ),
-    "inference": (
-        "Of 1,000 people in the data, an attacker guesses the secrets of {} than of people who are not in it."
-    ),
+    "inference": "Of 1,000 people: how many more in the data than outside it have secrets that an attacker guesses.",
     "membership": (
-        "An attacker sees two people and must say which one is in the data. "
-        f"Of 1,000 answers, {{}} are right. A coin gets {COIN}."
+        f"Of 1,000 answers to the question which of two people is in the data: how many are right. A coin gets {COIN}."
     ),
-    "copies": "Of 1,000 rows, {} are equal to a real record than chance explains.",
+    "copies": "Of 1,000 rows: how many more are equal to a real record than chance explains.",
 }
-"""What an attack gets from people in the data beyond what it gets from people who are not in it."""
-_JOINED = (
-    "Of 1,000 people in the data, an attacker can join the two halves of a record, or find two records, of {} than of "
-    "people who are not in it."
-)
-_OF_EXPOSED: dict[Criterion, str] = {
-    "inference": "Of 1,000 of them, an attacker guesses the secrets of {}.",
-    "membership": "Of 1,000 answers, {} are right.",
-}
+"""What is counted: what an attack gets from people in the data beyond what it gets from people who are not in it."""
+_OF_SEVERAL = UNITS["linkability"].replace(" that an attacker", ", or two records, that an attacker")
+EVERYBODY, MOST_AT_RISK = "everybody", "the people most at risk"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Numbers of one attack, in the unit of its lamp.
+
+    Parameters
+    ----------
+    about : str
+        Whom it was tried on, and where it differs by whom.
+    status : {"pass", "not ruled out", "review", "block"}
+        As its check is shown.
+    measured, up_to, allowed : str or None
+        What was measured, up to what cannot be ruled out, and what the policy allows: "12 more", "3 fewer", "no more",
+        or right answers such as "540". None where there is none.
+    """
+
+    about: str
+    status: Standing
+    measured: str | None
+    up_to: str | None
+    allowed: str | None
+
+    @property
+    def sentence(self) -> str:
+        parts = (self.measured, "{} measured"), (self.up_to, "up to {} not ruled out"), (self.allowed, "{} allowed")
+        return f"{self.about.capitalize()}: {', '.join(words.format(part) for part, words in parts if part)}."
 
 
 @dataclass(frozen=True)
@@ -74,17 +88,32 @@ class Lamp:
         The question.
     status : {"pass", "not ruled out", "review", "block", "not judged"}
         The worst of all checks about it, as each is shown (:attr:`Check.standing`); not judged: unknown.
-    sentence : str
-        What was measured, what cannot be ruled out, and what is allowed.
+    answer : str
+        Whether a leak was found.
+    unit : str
+        What the findings count; empty without findings.
+    findings : tuple of Finding
+        Of each group of people and attackers the attack that decides, everybody first.
     """
 
     criterion: Criterion
     question: str
     status: Standing
-    sentence: str
+    answer: str
+    unit: str = ""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """Answer, unit and findings as text."""
+        return " ".join(filter(None, (self.answer, self.unit, *(each.sentence for each in self.findings))))
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Lamp:
+        return cls(**{**content, "findings": tuple(Finding(**each) for each in content["findings"])})
 
 
 def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
@@ -94,10 +123,7 @@ def lamps(verdict: Verdict) -> tuple[Lamp, ...]:
         criterion = criterion_of(check.metric)
         if criterion is not None:
             about[criterion].append(check)
-    return tuple(
-        Lamp(criterion, question, _status(about[criterion]), _sentence(criterion, about[criterion]))
-        for criterion, question in QUESTIONS.items()
-    )
+    return tuple(_lamp(criterion, about[criterion]) for criterion in QUESTIONS)
 
 
 def _status(checks: Sequence[Check]) -> Standing:
@@ -105,51 +131,40 @@ def _status(checks: Sequence[Check]) -> Standing:
     return next((standing for standing in WORST_FIRST if standing in found), "not judged")
 
 
-def _sentence(criterion: Criterion, checks: Sequence[Check]) -> str:
-    if not checks:
-        return "Cannot tell: the policy has no rule about it."
+def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
+    question, status = QUESTIONS[criterion], _status(checks)
     asked = [check for check in checks if check.applies]
-    if not asked:
-        return "Cannot tell: it was not tried, and the policy does not ask for it here."
     measured = [check for check in asked if check.excess is not None]
     if not measured:
-        return "Cannot tell: no test of it could be judged."
-    repeated = [check for check in measured if check.metric in TRAINED]
-    exposed = [check for check in measured if check.metric in OF_THE_MOST_EXPOSED]
-    everybody = [check for check in measured if check not in exposed and check not in repeated]
-    distances = [check for check in everybody if criterion == "copies" and check.metric != EXACT_COPIES]
-    counted = [check for check in everybody if check not in distances]
-    sentences: list[str] = []
-    if counted:
-        several = any(check.metric == OF_SEVERAL_ROWS for check in counted)
-        words, worst = _JOINED if several else _MEASURED[criterion], _deciding(counted)
-        sentences += [_found(criterion, worst), *_three_parts(criterion, worst, words)]
-    if exposed:
-        worst = _deciding(exposed)
-        found = _found(criterion, worst)
-        sentences += [f"For the people most at risk: {found[0].lower()}{found[1:]}"]
-        sentences += _three_parts(criterion, worst, _OF_EXPOSED[criterion])
-    sentences += _closeness(distances)
-    for check in repeated:
-        sentences += _of_100(check)
+        return Lamp(criterion, question, status, _not_measured(checks, asked))
+    distances = [check for check in measured if criterion == "copies" and check.metric != EXACT_COPIES]
+    groups = _groups([check for check in measured if check not in distances])
+    answers = _found(groups) + _closeness(distances)
     if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
-        sentences.append("The rows keep away from the people in the data. This, too, shows who they are.")
+        answers.append("The rows keep away from the people in the data. This, too, shows who they are.")
     if any(check.excess is None for check in asked):
-        sentences.append("At least one test could not be judged.")
-    return " ".join(sentences)
+        answers.append("At least one test could not be judged.")
+    findings = tuple(_finding(criterion, about, check) for about, check in groups.items())
+    several = any(check.metric == OF_SEVERAL_ROWS for check in measured)
+    unit = _OF_SEVERAL if several else UNITS[criterion]
+    return Lamp(criterion, question, status, " ".join(answers), unit if findings else "", findings)
 
 
-def _of_100(check: Check) -> Iterator[str]:
-    if check.metric is not None and check.measured is not None:
-        yield TRAINED[check.metric].format(_cases(check.measured))
-    yield f"Up to {_cases(_ends(check)[1])} cannot be ruled out."
-    if check.limit is not None:
-        yield f"The policy allows {_cases(check.limit)}."
+def _not_measured(checks: Sequence[Check], asked: Sequence[Check]) -> str:
+    if not checks:
+        return "Cannot tell: the policy has no rule about it."
+    if not asked:
+        return "Cannot tell: it was not tried, and the policy does not ask for it here."
+    return "Cannot tell: no test of it could be judged."
 
 
-def _cases(excess: float) -> str:
-    """Cases of 100 with the right answer, of which guessing finds half."""
-    return text_of(round(50 + 100 * excess, 1))
+def _groups(checks: Sequence[Check]) -> dict[str, Check]:
+    """Whom attacks are about, everybody first, each with the check that decides."""
+    found: dict[str, list[Check]] = {about: [] for about in (EVERYBODY, MOST_AT_RISK, *TRAINED.values())}
+    for check in checks:
+        exposed = MOST_AT_RISK if check.metric in OF_THE_MOST_EXPOSED else EVERYBODY
+        found[TRAINED.get(check.metric or "", exposed)].append(check)
+    return {about: _deciding(each) for about, each in found.items() if each}
 
 
 def _deciding(checks: Sequence[Check]) -> Check:
@@ -172,21 +187,35 @@ def _keeps_away(check: Check) -> bool:
     return _ends(check)[1] < 0
 
 
-def _found(criterion: Criterion, check: Check) -> str:
+def _found(groups: dict[str, Check]) -> list[str]:
+    """Sentence on a leak, by the check that decides, and about whom, if not everybody."""
+    if not groups:
+        return []
+    worst = _deciding(tuple(groups.values()))
+    about = next(about for about, check in groups.items() if check is worst)
+    said = _leak(worst)
+    if about == EVERYBODY or worst.standing == "pass":
+        return [said]
+    return [f"{about.capitalize()}: {said[0].lower()}{said[1:]}"]
+
+
+def _leak(check: Check) -> str:
     low, high = _ends(check)
     match check.standing:
         case "pass" if low > 0:
             return "A leak was found that the policy allows."
         case "not ruled out" if low > 0:
             return "A leak was found. With so few people it is not certain that it is as small as the policy asks."
+        case "not ruled out" if check.measured is not None and check.limit is not None and check.measured > check.limit:
+            return (
+                "More was measured than the policy allows, on so few people that it may be chance. It cannot be ruled "
+                "out."
+            )
         case "not ruled out":
-            most = per_thousand(_rounded_up(high, check.limit, _step(criterion, high)))
-            if check.measured is not None and check.limit is not None and check.measured > check.limit:
-                return (
-                    "More was measured than the policy allows, on so few people that it may be chance. A leak of up to "
-                    f"{most} in 1,000 cannot be ruled out."
-                )
-            return f"No leak was found, but with so few people one of up to {most} in 1,000 cannot be ruled out."
+            return "No leak was found, but with so few people one above the limit cannot be ruled out."
+        case "review" | "block" if check.metric in TRAINED and check.limit is not None and low <= check.limit < high:
+            found = "A leak was found, and" if low > 0 else "No leak was found, but"
+            return f"{found} one larger than the policy allows cannot be ruled out. The policy asks for that here."
         case "review" | "block" if high >= 0 and check.limit is not None and low <= check.limit:
             return "It does not pass, since a table that is drawn again is judged more strictly."
         case "review" | "block" if high >= 0:
@@ -195,27 +224,27 @@ def _found(criterion: Criterion, check: Check) -> str:
             return "No leak was found."
 
 
-def _three_parts(criterion: Criterion, check: Check, words: str) -> Iterator[str]:
+def _finding(criterion: Criterion, about: str, check: Check) -> Finding:
+    measured = up_to = None
     if check.measured is not None:
-        yield words.format(_counted(criterion, _rounded(check.measured, check.limit, _step(criterion, check.measured))))
-    said = check.standing == "not ruled out" and _ends(check)[0] <= 0
-    if not said and not _keeps_away(check):
+        measured = _counted(criterion, _rounded(check.measured, check.limit, _step(criterion, check.measured)))
+    if not _keeps_away(check):
         high = _ends(check)[1]
         up_to = _counted(criterion, _rounded_up(high, check.limit, _step(criterion, high)))
-        yield f"Up to {up_to} cannot be ruled out."
-    if check.limit is not None:
-        yield f"The policy allows {_counted(criterion, check.limit)}."
+    allowed = None if check.limit is None else _counted(criterion, check.limit)
+    return Finding(about, check.standing, measured, up_to, allowed)
 
 
-def _closeness(checks: Sequence[Check]) -> Iterator[str]:
+def _closeness(checks: Sequence[Check]) -> list[str]:
     """Sentence on closeness to real records, by metrics of different units."""
     close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
     if any(check.status in ("review", "block") for check in close):
-        yield "Rows are closer to real records than the policy allows."
-    elif any(check.standing == "not ruled out" for check in close):
-        yield "Rows closer to real records than the policy allows were not found, but cannot be ruled out."
-    elif close and len(close) == len(checks):
-        yield "Rows are no closer to real records than the policy allows."
+        return ["Rows are closer to real records than the policy allows."]
+    if any(check.standing == "not ruled out" for check in close):
+        return ["Rows closer to real records than the policy allows were not found, but cannot be ruled out."]
+    if close and len(close) == len(checks):
+        return ["Rows are no closer to real records than the policy allows."]
+    return []
 
 
 def _counted(criterion: Criterion, share: float) -> str:

@@ -48,14 +48,17 @@ def test_a_repeated_draw_is_judged_more_strictly_at_either_end() -> None:
     assert judged(0.70, 0.655, 0.745).status == "review" and judged(0.70, 0.655, 0.745, draws=5).status == "block"
 
 
-def test_the_lamp_says_it_in_cases_of_100() -> None:
+def test_the_lamp_says_it_in_answers_of_1000() -> None:
     outcome = Measure(0.54, 0.51, 0.5734, 0.5, 100, {}, together=3).above(0.5)
     result = MetricResult("membership_trained_random", "privacy", "synthetic", "lower", outcome)
     (lamp,) = (lamp for lamp in lamps(judge(POLICY, Evaluation((result,)), None)) if lamp.criterion == "membership")
     assert lamp.status == "review"
-    assert lamp.sentence == (
-        "An attacker who can repeat the whole process finds out who was in the data in 54 of 100 cases. 50 is "
-        "guessing. Up to 57.3 cannot be ruled out. The policy allows 56."
+    (found,) = lamp.findings
+    assert (found.about, found.status) == ("everybody, by an attacker who repeats the whole process", "review")
+    assert (found.measured, found.up_to, found.allowed) == ("540", "574", "560")
+    assert lamp.answer == (
+        "Everybody, by an attacker who repeats the whole process: a leak was found, and one larger than the policy "
+        "allows cannot be ruled out. The policy asks for that here."
     )
 
 

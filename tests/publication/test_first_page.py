@@ -15,7 +15,7 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComp
 from hybrid.publication.criteria import QUESTIONS, criterion_of
 from hybrid.publication.first_page import RunFacts, answer, first_page, not_attacked
 from hybrid.publication.gate import judge
-from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, Lamp, lamps
+from hybrid.publication.lamps import OF_THE_MOST_EXPOSED, Finding, Lamp, lamps
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.protection_words import protection
 from hybrid.publication.table_facts import TableFacts
@@ -71,28 +71,30 @@ def judged(metric: str, excess: tuple[float, float], limit: float, status: Any =
     return check(metric, status, excess, limit=limit, measured=sum(excess) / 2 if measured is None else measured)
 
 
-NUMBER = r"(\d[\d,]*(?:\.\d+)?|no more)"
+NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
 
 
-def number_of(text: str) -> float:
-    return 0.0 if text == "no more" else float(text.replace(",", ""))
+def number_of(text: str | None) -> float | None:
+    """The number of a part, fewer being negative; of right answers as it is."""
+    if text is None or text == "no more":
+        return None if text is None else 0.0
+    number, _, side = text.replace(",", "").partition(" ")
+    return float(number) * (-1 if side == "fewer" else 1)
 
 
-def numbers(sentence: str) -> list[float]:
-    """Numbers of a lamp in their order, fewer being negative, without the totals and the coin."""
-    text = re.sub(r"(?<=[Oo]f )1,000|in 1,000|A coin gets 500", "", sentence)
-    found = re.findall(rf"{NUMBER}( fewer)?", text)
-    return [number_of(number) * (-1 if fewer else 1) for number, fewer in found]
+def numbers(found: Finding) -> list[float | None]:
+    """Measured, up to, and allowed."""
+    return [number_of(part) for part in (found.measured, found.up_to, found.allowed)]
 
 
 @pytest.mark.parametrize(
     ("metric", "measured", "excess", "limit", "said"),
     [
-        # Measured, not ruled out, allowed; the second comes first where it stands beside "no leak".
+        # Measured, not ruled out, allowed.
         ("singling_out", 0.0012, (-0.1, 0.00848), 0.03, [1.2, 8.5, 30]),
         ("singling_out", -0.02, (-0.1, 0.0), 0.03, [-20, 0, 30]),
         ("linkability", 0.0, (-0.1, 0.0123), 0.02, [0, 13, 20]),
-        ("inference", 0.012, (-0.4, 0.46871), 0.05, [469, 12, 50]),
+        ("inference", 0.012, (-0.4, 0.46871), 0.05, [12, 469, 50]),
         ("membership", 0.01, (-0.01, 0.02), 0.02, [510, 520, 520]),
         ("membership", 0.3, (0.1, 0.5), 0.02, [800, 1000, 520]),
         ("identical_match", 0.0011, (-0.01, 0.011), 0.02, [1.1, 11, 20]),
@@ -101,7 +103,10 @@ def numbers(sentence: str) -> list[float]:
 def test_a_lamp_says_what_was_measured_what_cannot_be_ruled_out_and_what_is_allowed(
     metric: str, measured: float, excess: tuple[float, float], limit: float, said: list[float]
 ) -> None:
-    assert numbers(lamp(str(criterion_of(metric)), judged(metric, excess, limit, measured=measured)).sentence) == said
+    one = lamp(str(criterion_of(metric)), judged(metric, excess, limit, measured=measured))
+    (found,) = one.findings
+    assert numbers(found) == said and found.about == "everybody" and found.sentence in one.sentence
+    assert ("A coin gets 500" in one.unit) == (metric == "membership") and one.unit.startswith("Of 1,000 ")
 
 
 @pytest.mark.parametrize(
@@ -122,25 +127,24 @@ def test_a_lamp_says_whether_a_leak_was_found(
 ) -> None:
     found = lamp("inference", judged("inference", excess, 0.05, status))
     assert found.status == standing
-    assert found.sentence.startswith("A leak") == (leak is True)
-    assert found.sentence.startswith("No leak") == (leak is False)
-    assert ("more strictly" in found.sentence) == (leak is None)
-    assert ("policy allows." in found.sentence) == (standing == "pass" and leak is True)
-    assert ("does not allow" in found.sentence) == (standing == "review" and leak is True)
+    assert found.answer.startswith("A leak") == (leak is True)
+    assert found.answer.startswith("No leak") == (leak is False)
+    assert ("more strictly" in found.answer) == (leak is None)
+    assert ("policy allows." in found.answer) == (standing == "pass" and leak is True)
+    assert ("does not allow" in found.answer) == (standing == "review" and leak is True)
+    assert [each.status for each in found.findings] == [standing]
 
 
 def test_numbers_are_those_of_the_deciding_check_and_the_most_exposed_stand_apart() -> None:
     checks = [judged("inference", (-0.01, 0.01), 0.05), judged("inference_quasi", (-0.03, 0.03), 0.01)]
     exposed = judged("inference_subgroups", (0.15, 0.3), 0.1, "review", 0.2)
-    assert numbers(lamp("inference", *checks).sentence) == [30, 0, 10]
-    everybody, _, most_exposed = lamp("inference", *checks, exposed).sentence.partition("most at risk")
-    assert numbers(everybody) == [30, 0, 10] and numbers(most_exposed) == [200, 300, 100]
-
-
-def numbers_beside_limits(sentence: str) -> list[tuple[float, float]]:
-    """Numbers that cannot be ruled out, each with the limit that the policy sets it."""
-    found = re.findall(rf"[Uu]p to {NUMBER}[^.]*? cannot be ruled out\..*?The policy allows {NUMBER}", sentence)
-    return [(number_of(high), number_of(limit)) for high, limit in found]
+    assert [numbers(each) for each in lamp("inference", *checks).findings] == [[0, 30, 10]]
+    found = lamp("inference", *checks, exposed)
+    assert [(each.about, *numbers(each), each.status) for each in found.findings] == [
+        ("everybody", 0, 30, 10, "not ruled out"),
+        ("the people most at risk", 200, 300, 100, "review"),
+    ]
+    assert found.answer == "The people most at risk: a leak was found that the policy does not allow."
 
 
 @pytest.mark.parametrize("policy", packaged_policies().values(), ids=lambda path: path.stem)
@@ -156,31 +160,33 @@ def test_a_green_lamp_never_shows_a_number_above_its_limit(policy: Any) -> None:
         ]
         verdict = judge(rules, Evaluation(tuple(metrics)), an_anonymization(), draws=1 + draw % 3)
         for one in lamps(verdict):
-            pairs = numbers_beside_limits(one.sentence)
             about = [each for each in verdict.checks if criterion_of(each.metric) == one.criterion]
             beyond = any(each.excess and each.limit is not None and each.excess[1] > each.limit for each in about)
             green, grey = green + (one.status == "pass"), grey + (one.status == "not ruled out")
             if one.status == "pass":
-                assert not beyond and all(high <= limit for high, limit in pairs), one.sentence
-                told = [number_of(text) for text in re.findall(rf"{NUMBER} (?:more|are right)", one.sentence)]
-                allowed = [number_of(text) for text in re.findall(rf"The policy allows {NUMBER}", one.sentence)]
-                assert max(told, default=0.0) <= max(allowed, default=0.0), one.sentence
-                assert "does not allow" not in one.sentence and "not certain" not in one.sentence
+                assert not beyond and "does not allow" not in one.answer and "not certain" not in one.answer
+                assert all(each.status == "pass" for each in one.findings)
             if one.status == "not ruled out":
                 assert beyond and all(each.decision == "pass" for each in about if each.applies)
-                assert "cannot be ruled out" in one.sentence or "not certain" in one.sentence
+                assert "cannot be ruled out" in one.answer or "not certain" in one.answer
+            for each in one.findings:
+                measured, up_to, allowed = numbers(each)
+                assert allowed is not None and measured is not None
+                if each.status == "pass" and up_to is not None:
+                    assert max(measured, up_to) <= allowed, one.sentence
         for each in verdict.checks:
             assert ("cannot be ruled out" in each.message) == (each.standing == "not ruled out")
     assert green > 50 and grey > 50
 
 
 def test_rows_that_keep_away_and_rows_too_close_are_said() -> None:
-    away = lamp("membership", judged("membership", (-0.2, -0.1), 0.05, "review")).sentence
-    assert "350 are right" in away and "keep away" in away and "Up to" not in away
-    near = lamp("copies", check("identical_match"), check("dcr_share", "review", (0.04, 0.1))).sentence
+    away = lamp("membership", judged("membership", (-0.2, -0.1), 0.05, "review"))
+    assert numbers(away.findings[0]) == [350, None, 550] and "keep away" in away.answer
+    assert "up to" not in away.sentence
+    near = lamp("copies", check("identical_match"), check("dcr_share", "review", (0.04, 0.1))).answer
     assert "Rows are closer to real records" in near and "keep away" not in near
     open_ = lamp("copies", judged("dcr_share", (-0.1, 0.1), 0.04))
-    assert open_.status == "not ruled out" and "were not found, but cannot be ruled out" in open_.sentence
+    assert open_.status == "not ruled out" and "were not found, but cannot be ruled out" in open_.answer
     far = lamp("copies", check("dcr_share")).sentence
     assert far == "Rows are no closer to real records than the policy allows."
 

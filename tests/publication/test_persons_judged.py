@@ -123,6 +123,6 @@ def test_the_lamp_of_linkability_tells_two_records_from_two_halves(clean: list[E
     rules = tuple(rule for rule in policy.rules if rule.metric in ("linkability", "copied_sequences"))
     policy = policy.model_copy(update={"rules": rules, "anonymity": (), "history": (), "must_detect": {}})
     names = ("linkability", "copied_sequences")
-    assert "find two records" in sentence(judge(policy, measured(context(*drawn(0)), names), None))
+    assert "two records" in sentence(judge(policy, measured(context(*drawn(0)), names), None))
     rows = tuple(replace(table, named_persons=None) for table in drawn(0))
     assert "two records" not in sentence(judge(policy, measured(context(*rows), names), None))

@@ -85,15 +85,23 @@ def group_exclusion(context: Context) -> Outcome:
             "group_exclusion", lambda: shortfalls(groups, context.train, control, confidence)[0].value
         )
     worst = found[0]
+    counted = "persons" if _linked(context.train, context.table) else "rows"
     details = {
+        "said": shortfall_in_words(worst, "people" if counted == "persons" else counted),
         "groups": [one._asdict() for one in found[:MOST_NAMED]],
         "missing": sum(one.low > 0 for one in found),
         "columns": [one.column.name for one in groups],
         "interval": f"simultaneous over {len(found)}",
-        "unit": "persons" if _linked(context.train, context.table) else "rows",
+        "unit": counted,
     }
     n = n_persons(context.table)
     return Measure(worst.value, worst.low, worst.high, reference, n, details, together=len(found))
+
+
+def shortfall_in_words(of: Shortfall, unit: str) -> str:
+    """Share of a group in the table and in the training data."""
+    there, share = (f"{100 * value:.1f} %" for value in (of.share_there, of.share))
+    return f"{of.column} {of.group}: {there} of the {unit} instead of {share}"
 
 
 def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -385,13 +386,20 @@ def lost_prediction(context: Context) -> Outcome:
     details: dict[str, Any] = {
         "columns": [one.details for one in order[:MOST_LISTED]],
         "worst": worst["column"],
-        "said": f"{worst['column']} can be predicted with {worst['table']:.2f} instead of {worst['train']:.2f} "
-        "(0.5: guessing, 1: sure)",
+        "said": fall_in_words(worst),
         "predicted": len(order),
         "tried": len(targets),
         "interval": f"simultaneous over {len(targets)}",
     }
     return replace(order[0], details=details, parts=parts)
+
+
+def fall_in_words(fall: Mapping[str, Any]) -> str:
+    """Sentence on a column whose prediction fell, from its name and both AUCs."""
+    return (
+        f"{fall['column']} can be predicted with {fall['table']:.2f} instead of {fall['train']:.2f} "
+        "(0.5: guessing, 1: sure)"
+    )
 
 
 def _targets(context: Context) -> list[int]:

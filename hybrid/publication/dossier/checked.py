@@ -8,6 +8,7 @@ from typing import Any
 from hybrid.publication.criteria import Criterion, criterion_of
 from hybrid.publication.dossier.stated import Fact, Stated
 from hybrid.publication.guarantee import WHITE_BOX
+from hybrid.publication.lamps import Lamp
 from hybrid.publication.power import POWER, accepted_sentences, not_tried
 from hybrid.publication.private_words import NOT_COMPARED, NOT_PUBLISHED
 from hybrid.publication.private_words import terms as terms_words
@@ -63,10 +64,10 @@ def in_short(*criteria: Criterion) -> Callable[[Stated], Iterator[Fact]]:
     """Answers to the questions of the first page."""
 
     def facts(stated: Stated) -> Iterator[Fact]:
-        lamps = [lamp for lamp in stated.summary["lamps"] if lamp["criterion"] in criteria]
+        lamps = [lamp for lamp in map(Lamp.from_json, stated.summary["lamps"]) if lamp.criterion in criteria]
         for lamp in lamps:
-            text = f"{lamp['question']} {str(lamp['status']).capitalize()}. {lamp['sentence']}"
-            yield Fact(text, stated.where("summary.lamps", f"criterion {lamp['criterion']}"))
+            text = f"{lamp.question} {lamp.status.capitalize()}. {lamp.sentence}"
+            yield Fact(text, stated.where("summary.lamps", f"criterion {lamp.criterion}"))
         if not lamps:
             yield Fact(f"{NOT_PUBLISHED} {NOT_COMPARED}", stated.where("summary.not_attacked"))
 

@@ -22,9 +22,21 @@ TEMPLATE = """\
 <h3>Risks for the people in the data</h3>
 <ul class="lamps">
 {% for lamp in page.lamps %}
-<li class="{{ lamp.status|replace(" ", "-") }}"><p class="lamp"><b>{{ lamp.question }}</b><span class="mark-status">{{ lights[lamp.status] }}</span></p><p>{{ lamp.sentence }}</p><p class="note small">{{ criteria[lamp.criterion] }}</p></li>
+<li class="{{ lamp.status|replace(" ", "-") }}">
+<div><p class="lamp"><b>{{ lamp.question }}</b><span class="mark-status">{{ lights[lamp.status] }}</span></p><p>{{ lamp.answer }}</p><p class="note small">{{ criteria[lamp.criterion] }}</p></div>
+{% if lamp.findings %}
+<table class="parts"><caption>{{ lamp.unit }}</caption>
+<thead><tr><td></td><th scope="col">measured</th><th scope="col">up to</th><th scope="col">allowed</th></tr></thead>
+<tbody>
+{% for each in lamp.findings %}
+<tr class="{{ each.status|replace(" ", "-") }}"><th scope="row">{{ each.about }}</th><td class="n">{{ each.measured or "–" }}</td><td class="n">{{ each.up_to or "–" }}</td><td class="n">{{ each.allowed or "–" }}</td></tr>
+{% endfor %}
+</tbody></table>
+{% endif %}
+</li>
 {% endfor %}
 </ul>
+{% if page.lamps|selectattr("findings")|list %}<p class="note">Up to: a leak of this size cannot be ruled out with the people there are.</p>{% endif %}
 {% if run.verdict.open_checks %}
 <h3>What a person must look at</h3>
 {% if found %}
