@@ -81,6 +81,11 @@ def test_truth_values_come_back() -> None:
 def test_formats_do_not_depend_on_records() -> None:
     seen = Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(missing="?", padding=" ", decimals=5))
     assert neutral_column(seen, 2) == Column("x", Role.SENSITIVE, Kind.DECIMAL, True, ColumnFormat(decimals=2))
+    seen = ColumnFormat(missing="?", date_format="%d.%m.%Y %H:%M:%S.%f")
+    moment = pd.Timestamp("2024-02-18 22:05:07")
+    for kind, text in ((Kind.DATE, "2024-02-18"), (Kind.DATETIME, "2024-02-18 22:05:07"), (Kind.TIME, "22:05")):
+        fixed = neutral_column(Column("x", Role.SENSITIVE, kind, False, seen))
+        assert kind.type.text(moment, fixed.format) == text
 
 
 def test_all_missing_declarations_are_named_at_once() -> None:

@@ -118,6 +118,9 @@ class MomentType(ValueType):
     def as_bound(self, value: Any) -> Any:
         return pd.Timestamp(value).to_pydatetime()
 
+    def neutral_format(self, decimals: int | None) -> ColumnFormat:  # noqa: ARG002
+        return ColumnFormat(date_format=self.formats[0])
+
     def format_of_all(self, texts: list[str]) -> str | None:
         """First format that reads every text; day comes before month where both would do."""
         if not texts or not texts[0][:1].isdigit():

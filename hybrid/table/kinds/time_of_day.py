@@ -120,9 +120,6 @@ class TimeType(MomentType):
         moment: time = pd.Timestamp(value).time()
         return moment
 
-    def neutral_format(self, decimals: int | None) -> ColumnFormat:  # noqa: ARG002
-        return ColumnFormat(date_format=self.formats[0])
-
     def usual_periods(self, values: pd.Series) -> tuple[str, ...]:
         whole = not (self.whole(values.dropna(), 1) % _MINUTE).any()
         return self.periods[1:] if whole else self.periods
