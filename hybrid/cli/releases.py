@@ -219,7 +219,8 @@ def release(
     from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
     from hybrid.jobs.start import configuration
     from hybrid.linked.run import run_of
-    from hybrid.publication.certificate import Acceptance, promise_of_run
+    from hybrid.publication.certificate import Acceptance
+    from hybrid.publication.facts import promise_of_run
     from hybrid.publication.finished_run import read_run
 
     if accept_review and not (by and reason):

@@ -1,4 +1,4 @@
-"""Command that writes the JSON schema of the configuration."""
+"""Command that writes the JSON schema of the configuration, or of the facts of a run."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from hybrid.cli.arguments import CommandGroup
 
 def schema(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it here; default: print.")] = None,
+    facts: Annotated[bool, typer.Option("--facts", help="Of facts.json, which every run writes.")] = False,
 ) -> None:
-    """Write the JSON schema of the configuration.
+    """Write the JSON schema of the configuration, or of the facts of a run.
 
-    Editors then complete its keys, explain them, and mark mistakes.
+    Editors then complete the configuration's keys, explain them, and mark mistakes.
     """
     from hybrid.base.atomic import write_json
     from hybrid.linked.json_schema import configuration_schema
+    from hybrid.publication.facts import facts_schema
 
-    made = configuration_schema()
+    made = facts_schema() if facts else configuration_schema()
     if out is None:
         typer.echo(json.dumps(made, indent=1, ensure_ascii=False))
         return
     write_json(out, made)
     console.line("ok", f"{out}: written")
+    if facts:
+        return
     console.out.print(
         "\nfirst line of a configuration beside it, for editors with the YAML language server:\n"
         f"# yaml-language-server: $schema={out.name}"

@@ -22,8 +22,8 @@ from hybrid.publication.approvals import (
     since_last_release,
     statement_of,
 )
-from hybrid.publication.certificate import summary_of
 from hybrid.publication.difference import difference_to_last, side_by_side, verdict_of
+from hybrid.publication.facts import summary_of
 from hybrid.publication.finished_run import REPORT, FinishedRun, read_run, read_whole_run
 from hybrid.publication.key import release_key, release_tag
 from hybrid.publication.ledger import Ledger

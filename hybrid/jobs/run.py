@@ -27,11 +27,13 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.approvals import RAN_BY
 from hybrid.publication.draws import count_draw, sealed
+from hybrid.publication.facts import write_facts
 from hybrid.publication.finished_run import (
     ANONYMIZATION,
     EVALUATION,
     POLICY,
     PROTECTION,
+    FinishedRun,
     joint_sha256,
     read_run,
     refuse_known_leak,
@@ -277,4 +279,8 @@ def _write_manifest(
         several = {} if SINGLE in run.tables else {"tables": [table.to_json() for table in tables]}
         said |= {**budget, "table": joint_facts(run).to_json(), "columns": list(tables[0].columns), **several}
     whole = manifest | said
+    if kind == "run":
+        result = None if person.anonymized is None else person.anonymized.result
+        finished = FinishedRun(folder, whole, run.evaluation, result, {}, run.policy, "", run.power)
+        whole["files"] |= write_facts(finished, run.verdict)
     write_json(folder / MANIFEST, whole if private_dir is None else sealed(whole, private_dir))

@@ -14,7 +14,7 @@ from typing import Any
 
 from hybrid.base.errors import ConfigError
 from hybrid.evaluation.display import range_of, within
-from hybrid.publication.certificate import metrics_of
+from hybrid.publication.facts import metrics_of
 from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.folder import Release
 from hybrid.publication.gate import judge

@@ -208,16 +208,17 @@ def _metric(entry: Mapping[str, Any]) -> MetricResult:
 
 def _checked(folder: Path, name: str, files: Mapping[str, str], parse: Callable[[Any], T]) -> T:
     # Its hash may have been renewed, so that the content may be of another kind.
-    found = _checked_json(folder, name, files)
+    found = checked_json(folder, name, files[name])
     try:
         return parse(found)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         raise DataError(f"{folder / name}: this is not what a run writes", hint="run it again") from None
 
 
-def _checked_json(folder: Path, name: str, files: Mapping[str, str]) -> Any:
+def checked_json(folder: Path, name: str, sha256: str) -> Any:
+    """Content of a JSON file of a run; raises as :func:`checked_content`."""
     try:
-        return parse_json(checked_content(folder / name, files[name]))
+        return parse_json(checked_content(folder / name, sha256))
     except (ValueError, RecursionError):
         raise DataError(f"{folder / name}: this is not what a run writes", hint="run it again") from None
 

@@ -25,10 +25,11 @@ from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import open_regular
 from hybrid.publication.approvals import SignedStatement, accepted, approve, blocking_runs, refuse_sent_back
 from hybrid.publication.approvers import NO_ROSTER, ROSTER_HINT
-from hybrid.publication.certificate import Acceptance, build_certificate, metrics_of, summary_of
+from hybrid.publication.certificate import Acceptance, build_certificate
 from hybrid.publication.composition import Exposure
 from hybrid.publication.description.write import ReleaseFacts, description_names, write_descriptions
 from hybrid.publication.draws import check_seal, count_run
+from hybrid.publication.facts import metrics_of, summary_of
 from hybrid.publication.finished_run import (
     EVALUATION,
     FinishedRun,

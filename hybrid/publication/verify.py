@@ -14,7 +14,8 @@ from hybrid.base.hashing import file_sha256
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import LARGEST, read_json
 from hybrid.publication.approvers import person_of
-from hybrid.publication.certificate import FORMAT, checksum, metrics_of
+from hybrid.publication.certificate import checksum
+from hybrid.publication.facts import FORMAT, metrics_of
 from hybrid.publication.finished_run import EVALUATION, evaluation_from_json
 from hybrid.publication.folder import WITHDRAWN, read_mark
 from hybrid.publication.private_words import WITHHELD

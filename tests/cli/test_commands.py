@@ -113,6 +113,9 @@ def test_the_schema_is_printed_and_written(tmp_path: Path, capsys: pytest.Captur
     assert hybrid("schema", "--out", tmp_path / "schema.json") == 0
     assert json.loads((tmp_path / "schema.json").read_text("utf-8")) == printed
     assert "\n# yaml-language-server: $schema=schema.json\n" in capsys.readouterr().out
+    assert hybrid("schema", "--facts", "--out", tmp_path / "facts.json") == 0
+    assert "yaml" not in capsys.readouterr().out
+    assert {"verdict", "metrics", "size"} < set(json.loads((tmp_path / "facts.json").read_text("utf-8"))["required"])
 
 
 def test_policies_are_listed_and_printed(capsys: pytest.CaptureFixture[str], hybrid: Run) -> None:

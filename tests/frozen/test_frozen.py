@@ -11,7 +11,9 @@ import os
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from hybrid.publication.facts import facts_schema
 from tests.frozen.configurations import FROZEN
 from tests.frozen.job import result_of
 
@@ -22,12 +24,27 @@ FOLDER = Path(__file__).parents[1] / "data" / "frozen"
 def test_nothing_moved(name: str, tmp_path: Path) -> None:
     found, path = result_of(FROZEN[name], tmp_path), FOLDER / f"{name.replace(' ', '_')}.json"
     assert found
+    check_facts(tmp_path)
     if os.environ.get("KEEP"):
         path.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n")
     kept = json.loads(path.read_text())
     assert list(found) == list(kept)
     for part, content in found.items():
         assert content == kept[part], part
+
+
+def check_facts(folder: Path) -> None:
+    """The facts of a run fit their schema, and are those of its other files."""
+    for file in folder.rglob("facts.json"):
+        facts, manifest = json.loads(file.read_text()), json.loads((file.parent / "manifest.json").read_text())
+        assert [error.message for error in Draft202012Validator(facts_schema()).iter_errors(facts)] == []
+        assert facts["size"]["rows"] == manifest["table"]["rows"] and facts["name"] == manifest["name"]
+        assert '"seed"' not in json.dumps(facts["config"])
+        evaluation = json.loads((file.parent / "evaluation.json").read_text())
+        private = manifest["config"].get("privacy") is not None
+        assert facts["verdict"]["status"] == ("withheld" if private else evaluation["verdict"]["status"])
+        assert len(facts["metrics"]) == (0 if private else len(evaluation["metrics"]))
+        assert ("records" in facts["size"]) != private and (facts["differences"] == []) >= private
 
 
 def test_each_file_belongs_to_a_configuration() -> None:

@@ -16,7 +16,7 @@ from hybrid.cli.console import print_verdict
 from hybrid.jobs.run import summary
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.publication.certificate import summary_of
+from hybrid.publication.facts import summary_of
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.power import not_tried
 from tests.helpers.pages import report_text

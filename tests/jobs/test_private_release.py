@@ -28,10 +28,11 @@ from hybrid.linked.run import run_of
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
-from hybrid.publication.certificate import Acceptance, promise_of_run
+from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.dossier.dossier import dossier_of
 from hybrid.publication.dossier.render import markdown
+from hybrid.publication.facts import promise_of_run
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import releases_in
 from hybrid.publication.ledger import Ledger

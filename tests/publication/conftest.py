@@ -15,8 +15,10 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.manifest import Recorder, build_manifest
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.description.description import stated_columns
+from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import count_draw, sealed
-from hybrid.publication.finished_run import read_run
+from hybrid.publication.facts import write_facts
+from hybrid.publication.finished_run import FinishedRun, read_run
 from hybrid.publication.key import record_secret, release_key
 from hybrid.publication.policy import Policy
 from hybrid.publication.rare_values import RareValues
@@ -138,6 +140,10 @@ def make_run(tmp_path: Path) -> RunMaker:
         )
         manifest |= {"roles": ROLES, "table": TABLE.to_json(), "draw": draw, "ran_by": ran_by}
         manifest |= {"columns": stated_columns(schema)}
+        if "privacy" not in sections:
+            judged = judged_by or a_policy()
+            run = FinishedRun(folder, manifest, measured or an_evaluation(), anonymized, {}, judged, "")
+            manifest["files"] |= write_facts(run, verdict_of(run))
         (folder / "manifest.json").write_text(json.dumps(sealed(manifest, work)))
         run = read_run(folder)
         count_draw(work, run.data_set, data_fingerprint, run.policy, run.table_sha256, run.evaluation, draw or 1)

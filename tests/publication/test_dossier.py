@@ -107,17 +107,17 @@ def test_a_release_that_people_accepted(make_run: RunMaker, tmp_path: Path) -> N
 
 
 def test_where_a_fact_says_it_is_there_it_is(make_run: RunMaker, tmp_path: Path) -> None:
-    release = accepted_release(make_run, tmp_path)
-    found = dossier_of(release)
-    places = {f.where for part in found.parts for item in part.items for f in item.facts} | {
-        f.where for f in found.head
-    }
-    for place in filter(None, places):
-        file, _, rest = place.partition(": ")
-        content = json.loads((release / file).read_text(encoding="utf-8"))
-        for key in rest.split(", ")[0].split("."):
-            assert key in content, place
-            content = content[key]
+    for folder in (accepted_release(make_run, tmp_path), make_run("unpublished")):
+        found = dossier_of(folder)
+        places = {f.where for part in found.parts for item in part.items for f in item.facts} | {
+            f.where for f in found.head
+        }
+        for place in filter(None, places):
+            file, _, rest = place.partition(": ")
+            content = json.loads((folder / file).read_text(encoding="utf-8"))
+            for key in rest.split(", ")[0].split("."):
+                assert key in content, place
+                content = content[key]
 
 
 class _Tags(HTMLParser):

@@ -13,9 +13,9 @@ from hybrid.analysis.results import STRONGEST
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.display import displayed, displayed_evaluation, excess_range, range_of, spans
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.publication.certificate import metrics_of
 from hybrid.publication.criteria import criterion_of
 from hybrid.publication.difference import value_words
+from hybrid.publication.facts import metrics_of
 from hybrid.publication.lamps import lamps
 from hybrid.publication.rules.comparisons import COMPARISONS, Compared, measure_text
 from hybrid.publication.rules.metric import MetricRule

@@ -1,4 +1,4 @@
-"""Source of a dossier: the certificate of a release, or the one that a finished run would get."""
+"""Source of a dossier: the certificate of a release, or the facts of a finished run."""
 
 from __future__ import annotations
 
@@ -12,25 +12,15 @@ from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.ownership import CERTIFICATE
 from hybrid.base.regular_file import read_json
-from hybrid.publication.certificate import build_certificate
 from hybrid.publication.description.description import PublishOptions
-from hybrid.publication.difference import verdict_of
-from hybrid.publication.finished_run import read_run, refuse_without_claim
+from hybrid.publication.facts import FACTS
+from hybrid.publication.finished_run import checked_json, read_run, refuse_without_claim
 from hybrid.publication.folder import read_mark
-from hybrid.publication.gate import DrawNumber
-from hybrid.publication.private_words import WITHHELD, is_dp
+from hybrid.publication.private_words import is_dp
 from hybrid.publication.verdict import Check
 from hybrid.publication.verify import verify
 
 PACKAGE = "datapackage.json"
-NO_RELEASE = "not published"
-_IN_A_RUN = {
-    "anonymization": "anonymization.json",
-    "metrics": "evaluation.json: metrics",
-    "power": "evaluation.json: power",
-    "verdict": "policy.json, applied to evaluation.json",
-}
-"""Files of a run that hold an entry of its certificate; all else is in its manifest."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +41,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class Stated:
-    """Content of a certificate, and where it was read.
+    """Facts of a run or release, and where they were read.
 
     Parameters
     ----------
     content : mapping
-        As :func:`hybrid.publication.certificate.build_certificate` gives it.
+        As :func:`hybrid.publication.facts.facts_of` gives it; of a release, the certificate.
     said : mapping
         The publisher's own words: ``source``, ``uses``, ``limits_of_use``, ``license``, ``contact``.
     is_release : bool
@@ -100,9 +90,8 @@ class Stated:
         return found
 
     def where(self, entry: str, more: str = "") -> str:
-        """File and key of an entry of the certificate."""
-        first = entry.split(".")[0]
-        file = f"{CERTIFICATE}: {entry}" if self.is_release else _IN_A_RUN.get(first, f"{MANIFEST} of the run")
+        """File and key of an entry."""
+        file = f"{CERTIFICATE if self.is_release else FACTS}: {entry}"
         return f"{file}, {more}" if more else file
 
 
@@ -152,19 +141,9 @@ def _released(folder: Path) -> Stated:
 def _finished(folder: Path) -> Stated:
     run = read_run(folder)
     refuse_without_claim(run.manifest)
-    created = str(run.manifest["created"])
-    content = build_certificate(
-        run,
-        release=NO_RELEASE,
-        created=created[:10] if run.is_dp else created,
-        verdict=verdict_of(run),
-        draw=DrawNumber(run.draw or 1, run.draw or 1),
-        acceptances=(),
-        data_tag=WITHHELD,
-        release_tag=WITHHELD,
-        files={},
-        signing={},
-    )
+    if FACTS not in run.manifest["files"]:
+        raise DataError(f"{folder}: the run is of an earlier version and has no {FACTS}", hint="run it again")
+    content = checked_json(folder, FACTS, run.manifest["files"][FACTS]["sha256"])
     own = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
     said = {"source": own.source, "uses": own.uses, "limits_of_use": own.not_for, "license": own.license}
     return Stated(content, said | {"contact": own.contact and own.contact.name}, is_release=False)

@@ -91,8 +91,9 @@ def kept_back(stated: Stated) -> Iterator[Fact]:
     what = "A release holds" if stated.is_release else "A release of this run would hold"
     text = f"{what} no model, no seed and no key. These stay with the operator."
     yield Fact(text, stated.where("files") if stated.is_release else "")
-    yield Fact(f"Seed: {stated.content['seed']}.", stated.where("seed"))
-    yield Fact(f"Source: {stated.content['source']['about']}.", stated.where("source"))
+    if stated.is_release:
+        yield Fact(f"Seed: {stated.content['seed']}.", stated.where("seed"))
+        yield Fact(f"Source: {stated.content['source']['about']}.", stated.where("source"))
 
 
 def processing(stated: Stated) -> Iterator[Fact]:
@@ -143,7 +144,7 @@ def decisions(stated: Stated) -> Iterator[Fact]:
     yield Fact(f"People who must accept a review under this policy: {policy['approvals']}.", where)
     if stated.is_release or not stated.is_dp:
         yield Fact(stated.summary["answer"], stated.where("summary.answer"))
-    for one in stated.content["acceptances"]:
+    for one in stated.content.get("acceptances", ()):
         given = {key: str(one.get(key) or "") for key in ("by", "reason", "proof")}
         words = accepted_words(given | {"on": str(one.get("at") or "")[:10]})
         yield Fact(f"Accepted by {words}", stated.where("acceptances"))

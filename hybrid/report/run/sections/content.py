@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.evaluation.measure import Evaluation
+from hybrid.publication.facts import differences_of
 from hybrid.report.charts.figures import column_chart
 from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
 from hybrid.report.run.inputs import ReportInputs
@@ -19,7 +20,7 @@ SAID_BY = {
     "lost_prediction": "Prediction",
     "group_exclusion": "Group",
 }
-"""Metrics that say their worst case in words, and what it is about."""
+"""What each metric that says its worst finding is about."""
 TEMPLATE = """\
 {% if said %}
 <div class="scroll"><table><thead><tr><th>Largest difference</th><th>In the data’s own words</th></tr></thead><tbody>
@@ -51,10 +52,8 @@ TEMPLATE = """\
 
 
 def _said(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
-    for name, what in SAID_BY.items():
-        found = evaluation.find(name, "synthetic")
-        if found is not None and isinstance(found.outcome, Measure) and found.outcome.details.get("said"):
-            yield what, found.outcome.details["said"]
+    for found in differences_of(evaluation):
+        yield SAID_BY[found.metric], found.said
 
 
 def _farther_than_chance(view: ColumnView) -> float:
