@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -100,7 +101,11 @@ def desk(
     places.check_writable()
 
     def ready(address: str) -> None:
-        console.out.print(f"open once, in a browser on this machine:\n\n  {address}\n\nCtrl-C ends the desk.")
+        console.out.print(
+            f"open once, in a browser on this machine:\n\n  {address}\n\n"
+            "Enter prints a new link. Ctrl-C ends the desk; what it has started goes on, and a new desk shows it."
+        )
+        sys.stdout.flush()
 
     serve(Desk(config, places), port, ready)
 

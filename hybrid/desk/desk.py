@@ -62,6 +62,8 @@ REPORT_POLICY = (
 
 As pages of another origin, their links to each other would come without the cookie, and be refused.
 """
+RENEWED_SECONDS = 5
+"""Seconds after which the browser loads a page again that shows something under way."""
 _ROWS = "rows.jsonl"
 """File of comparisons and laboratories, which lie beside runs."""
 
@@ -86,7 +88,7 @@ class Desk:
         self.clicks = ActionLog(self.places.work)
         self.editor = None if self.config is None else Editor(self.config)
         self._effects = None if self.editor is None else Effects(self.editor)
-        self.runner = Runner(self.places.runs, self.places.work)
+        self.runner = Runner(self.places)
         self.statements: dict[str, str] = {}
         """Statements of approvals that wait for a signature, by the run they are about."""
         self.templates = Environment(
@@ -115,7 +117,11 @@ class Desk:
         """Effect of the roles as they are (:meth:`Effects.of`); None without a configuration."""
         return None if self._effects is None else self._effects.of(most)
 
-    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    def page(
+        self, request: Request, template: str, status: int = 200, *, moves: bool = False, **values: Any
+    ) -> Response:
+        """A page; one that ``moves`` is loaded again by the browser every few seconds, unless the person holds it."""
+        held = "held" in request.query_params
         language = language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
 
         def translated(key: str, **named: object) -> str:
@@ -128,9 +134,11 @@ class Desk:
             has_config=self.config is not None,
             path=request.url.path,
             form_token=self.sessions.form_token,
+            moves=moves,
+            held=held,
             **values,
         )
-        return HTMLResponse(content, status)
+        return HTMLResponse(content, status, {"Refresh": str(RENEWED_SECONDS)} if moves and not held else None)
 
     def problem(self, request: Request, error: HybridError) -> Response:
         """Page of the problems of an error, without cell values."""

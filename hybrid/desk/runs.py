@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,15 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.manifest import MANIFEST
+from hybrid.base.regular_file import read_json
 from hybrid.desk.desk import REPORT_POLICY, Desk, command, form_fields, known_name, names_in, run_folder, segment
-from hybrid.desk.runner import TRADE_OFF
+from hybrid.desk.runner import TRADE_OFF, TUNE, Plan, Started
 from hybrid.jobs.release import read_candidate
+from hybrid.linked.config import AnyConfig
+from hybrid.linked.run import linked_steps
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.forecast import configured_stages, stage_seconds
 from hybrid.publication.approvals import (
     SignedStatement,
     accepted,
@@ -178,24 +185,69 @@ def _zones(desk: Desk, run: FinishedRun, releases: str = "--releases") -> list[s
     return [run.folder, releases, desk.places.releases, "--work", desk.places.work]
 
 
+def _without_result(desk: Desk) -> dict[str, Started]:
+    """Runs that desks started and that run, or ended without a result."""
+    names = {TRADE_OFF, TUNE}
+    return {
+        name: run
+        for name, run in desk.runner.started.items()
+        if name not in names and (run.is_running or not desk.runner.is_finished(name))
+    }
+
+
+def plan_of(desk: Desk, config: AnyConfig) -> Plan:
+    """Stages of a run, the seconds that they took the last time or are expected to take, and the levels shown."""
+    effect = desk.effect()
+    price = None if effect is None else effect.now.price
+    levels = {} if price is None or price.levels is None else price.levels
+    if not isinstance(config, RunConfig):
+        return Plan(linked_steps(config), _last_seconds(desk, config.name), levels)
+    seconds = _last_seconds(desk, config.name)
+    with suppress(HybridError):
+        seconds = seconds or stage_seconds(config, desk.own_editor.table_named(desk.own_editor.read(), None))
+        return Plan(configured_stages(config), seconds, levels)
+    return Plan()
+
+
+def _last_seconds(desk: Desk, data_set: str) -> dict[str, float]:
+    """Seconds of the stages of the newest run of a data set; empty without one."""
+    for name in reversed(names_in(desk.places.runs)):
+        with suppress(OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            manifest = read_json(desk.places.runs / name / MANIFEST)
+            if manifest["name"] == data_set:
+                return {str(one["name"]): float(one["seconds"]) for one in manifest["stages"]}
+    return {}
+
+
 def routes(desk: Desk) -> list[Route]:
     def listed(request: Request) -> Response:
         rows = judged_runs([desk.places.runs / name for name in reversed(names_in(desk.places.runs))])
-        started = {name: run for name, run in desk.runner.started.items() if name != TRADE_OFF}
-        out = desk.places.runs / "NAME-TIME"
-        said = "" if desk.config is None else command("run", desk.config, "--out", out, "--work", desk.places.work)
-        return desk.page(request, "runs.html", rows=rows, started=started, command=said, runs=str(desk.places.runs))
+        started = _without_result(desk)
+        said = "" if desk.config is None else command(*desk.runner.words(desk.config, "NAME-TIME"))
+        moves = any(run.is_running for run in started.values())
+        shown = {"rows": rows, "started": started, "command": said, "runs": str(desk.places.runs)}
+        return desk.page(request, "runs.html", moves=moves, **shown)
 
     def start(request: Request) -> Response:
         editor = desk.own_editor
-        _, words = desk.runner.start(editor.path, editor.read().config.name)
-        return desk.done(request, "/runs", command(*words))
+        config = editor.read().config
+        wanted = request.state.form.get("continued", "")
+        name = known_name(list(_without_result(desk)), wanted, "run") if wanted else desk.runner.new_name(config.name)
+        words = desk.runner.start(editor.path, name, plan_of(desk, config))
+        return desk.done(request, f"/runs/{segment(name)}", command(*words))
 
     def cancel(request: Request) -> Response:
-        desk.runner.cancel(request.path_params["name"])
-        return desk.done(request, "/runs", "")
+        name = known_name(list(desk.runner.started), request.path_params["name"], "run")
+        desk.runner.cancel(name)
+        return desk.done(request, f"/runs/{segment(name)}", "")
 
     def shown(request: Request) -> Response:
+        name = request.path_params["name"]
+        under_way = _without_result(desk).get(name)
+        if under_way is not None:
+            said = command(*under_way.command)
+            moves = under_way.is_running
+            return desk.page(request, "under_way.html", moves=moves, name=name, run=under_way, command=said)
         run = read_whole_run(run_folder(desk, request))
         verdict = verdict_of(run)
         zones = desk.places.releases, desk.places.work
