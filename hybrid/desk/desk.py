@@ -20,6 +20,7 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.manifest import MANIFEST
 from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
 from hybrid.desk.guard import ActionLog, Sessions
+from hybrid.desk.overview import Overviews
 from hybrid.desk.runner import Runner
 from hybrid.jobs.places import Places
 
@@ -75,19 +76,23 @@ class Desk:
     Parameters
     ----------
     config : Path or None
-        The configuration to decide on; None: only runs and releases are shown.
+        The configuration to decide on; None: a person chooses a table first.
     places : Places
         Private, operator and public zone.
+    folder : Path
+        Where a person chooses a table, if there is no configuration.
     """
 
     config: Path | None
     places: Places
+    folder: Path = Path()
 
     def __post_init__(self) -> None:
         self.sessions = Sessions()
         self.clicks = ActionLog(self.places.work)
-        self.editor = None if self.config is None else Editor(self.config)
-        self._effects = None if self.editor is None else Effects(self.editor)
+        self.notes: tuple[str, ...] = ()
+        """What to think about first in a configuration that was just guessed."""
+        self.open(self.config)
         self.runner = Runner(self.places)
         self.statements: dict[str, str] = {}
         """Statements of approvals that wait for a signature, by the run they are about."""
@@ -99,6 +104,26 @@ class Desk:
             lstrip_blocks=True,
         )
         self.templates.filters["segment"] = segment
+
+    def open(self, config: Path | None, notes: tuple[str, ...] = ()) -> None:
+        """Take a configuration to decide on.
+
+        Raises
+        ------
+        HybridError
+            It is wrong; the desk stays as it was.
+        """
+        editor = None if config is None else Editor(config)
+        self.config, self.editor, self.notes = config, editor, notes
+        self._effects = None if editor is None else Effects(editor)
+        self._overviews = None if editor is None else Overviews(editor)
+
+    @property
+    def overviews(self) -> Overviews:
+        """Overviews of the columns; errors as :attr:`own_editor`."""
+        _ = self.own_editor
+        assert self._overviews is not None
+        return self._overviews
 
     @property
     def own_editor(self) -> Editor:

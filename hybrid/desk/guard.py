@@ -128,7 +128,7 @@ ENTRY = "/enter"
 STYLE = "/style.css"
 LARGEST_FORM = 65_536
 """Bytes of a form beyond which it is refused."""
-MOST_FIELDS = 250
+MOST_FIELDS = 2_000
 """Fields of a form beyond which it is refused."""
 _FORM = "application/x-www-form-urlencoded"
 _PAGE_POLICY = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -202,7 +203,7 @@ def plan_of(desk: Desk, config: AnyConfig) -> Plan:
     levels = {} if price is None or price.levels is None else price.levels
     if not isinstance(config, RunConfig):
         return Plan(linked_steps(config), _last_seconds(desk, config.name), levels)
-    seconds = _last_seconds(desk, config.name)
+    seconds: Mapping[str, float] = _last_seconds(desk, config.name)
     with suppress(HybridError):
         seconds = seconds or stage_seconds(config, desk.own_editor.table_named(desk.own_editor.read(), None))
         return Plan(configured_stages(config), seconds, levels)
@@ -225,8 +226,8 @@ def routes(desk: Desk) -> list[Route]:
         started = _without_result(desk)
         said = "" if desk.config is None else command(*desk.runner.words(desk.config, "NAME-TIME"))
         moves = any(run.is_running for run in started.values())
-        shown = {"rows": rows, "started": started, "command": said, "runs": str(desk.places.runs)}
-        return desk.page(request, "runs.html", moves=moves, **shown)
+        folder = str(desk.places.runs)
+        return desk.page(request, "runs.html", moves=moves, rows=rows, started=started, command=said, runs=folder)
 
     def start(request: Request) -> Response:
         editor = desk.own_editor

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.desk import columns, constraints, hierarchies, releases, results, runs, trade_off, tune
+from hybrid.desk import columns, constraints, hierarchies, releases, results, runs, start, trade_off, tune
 from hybrid.desk.desk import LANGUAGE_COOKIE, LANGUAGES, Desk
 from hybrid.desk.guard import ENTRY, STYLE, Guard, with_session_cookie
 
@@ -49,7 +49,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
         return with_session_cookie(desk.page(request, "entered.html"), cookie, value)
 
     def home(_: Request) -> Response:
-        return RedirectResponse("/columns" if desk.config is not None else "/runs", 303)
+        return RedirectResponse("/columns" if desk.config is not None else "/start", 303)
 
     def style(_: Request) -> Response:
         content = files("hybrid.desk").joinpath("templates/desk.css").read_text(encoding="utf-8")
@@ -76,6 +76,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             Route(STYLE, style),
             Route("/favicon.ico", lambda _: Response(status_code=204)),
             Route("/language", language, methods=["POST"]),
+            *start.routes(desk),
             *columns.routes(desk),
             *hierarchies.routes(desk),
             *constraints.routes(desk),
@@ -138,8 +139,11 @@ def address_of(port: int, token: str) -> str:
 
 
 def read_ahead(desk: Desk) -> None:
-    """Read the table and measure its effect while people open a browser; the first page shows any error."""
+    """Read the table and measure its columns while people open a browser; the first page shows any error."""
     with suppress(Exception):
+        draft = desk.own_editor.read()
+        for column in draft.columns.values():
+            desk.overviews.of(draft, column)
         desk.effect()
 
 
