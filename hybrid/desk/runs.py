@@ -8,14 +8,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.manifest import MANIFEST
-from hybrid.base.regular_file import read_json
+from hybrid.base.regular_file import LARGEST, read_json, read_regular
 from hybrid.desk.desk import REPORT_POLICY, Desk, command, form_fields, known_name, names_in, run_folder, segment
+from hybrid.desk.editor import AnyDraft, state_of
+from hybrid.desk.remedies import Remedy, remedies_of
 from hybrid.desk.runner import TRADE_OFF, TUNE, Plan, Started
 from hybrid.jobs.release import read_candidate
 from hybrid.linked.config import AnyConfig
@@ -32,12 +35,18 @@ from hybrid.publication.approvals import (
 )
 from hybrid.publication.certificate import summary_of
 from hybrid.publication.difference import difference_to_last, side_by_side, verdict_of
-from hybrid.publication.finished_run import REPORT, FinishedRun, read_run, read_whole_run
+from hybrid.publication.draws import check_seal
+from hybrid.publication.finished_run import DETAILS, REPORT, FinishedRun, read_run, read_whole_run
 from hybrid.publication.key import release_key, release_tag
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish, release_contents
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.verdict import Verdict, folded
+from hybrid.report.run.render import section_of
+from hybrid.report.run.sections import content, rows
+
+SEEN = content.SECTION.anchor, rows.ANCHOR
+"""Sections of a report that the page of a run shows before the decision."""
 
 
 def judged_runs(folders: list[Path]) -> list[dict[str, Any]]:
@@ -66,9 +75,9 @@ def _decision_routes(desk: Desk) -> list[Route]:
 
     def decide(request: Request) -> Response:
         run = seen(request)
-        by, reason = form_fields(request, "by", "reason")
         if verdict_of(run).status == "review" or _stands(desk, run):
-            return _accept(desk, request, run, by, reason, None)
+            (by,) = form_fields(request, "by")
+            return _accept(desk, request, run, by, _reasons(request, run), None)
         published = read_candidate(run.folder, desk.places).publish()
         return desk.done(request, f"/releases/{published.name}", command("release", *_zones(desk, run, "--out")))
 
@@ -81,7 +90,8 @@ def _decision_routes(desk: Desk) -> list[Route]:
 
     def state(request: Request) -> Response:
         run = seen(request)
-        by, reason = form_fields(request, "by", "reason")
+        (by,) = form_fields(request, "by")
+        reason = _reasons(request, run)
         desk.statements[run.id] = statement_of(run, by, reason, datetime.now(UTC))
         said = command("approve", run.folder, "--by", by, "--reason", reason, "--statement", _file(run))
         return desk.done(request, f"{_page(run)}/statement", said)
@@ -114,8 +124,25 @@ def _decision_routes(desk: Desk) -> list[Route]:
         given = SignedStatement(desk.statements[run.id], signature.replace("\r\n", "\n").strip() + "\n")
         return _accept(desk, request, run, "", "", given)
 
+    def remedy(request: Request) -> Response:
+        """Change the setting that a button names, and start a run with it."""
+        run = seen(request)
+        editor = desk.own_editor
+        state, wanted = form_fields(request, "state", "remedy")
+        config = editor.read().config
+        known = {f"{one.key}={one.value}": one for each in remedies(run, config).values() for one in each}
+        chosen = known[known_name(list(known), wanted, "action")]
+
+        def action(draft: AnyDraft) -> None:
+            draft[chosen.key] = chosen.value
+
+        editor.change(state, action)
+        desk.clicks.note("POST", request.url.path, command("edit", editor.path, wanted))
+        return start_run(desk, request)
+
     return [
         Route("/runs/{name}/decide", decide, methods=["POST"]),
+        Route("/runs/{name}/remedy", remedy, methods=["POST"]),
         Route("/runs/{name}/back", back, methods=["POST"]),
         Route("/runs/{name}/statement", state, methods=["POST"]),
         Route("/runs/{name}/statement", stated),
@@ -143,6 +170,52 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
         "back_command": command("send-back", *words),
         "statement_command": command("approve", *words, "--statement", _file(run)),
     }
+
+
+def remedies(run: FinishedRun, config: AnyConfig) -> dict[str, list[Remedy]]:
+    """Actions on the unmet checks of a run, by rule; none for a run of other data."""
+    if not isinstance(config, RunConfig) or config.name != run.data_set:
+        return {}
+    return {check.rule: list(remedies_of(check, config)) for check in verdict_of(run).open_checks}
+
+
+def _reasons(request: Request, run: FinishedRun) -> str:
+    """Reason of an approval: each unmet check with its own, where there are some.
+
+    Raises
+    ------
+    ConfigError
+        Checks that are not ticked, or that lack a reason, all at once.
+    """
+    form: dict[str, str] = request.state.form
+    verdict = verdict_of(run)
+    if verdict.status != "review" or not verdict.open_checks:
+        return form_fields(request, "reason")[0]
+    given = {at: form.get(f"reason-{at}", "").strip() for at, _ in enumerate(verdict.open_checks)}
+    open_ = [one.rule for at, one in enumerate(verdict.open_checks) if form.get(f"tick-{at}") != "yes" or not given[at]]
+    if open_:
+        hint = "tick each and say why, or send the run back"
+        raise ConfigError([Problem(f"{rule}: it is not accepted, or the reason is missing", hint) for rule in open_])
+    return "; ".join(f"{check.rule}: {given[at]}" for at, check in enumerate(verdict.open_checks))
+
+
+def preview(desk: Desk, run: FinishedRun) -> list[Markup]:
+    """What the table keeps and loses, and ten rows of it, from the report of a run that this installation sealed."""
+    try:
+        check_seal(run, desk.places.work)
+        pages = [name for name in run.payload if Path(name).suffix == Path(REPORT).suffix and name != DETAILS]
+        texts = [read_regular(run.folder / name, LARGEST).decode() for name in pages]
+    except (HybridError, OSError, UnicodeDecodeError):
+        return []
+    return [part for text in texts for anchor in SEEN if (part := section_of(text, anchor))]
+
+
+def other_levels(desk: Desk, run: FinishedRun) -> list[tuple[str, int, int]]:
+    """Quasi-identifiers whose level is another one than the desk showed at the start: name, level then, level now."""
+    started = desk.runner.started.get(run.folder.name)
+    found = None if run.anonymization is None else run.anonymization.levels
+    before = {} if started is None or found is None else started.plan.levels
+    return [(name, level, found[name]) for name, level in before.items() if found and found.get(name, level) != level]
 
 
 def _is_out(run: FinishedRun, work: Path) -> str:
@@ -196,6 +269,16 @@ def _without_result(desk: Desk) -> dict[str, Started]:
     }
 
 
+def start_run(desk: Desk, request: Request) -> Response:
+    """Start a run of the configuration, or continue the one that the form names."""
+    editor = desk.own_editor
+    config = editor.read().config
+    wanted = request.state.form.get("continued", "")
+    name = known_name(list(_without_result(desk)), wanted, "run") if wanted else desk.runner.new_name(config.name)
+    words = desk.runner.start(editor.path, name, plan_of(desk, config))
+    return desk.done(request, f"/runs/{segment(name)}", command(*words))
+
+
 def plan_of(desk: Desk, config: AnyConfig) -> Plan:
     """Stages of a run, the seconds that they took the last time or are expected to take, and the levels shown."""
     effect = desk.effect()
@@ -229,14 +312,6 @@ def routes(desk: Desk) -> list[Route]:
         folder = str(desk.places.runs)
         return desk.page(request, "runs.html", moves=moves, rows=rows, started=started, command=said, runs=folder)
 
-    def start(request: Request) -> Response:
-        editor = desk.own_editor
-        config = editor.read().config
-        wanted = request.state.form.get("continued", "")
-        name = known_name(list(_without_result(desk)), wanted, "run") if wanted else desk.runner.new_name(config.name)
-        words = desk.runner.start(editor.path, name, plan_of(desk, config))
-        return desk.done(request, f"/runs/{segment(name)}", command(*words))
-
     def cancel(request: Request) -> Response:
         name = known_name(list(desk.runner.started), request.path_params["name"], "run")
         desk.runner.cancel(name)
@@ -255,6 +330,10 @@ def routes(desk: Desk) -> list[Route]:
         return desk.page(
             request,
             "run.html",
+            preview=preview(desk, run),
+            levels=other_levels(desk, run),
+            remedies={} if desk.editor is None else remedies(run, desk.editor.read().config),
+            state="" if desk.editor is None else state_of(desk.editor.read()),
             name=run.folder.name,
             run_id=run.id,
             verdict=verdict,
@@ -284,7 +363,7 @@ def routes(desk: Desk) -> list[Route]:
         *_decision_routes(desk),
         Route("/runs", listed),
         Route("/side-by-side", together),
-        Route("/runs/start", start, methods=["POST"]),
+        Route("/runs/start", lambda request: start_run(desk, request), methods=["POST"]),
         Route("/runs/{name}/cancel", cancel, methods=["POST"]),
         Route("/runs/{name}/report", report),
         Route("/runs/{name}/report.html", report),
