@@ -127,10 +127,18 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
 def _listen_to_enter(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
     """Give a new address for every line of the terminal; without one, nothing is read."""
     with suppress(OSError, ValueError, AttributeError):
-        if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
+        if not sys.stdin.isatty() or not _is_in_foreground(sys.stdin.fileno()):
             return
         for _ in sys.stdin:
             ready(address_of(port, desk.sessions.new_token()))
+
+
+def _is_in_foreground(terminal: int) -> bool:
+    """False for a job in the background of a shell, which the kernel would stop as soon as it reads."""
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return True
 
 
 def address_of(port: int, token: str) -> str:
