@@ -50,14 +50,15 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[TourStep, ...]:
             "Guess",
             "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
             ("init", "demo/admissions.csv", "--out", config),
-            f"Open {config}: the role of each column decides how it is protected. hybrid desk shows them on a page.",
+            f"Open {config}: the role of each column decides how it is protected. hybrid desk {config} shows them on a page.",
         ),
         TourStep(
             "Decide",
-            "A person decides every role and signs. Rare diagnoses need a decision, too: they are drawn from others.",
+            "A person decides every role and signs. The day of admission stays out, since others may know it. Rare "
+            "diagnoses need a decision, too: they are drawn from others.",
             (
                 *("edit", config, f"roles.decided_by={_PERSON}", f"roles.date={day}"),
-                *("protect.columns.diagnosis=sample", "seed=7"),
+                *("data.columns.admission_date.role=excluded", "protect.columns.diagnosis=sample", "seed=7"),
             ),
             "Each line with + is what the file says now. For a real release no seed is set.",
         ),
