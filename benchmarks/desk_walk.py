@@ -83,9 +83,8 @@ def walk(page: Page, address: str, seconds: float) -> Walk:
     person.wait("document.querySelector('button[form=start]')")
     person.said("roles are saved and signed")
     person.click("button[form=start]")
-    person.wait(
-        'document.querySelector(\'form[action$="/decide"], .verdict.block, form[action="/runs/start"]\')', seconds
-    )
+    done = "form[action$='/decide'], .verdict.block, [name=continued]"
+    person.wait(f"document.querySelector({done!r})", seconds)
     person.said("the verdict is there")
     ticks = int(page.evaluate("document.querySelectorAll('[name^=tick-]').length"))
     for at in range(ticks):

@@ -50,7 +50,8 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[TourStep, ...]:
             "Guess",
             "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
             ("init", "demo/admissions.csv", "--out", config),
-            f"Open {config}: the role of each column decides how it is protected. hybrid desk {config} shows them on a page.",
+            f"Open {config}: the role of each column decides how it is protected. hybrid desk {config} shows them on a "
+            "page.",
         ),
         TourStep(
             "Decide",
