@@ -27,6 +27,7 @@ from hybrid.base.atomic import make_private, write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.locks import locked
 from hybrid.base.manifest import MANIFEST
+from hybrid.base.regular_file import read_json
 from hybrid.desk.waiting import Waiting, waiting_of
 from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder
@@ -94,15 +95,16 @@ class Started:
     def read(cls, folder: Path) -> Started | None:
         """What lies in a folder; None if it is something else, or half-written."""
         try:
-            found = json.loads((folder / JOB).read_text(encoding="utf-8"))
-            return cls(folder, plan=Plan(**found.pop("plan")), **found)
-        except (OSError, ValueError, TypeError, AttributeError, LookupError):
+            found = read_json(folder / JOB)
+            about = int(found["pid"]), float(found["created"]), float(found["began"])
+            return cls(folder, [str(word) for word in found["command"]], *about, Plan(**found["plan"]))
+        except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
             return None
 
     @cached_property
     def process(self) -> psutil.Process | None:
         """The process; None if it has ended."""
-        with suppress(psutil.Error):
+        with suppress(psutil.Error, ValueError, OverflowError):
             found = psutil.Process(self.pid)
             if abs(found.create_time() - self.created) < 1 and found.status() != psutil.STATUS_ZOMBIE:
                 return found

@@ -124,7 +124,9 @@ def test_a_hint_becomes_the_change_that_it_asks_for(table: Path) -> None:
 
     assert wanted("raise anonymize.k") == [Remedy("anonymize.k", 10)]
     assert wanted("a smaller anonymize.k, smaller leaves (min_leaf of cart), or another generator") == []
-    assert wanted("a more careful generator (larger min_leaf)") == [Remedy("synthesize.options.min_leaf", 100)]
+    unset = {"synthesize.options.min_leaf": None}
+    careful = "a more careful generator (larger min_leaf)"
+    assert wanted(careful, **unset) == [Remedy("synthesize.options.min_leaf", 100)]
     already = {"synthesize.options.min_leaf": 30}
     assert wanted("larger leaves (min_leaf of cart)", **already) == [Remedy("synthesize.options.min_leaf", 60)]
     assert wanted("set split.stable", **{"split.stable": True}) == []

@@ -195,11 +195,18 @@ def test_five_walks_by_keyboard_and_every_screen_for_everybody(
             "/runs/signed/statement",
         ]
         _look_at(walker, [*screens, "/nowhere", "/runs/absent", "/enter?token=used"])
+        walker.visit("/runs/first")
+        _print(page)
         assert all(one.startswith((f"{walker.origin}/", "about:")) for one in page.requests)
+        (tmp_path / "empty").mkdir()
+        with opened(None, tmp_path / "empty") as other:
+            page.visit(other.address)
+            _until(page, "location.pathname == '/start' && document.readyState == 'complete'")
+            _look_at(Walker(page, other), ["/start"])
 
 
 def _look_at(walker: Walker, screens: list[str]) -> None:
-    """Every screen in English on a wide light screen, and in German on a phone in the dark; one of them printed."""
+    """Every screen in English on a wide light screen, and in German on a phone in the dark."""
     page = walker.page
     page.call(
         "Page.addScriptToEvaluateOnNewDocument", source=files("axe_core_python").joinpath("axe.min.js").read_text()
@@ -219,7 +226,9 @@ def _look_at(walker: Walker, screens: list[str]) -> None:
             if width < 500:
                 found |= {f"{screen} is wider than a phone": one for one in page.evaluate(WIDE)}
     assert found == {}
-    walker.visit("/runs/first")
+
+
+def _print(page: Page) -> None:
     page.call("Emulation.setEmulatedMedia", media="print")
     hidden = "[...document.querySelectorAll('header, form')].every(one => getComputedStyle(one).display == 'none')"
     assert page.evaluate(hidden) and page.pdf().startswith(b"%PDF")

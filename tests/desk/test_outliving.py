@@ -116,7 +116,8 @@ def test_another_process_with_the_same_number_is_not_taken_for_the_run(tmp_path:
     found = Started.read(folder)
     assert found is not None and not found.is_running and found.code is None
     found.cancel()
-    for text in ("", "[]", "{}", '{"plan": 7}', json.dumps(about | {"more": 1}), "[" * 100_000):
+    odd = [json.dumps(about | one) for one in ({"pid": "x"}, {"plan": 7}, {"plan": {"more": 1}}, {"command": 7})]
+    for text in ("", "[]", "{}", "[" * 100_000, *odd):
         (folder / JOB).write_text(text)
         assert Started.read(folder) is None
     assert Runner(Places(tmp_path)).started == {}
