@@ -18,7 +18,7 @@ from hybrid.cli.arguments import CommandGroup
 _PERSON = "visitor of the tour"
 _REASON = "the table is simulated: no real person is in it"
 _REFUSED, _WAITING = 3, 4
-"""Exit codes of ``hybrid release`` for a blocked run, and of it and ``hybrid status`` while a run waits for a person."""
+"""Exit codes of ``hybrid release`` for a blocked run, and of it and ``hybrid status`` while one waits for a person."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def tour_steps(rows: int) -> tuple[TourStep, ...]:
             "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
             ("init", "demo/admissions.csv", "--out", "mine/config.yaml"),
             f"Open mine/config.yaml, and {config} beside it: the second says what people decided about the same table, "
-            "why, and who signed. hybrid desk mine/config.yaml shows the guesses on a page, with a choice for each column.",
+            "why, and who signed. hybrid desk mine/config.yaml shows the guesses on a page, with a choice for each.",
         ),
         TourStep(
             "Check",
@@ -63,9 +63,9 @@ def tour_steps(rows: int) -> tuple[TourStep, ...]:
             "Anonymize, restore, synthesize, evaluate, judge. With 30,000 rows this takes some minutes.",
             ("run", config, "--out", run),
             "A PASS means that every rule of the policy is met, and that leaks of known size, planted into this very "
-            "table, were noticed. It is no proof: the line Not tried names attacks that nobody made. With fewer rows the "
-            f"verdict can be a review, since fewer people hide each other. Open {run}/report.html: its first page says "
-            "what was found, and why.",
+            "table, were noticed. It is no proof: the line Not tried names attacks that nobody made. With fewer rows "
+            "the verdict can be a review, since fewer people hide each other. "
+            f"Open {run}/report.html: its first page says what was found, and why.",
         ),
         TourStep(
             "Release",
