@@ -201,6 +201,8 @@ class Editor:
     def set_role(self, column: DraftColumn, role: str, target: bool, *, anew: bool = False) -> list[HierarchyFile]:
         """Set role and target of a column of a draft, as a person decides them.
 
+        Another role than the one that was signed takes the signature away.
+
         Returns
         -------
         list of HierarchyFile
@@ -219,6 +221,8 @@ class Editor:
         if role == Role.QUASI_IDENTIFIER and (column.hierarchy is None or anew):
             hierarchies.append(starter_file(column, self.table(column)))
             column.hierarchy = hierarchies[0].relative
+        if role != column.role and column.draft["roles"] is not None:
+            del column.draft["roles"]
         column.role = role
         return hierarchies
 

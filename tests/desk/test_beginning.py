@@ -112,6 +112,10 @@ def test_all_roles_are_saved_and_signed_at_once(table: Path) -> None:
         assert "Start a run" in visitor.get("/columns").text
         log = found.desk.clicks.path.read_text()
         assert "data.columns.illness.role=quasi_identifier" in log and "roles.decided_by=B. Kaya" in log
+        visitor.get("/columns")
+        again = {"state": visitor.field("state"), f"role-{names.index('illness')}": "sensitive"}
+        assert visitor.post("/columns/save", **again).status == 303
+        assert load_config(config).roles is None, "nobody has signed this role"
         stale = visitor.post("/columns/save", **form)
         assert stale.status == 409 and "changed since this page was shown" in stale.text
 
