@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,6 +24,7 @@ DEMO, DEMO_ROWS = "demo", 3_000
 TOGETHER = "."
 """Choice of all tables of a folder, as linked tables."""
 Notes = tuple[str, ...]
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")
 
 
 def opened_place(place: Path | None, url_env: str | None = None) -> tuple[Path | None, Notes]:
@@ -44,9 +46,14 @@ def opened_place(place: Path | None, url_env: str | None = None) -> tuple[Path |
     Raises
     ------
     ConfigError, DataError
-        There is no such file, or the table cannot be read.
+        There is no such file, or the table cannot be read; or the address of a database is given itself.
     """
     folder = Path() if place is None else place
+    if _ADDRESS.match(str(folder)):
+        raise ConfigError(
+            "this is the address of a database, which may hold a password",
+            hint="put it into a variable: --url-env NAME",
+        )
     if url_env is not None:
         return _guessed(folder / CONFIG, lambda config: _database(config, url_env))
     if folder.is_dir():

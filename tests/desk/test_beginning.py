@@ -148,3 +148,6 @@ def test_a_section_is_cut_out_of_a_report() -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist"):
         load_config(opened_place(tmp_path / "nothing.csv")[0] or Path())
+    with pytest.raises(ConfigError, match="address of a database") as refused:
+        opened_place(Path("postgresql://ann:secret@host/people"))
+    assert "secret" not in str(refused.value)
