@@ -21,7 +21,7 @@ from hybrid.table.cells import column_cells, least_cell
 from hybrid.table.dependencies import unique_share
 
 MOST_CELLS = 30_000_000
-"""Rows times columns of a table beyond which uniqueness is on the page of each column alone."""
+"""Rows times columns of a table beyond which uniqueness is on the page of each column alone, and no run is forecast."""
 _FREQUENT, _LONGEST = 3, 24
 
 

@@ -82,6 +82,8 @@ class Started:
         Seconds since 1970.
     plan : Plan
         What it will do.
+    place : str
+        Folder in which its relative paths start.
     """
 
     folder: Path
@@ -90,6 +92,7 @@ class Started:
     created: float
     began: float
     plan: Plan
+    place: str
 
     @classmethod
     def read(cls, folder: Path) -> Started | None:
@@ -97,7 +100,8 @@ class Started:
         try:
             found = read_json(folder / JOB)
             about = int(found["pid"]), float(found["created"]), float(found["began"])
-            return cls(folder, [str(word) for word in found["command"]], *about, Plan(**found["plan"]))
+            words = [str(word) for word in found["command"]]
+            return cls(folder, words, *about, Plan(**found["plan"]), str(found["place"]))
         except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
             return None
 
@@ -216,14 +220,14 @@ class Runner:
         return (self.places.runs / name / MANIFEST).is_file()
 
     def start(self, config: Path, name: str, plan: Plan) -> list[str]:
-        """Start a run of a configuration, or continue one.
+        """Start a run of a configuration.
 
         Parameters
         ----------
         config : Path
             The configuration.
         name : str
-            Of the run, which has no result yet; its kept stages are taken from the store of the private zone.
+            Of the run; stages that an earlier one kept are taken from the store of the private zone.
         plan : Plan
             What it will do.
 
@@ -250,7 +254,7 @@ class Runner:
         """Name of a run that starts now."""
         return new_folder(name, self.places.runs).name
 
-    def begin(self, name: str, command: Sequence[str], plan: Plan | None = None) -> None:
+    def begin(self, name: str, command: Sequence[str], plan: Plan | None = None, place: str | None = None) -> None:
         """Start a process under a name, in the place of an ended one.
 
         Raises
@@ -267,9 +271,10 @@ class Runner:
             self._forget([name, *[*known][_KEPT:]])
             folder = self.folder / name
             make_private(folder)
-            began, process = time.time(), _process(command, folder / LOG)
+            place = place or str(Path.cwd())
+            began, process = time.time(), _process(command, folder / LOG, place)
             created = psutil.Process(process.pid).create_time()
-            about = Started(folder, command, process.pid, created, began, plan or Plan())
+            about = Started(folder, command, process.pid, created, began, plan or Plan(), place)
             write_json(folder / JOB, {key: one for key, one in asdict(about).items() if key != "folder"}, private=True)
 
     def _forget(self, names: Sequence[str]) -> None:
@@ -282,7 +287,7 @@ class Runner:
             self.started[name].cancel()
 
 
-def _process(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+def _process(command: Sequence[str], log: Path, place: str) -> subprocess.Popen[bytes]:
     """A process in a session of its own, which neither Ctrl-C nor the end of the terminal reaches."""
     environment = os.environ | {"HYBRID_SHOW_VALUES": "0", "HYBRID_LOG_FORMAT": "json"}
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -293,6 +298,7 @@ def _process(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
             stdout=subprocess.DEVNULL,
             stderr=handle,
             env=environment,
+            cwd=place,
             start_new_session=True,
         )
     finally:

@@ -12,6 +12,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import read_json
 from hybrid.desk.desk import Desk, command, known_name, names_in, segment
+from hybrid.desk.overview import MOST_CELLS
 from hybrid.desk.runner import TRADE_OFF, TUNE, Plan, Started
 from hybrid.linked.config import AnyConfig
 from hybrid.linked.run import linked_steps
@@ -30,11 +31,15 @@ def without_result(desk: Desk) -> dict[str, Started]:
 
 
 def start_run(desk: Desk, request: Request) -> Response:
-    """Start a run of the configuration, or continue the one that the form names."""
+    """Start a run of the configuration, or continue the one that the form names, as it was started."""
+    known, wanted = without_result(desk), request.state.form.get("continued", "")
+    if wanted:
+        run = known[known_name(list(known), wanted, "run")]
+        desk.runner.begin(wanted, run.command, run.plan, run.place)
+        return desk.done(request, f"/runs/{segment(wanted)}", command(*run.command))
     editor = desk.own_editor
     config = editor.read().config
-    wanted = request.state.form.get("continued", "")
-    name = known_name(list(without_result(desk)), wanted, "run") if wanted else desk.runner.new_name(config.name)
+    name = desk.runner.new_name(config.name)
     words = desk.runner.start(editor.path, name, plan_of(desk, config))
     return desk.done(request, f"/runs/{segment(name)}", command(*words))
 
@@ -48,7 +53,9 @@ def plan_of(desk: Desk, config: AnyConfig) -> Plan:
         return Plan(linked_steps(config), _last_seconds(desk, config.name), levels)
     seconds: Mapping[str, float] = _last_seconds(desk, config.name)
     with suppress(HybridError):
-        seconds = seconds or stage_seconds(config, desk.own_editor.table_named(desk.own_editor.read(), None))
+        table = desk.own_editor.table_named(desk.own_editor.read(), None)
+        if not seconds and len(table) * len(table.schema) <= MOST_CELLS:
+            seconds = stage_seconds(config, table)
         return Plan(configured_stages(config), seconds, levels)
     return Plan()
 

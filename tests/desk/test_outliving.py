@@ -111,7 +111,7 @@ def test_a_run_outlives_the_desk_that_started_it_and_continues_after_it_was_kill
 def test_another_process_with_the_same_number_is_not_taken_for_the_run(tmp_path: Path) -> None:
     folder = tmp_path / "jobs" / "run"
     folder.mkdir(parents=True)
-    about = {"command": ["run"], "pid": os.getpid(), "created": 1.0, "began": 2.0, "plan": {}}
+    about = {"command": ["run"], "pid": os.getpid(), "created": 1.0, "began": 2.0, "plan": {}, "place": "/"}
     (folder / JOB).write_text(json.dumps(about))
     found = Started.read(folder)
     assert found is not None and not found.is_running and found.code is None
