@@ -195,7 +195,7 @@ def _reasons(request: Request, run: FinishedRun) -> str:
 
 
 def preview(desk: Desk, run: FinishedRun) -> list[Markup]:
-    """What the table keeps and loses, and ten rows of it, from the report of a run that this installation sealed."""
+    """Losses of the table, and ten rows of it, from the report of a run that this installation sealed."""
     try:
         check_seal(run, desk.places.work)
         pages = [name for name in run.payload if Path(name).suffix == Path(REPORT).suffix and name != DETAILS]

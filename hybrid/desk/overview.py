@@ -1,4 +1,4 @@
-"""What the page of the roles shows of each column: frequent values, their shares, and what its role does to people.
+"""Overviews of columns for the page of the roles: frequent values, their shares, and the effect of each role.
 
 Cell values are on the screen of the steward alone, and there only those that enough people share.
 """
@@ -54,7 +54,7 @@ class ColumnOverview:
 
     @property
     def risk(self) -> float:
-        """How much the column adds to the share of rows of people who are alone, 0..1; 0 where not measured."""
+        """Increase of the share of rows of people who are alone by this column, 0..1; 0 where not measured."""
         return 0.0 if self.known is None or self.unknown is None else max(self.known - self.unknown, 0.0)
 
 

@@ -96,7 +96,7 @@ class Started:
 
     @classmethod
     def read(cls, folder: Path) -> Started | None:
-        """What lies in a folder; None if it is something else, or half-written."""
+        """Process that a folder describes; None if the folder holds something else, or a part."""
         try:
             found = read_json(folder / JOB)
             about = int(found["pid"]), float(found["created"]), float(found["began"])
@@ -152,7 +152,7 @@ class Started:
 
     @property
     def waiting(self) -> Waiting:
-        """How far it is."""
+        """Stage and seconds of its progress."""
         told = [(_time(one), one) for one in self.entries if "step" in one]
         return waiting_of(told, self.plan.steps, self.plan.seconds, self.began, time.time())
 

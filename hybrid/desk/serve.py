@@ -95,7 +95,7 @@ ADDRESS = "127.0.0.1"
 
 
 def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
-    """Serve a desk until it is stopped by Ctrl-C; what it started goes on.
+    """Serve a desk until it is stopped by Ctrl-C; its runs continue.
 
     Enter in the terminal makes a new address, for a browser that was closed.
 

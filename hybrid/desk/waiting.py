@@ -1,4 +1,4 @@
-"""How far a process is: its stage among all, and the time that is left."""
+"""Progress of a process: its stage among all, and the time that is left."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Waiting:
 
 
 def waiting_of(told: Told, steps: Sequence[str], expected: Mapping[str, float], began: float, now: float) -> Waiting:
-    """How far a process is.
+    """Progress of a process by its reports.
 
     Its stage is the one that it named last. The seconds left of that are those so far times (1 - f) / f, where f is the
     mean share that its parts report, or else what the forecast leaves. Later stages take what was expected, times the
