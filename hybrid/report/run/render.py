@@ -75,10 +75,14 @@ def render_report(
 
 
 def section_of(page: str, anchor: str) -> Markup:
-    """One section of a rendered report, with its title, without the styles that the page holds; empty without it."""
+    """One section of a rendered report, for a page with other styles; what scrolls is reached by keyboard.
+
+    Empty where the report has no such section.
+    """
     _, found, rest = page.partition(f'<section id="{anchor}">')
     content = rest.partition("</section>")[0] if found else ""
-    return Markup(_STYLE.sub("", _NUMBER.sub("", content)))
+    plain = _STYLE.sub("", _NUMBER.sub("", content))
+    return Markup(plain.replace('<div class="scroll">', '<div class="scroll" tabindex="0">'))
 
 
 def _part(section: Section, inputs: ReportInputs) -> _Part | None:
