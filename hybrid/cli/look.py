@@ -108,7 +108,7 @@ def desk(
     def ready(address: str) -> None:
         console.out.print(
             f"open once, in a browser on this machine:\n\n  {address}\n\n"
-            "Enter prints a new link. Ctrl-C ends the desk; what it has started goes on, and a new desk shows it."
+            "Enter prints a new link. Ctrl-C ends the desk; runs continue, and a new desk shows them."
         )
         sys.stdout.flush()
 
