@@ -20,6 +20,7 @@ from hybrid.cli import main
 from hybrid.desk.runner import JOB, LOG, Runner, Started
 from hybrid.desk.waiting import waiting_of
 from hybrid.jobs.places import Places
+from hybrid.store import Store
 from tests.desk.open_desk import OpenDesk, Visitor
 
 Own = tuple[Visitor, OpenDesk, Path]
@@ -91,9 +92,10 @@ def test_a_run_outlives_the_desk_that_started_it_and_continues_after_it_was_kill
     visitor.get("/runs")
     assert visitor.post("/runs/start").status == 409, "another desk sees that one is under way"
     store = folder / "work" / "store"
-    _until(lambda: any(store.glob("**/*protect*")) or not found.desk.runner.started["night"].is_running)
+    _until(lambda: store.is_dir() and any(one.stage == "protect" for one in Store(store).entries()))
     psutil.Process(run.pid).kill()
     _until(lambda: not found.desk.runner.started["night"].is_running)
+    kept = {(one.stage, one.key, one.created) for one in Store(store).entries()}
     page = visitor.get("/runs/night")
     assert "without a word: it was killed" in page.text and "refresh" not in page.headers
     assert visitor.post("/runs/start", continued="other").status == 409
@@ -102,10 +104,11 @@ def test_a_run_outlives_the_desk_that_started_it_and_continues_after_it_was_kill
     _until(lambda: not found.desk.runner.started["night"].is_running)
     last = found.desk.runner.started["night"]
     assert last.code == 0, last.lines
-    kept = [json.loads(line)["message"] for line in (last.folder / LOG).read_text().splitlines() if '"step"' in line]
-    assert any(one.startswith("synthesize") for one in kept)
+    steps = [json.loads(line)["step"] for line in (last.folder / LOG).read_text().splitlines() if '"step"' in line]
+    assert any(one.startswith("synthesize") for one in steps)
     assert "What will be published" in visitor.get("/runs/night").text, "the same page shows the verdict"
-    assert len(list(store.glob("**/*seed*.json"))) == len(list((folder / "work" / "store").glob("**/*seed*.json")))
+    again = {(one.stage, one.key, one.created) for one in Store(store).entries()}
+    assert kept and kept < again, "what was finished was not computed again"
 
 
 def test_another_process_with_the_same_number_is_not_taken_for_the_run(tmp_path: Path) -> None:
