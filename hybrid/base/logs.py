@@ -7,8 +7,8 @@ import logging
 import sys
 from datetime import UTC, datetime
 
-FIELDS = ("data_set", "outcome", "release", "run")
-"""Additional fields of the line about the end of a night."""
+FIELDS = ("data_set", "outcome", "release", "run", "step", "done", "total", "exit_code")
+"""Additional fields: of the line about the end of a night, of lines about progress, and of a command's last line."""
 
 
 class JsonLines(logging.Formatter):

@@ -47,10 +47,12 @@ class LogProgress:
         Gets one line.
     every_seconds : float
         Least time between two lines of one step.
+    with_fields : bool
+        ``say`` gets step, done and total, too, as ``extra`` of a log record.
     """
 
-    def __init__(self, say: Callable[[str], None], every_seconds: float = 30.0) -> None:
-        self._say, self._every = say, every_seconds
+    def __init__(self, say: Callable[..., None], every_seconds: float = 30.0, *, with_fields: bool = False) -> None:
+        self._say, self._every, self._with_fields = say, every_seconds, with_fields
         self._begun: dict[str, tuple[float, int]] = {}
         self._last = 0.0
 
@@ -58,14 +60,16 @@ class LogProgress:
         now, whole = time.monotonic(), step.partition(": ")[0]
         if whole not in self._begun:
             self._begun[whole] = (now, done)
-            self._say(f"{whole} ...")
+            line = f"{whole} ..."
         elif now - self._last >= self._every:
             shown = [f"{name.replace('_', ' ')} {value:.4g}" for name, value in values.items()]
             reached = f"{step} {done:,}" + (f" of {total:,}" if total else "")
-            self._say(", ".join([reached, *shown, *self._left(whole, done, total)]))
+            line = ", ".join([reached, *shown, *self._left(whole, done, total)])
         else:
             return
         self._last = now
+        fields = {"extra": {"step": step, "done": done, "total": total}} if self._with_fields else {}
+        self._say(line, **fields)
 
     def _left(self, step: str, done: int, total: int | None) -> list[str]:
         begun, first = self._begun[step]

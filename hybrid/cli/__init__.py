@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import sys
 import traceback
@@ -12,7 +13,7 @@ from typing import Any, Literal
 import typer
 
 from hybrid.base.errors import HybridError, place_of
-from hybrid.base.logs import write_json_lines
+from hybrid.base.logs import write_json_lines, writes_json_lines
 from hybrid.base.resources import forbid_dumps
 from hybrid.cli.arguments import CommandGroup
 from hybrid.cli.console import err, out, print_error, show_progress, show_warnings, styled
@@ -34,6 +35,7 @@ MODULES = (
 ANYWHERE = ("--debug", "--quiet")
 """Options of the program that may also stand after the command."""
 _MEMORY, _BUG = ("memory", "bold red"), ("bug", "bold red")
+logger = logging.getLogger(__name__)
 INTERRUPTED = 130
 """Exit code that Typer gives Ctrl-C."""
 
@@ -91,7 +93,7 @@ def _options(
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    sys.exit(_run(arguments))
+    sys.exit(_run_to_the_end(arguments))
 
 
 def command() -> None:
@@ -102,13 +104,21 @@ def command() -> None:
     CPython ends a process by the signal if an interrupt once passed through generated code (``exec``, as in
     ``namedtuple``), although it was handled; so a failed program ends itself after its exit functions.
     """
-    code = _run(sys.argv[1:])
+    code = _run_to_the_end(sys.argv[1:])
     if code != 1:
         sys.exit(code)
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _run_to_the_end(arguments: list[str]) -> int:
+    """Exit code of the command line, which is also in the last of its JSON lines."""
+    code = _run(arguments)
+    if writes_json_lines():
+        logger.info("ended", extra={"exit_code": code})
+    return code
 
 
 def _run(arguments: list[str]) -> int:

@@ -44,6 +44,8 @@ class Terminal(Console):
 
 
 logger = logging.getLogger(__name__)
+JSON_SECONDS = 5.0
+"""Least time between two JSON lines of one step."""
 out = Terminal()
 
 err = Terminal(stderr=True)
@@ -155,12 +157,12 @@ def show_progress(wanted: bool) -> None:
 
 @contextmanager
 def progress() -> Iterator[Progress]:
-    """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines."""
+    """Progress bars on a terminal; elsewhere lines, one every half minute in long steps; or JSON lines, more often."""
     if _quiet:
         yield silent
         return
     if writes_json_lines():
-        yield LogProgress(logger.info)
+        yield LogProgress(logger.info, JSON_SECONDS, with_fields=True)
         return
     if not err.is_terminal:
         yield LogProgress(lambda line: err.print(line))

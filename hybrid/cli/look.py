@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,14 +73,18 @@ def warm() -> None:
 
 def desk(
     place: Annotated[
-        Path | None, typer.Argument(metavar="CONFIG|FOLDER", help="A configuration, or a folder with config.yaml.")
+        Path | None, typer.Argument(metavar="PLACE", help="A table, a configuration, or a folder with one of them.")
+    ] = None,
+    url_env: Annotated[
+        str | None,
+        typer.Option("--url-env", metavar="NAME", help="Linked tables of a database: the variable with its URL."),
     ] = None,
     runs: Runs = Path("runs"),
     releases: Releases = Path("releases"),
     work: Work = Path("work"),
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of 127.0.0.1; 0: a free one.")] = 0,
 ) -> None:
-    """Open a page on this machine to decide roles, verdicts and releases.
+    """Open a page on this machine: from a table to its release.
 
     For one person and this machine alone. Every action is in work/desk.jsonl and shows its command line.
     """
@@ -87,22 +92,27 @@ def desk(
         raise MissingExtraError("hybrid desk needs a web server", hint="pip install 'hybrid-release[desk]'")
     from hybrid.desk.desk import Desk
     from hybrid.desk.serve import serve
+    from hybrid.desk.start import opened_place
     from hybrid.jobs.places import Places
     from hybrid.linked.config import load_any
 
-    config = place / "config.yaml" if place is not None and place.is_dir() else place
-    if config is not None and config != place and not config.is_file():
-        hint = "hybrid init FILE guesses one from a table, hybrid init FOLDER from linked tables"
-        raise ConfigError(f"{place}: there is no config.yaml in this folder", hint=hint)
-    if config is not None:
-        load_any(config)
     places = Places(work, runs, releases)
     places.check_writable()
+    console.err.print("reading ...")
+    config, notes = opened_place(place, url_env)
+    if config is not None:
+        load_any(config)
+    opened = Desk(config, places, place if place is not None and place.is_dir() else Path())
+    opened.notes = notes
 
     def ready(address: str) -> None:
-        console.out.print(f"open once, in a browser on this machine:\n\n  {address}\n\nCtrl-C ends the desk.")
+        console.out.print(
+            f"open once, in a browser on this machine:\n\n  {address}\n\n"
+            "Enter prints a new link. Ctrl-C ends the desk; runs continue, and a new desk shows them."
+        )
+        sys.stdout.flush()
 
-    serve(Desk(config, places), port, ready)
+    serve(opened, port, ready)
 
 
 def edit(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import shlex
 import subprocess
 import sys
@@ -18,8 +17,8 @@ from hybrid.cli.arguments import CommandGroup
 
 _PERSON = "visitor of the tour"
 _REASON = "the table is simulated: no real person is in it"
-_WAITING = 4
-"""Exit code of ``hybrid status`` while a run waits for a person."""
+_REFUSED, _WAITING = 3, 4
+"""Exit codes of ``hybrid release`` for a blocked run, and of it and ``hybrid status`` while one waits for a person."""
 
 
 @dataclass(frozen=True)
@@ -36,42 +35,37 @@ class TourStep:
     """Exit code of the step before, without which this one is left out; None: it always comes."""
 
 
-def tour_steps(rows: int, day: datetime.date) -> tuple[TourStep, ...]:
+def tour_steps(rows: int) -> tuple[TourStep, ...]:
     """Steps of the tour, each a command that works in its folder."""
-    config, run = "mine/config.yaml", "runs/tour"
+    config, run = "demo/config.yaml", "runs/tour"
     return (
         TourStep(
             "A table",
-            "The tour needs a table about people. This one is simulated: hospital admissions, one per patient.",
-            ("demo", "demo", "--rows", str(rows), "--single"),
-            "demo/admissions.csv is the table. Your own would be a CSV or Parquet file.",
+            "The tour needs a table about people. This one is simulated: hospital admissions, several per patient.",
+            ("demo", "demo", "--rows", str(rows)),
+            "demo/admissions.csv is the table. Your own would be a CSV, Parquet, Excel, Stata, SPSS or SAS file.",
         ),
         TourStep(
             "Guess",
             "Roles, kinds and hierarchies of the columns are guessed; every guess is marked for review.",
-            ("init", "demo/admissions.csv", "--out", config),
-            f"Open {config}: the role of each column decides how it is protected. hybrid desk shows them on a page.",
-        ),
-        TourStep(
-            "Decide",
-            "A person decides every role and signs. Rare diagnoses need a decision, too: they are drawn from others.",
-            (
-                *("edit", config, f"roles.decided_by={_PERSON}", f"roles.date={day}"),
-                *("protect.columns.diagnosis=sample", "seed=7"),
-            ),
-            "Each line with + is what the file says now. For a real release no seed is set.",
+            ("init", "demo/admissions.csv", "--out", "mine/config.yaml"),
+            f"Open mine/config.yaml, and {config} beside it: the second says what people decided about the same table, "
+            "why, and who signed. hybrid desk mine/config.yaml shows the guesses on a page, with a choice for each.",
         ),
         TourStep(
             "Check",
-            "Everything that can be checked without a run, all problems at once.",
+            "The decided configuration: everything that can be checked without a run, all problems at once.",
             ("check", config),
             "The line k=5 says what less suppression costs in detail. It comes from the real search.",
         ),
         TourStep(
             "Run",
-            "Anonymize, restore, synthesize, evaluate, judge. This takes some minutes.",
+            "Anonymize, restore, synthesize, evaluate, judge. With 30,000 rows this takes some minutes.",
             ("run", config, "--out", run),
-            f"The verdict is the policy's answer. Open {run}/report.html: its first page says what was found, and why.",
+            "A PASS means that every rule of the policy is met, and that leaks of known size, planted into this very "
+            "table, were noticed. It is no proof: the line Not tried names attacks that nobody made. With fewer rows "
+            "the verdict can be a review, since fewer people hide each other. "
+            f"Open {run}/report.html: its first page says what was found, and why.",
         ),
         TourStep(
             "Release",
@@ -79,7 +73,7 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[TourStep, ...]:
             ("release", run),
             "A pass is published. A review waits for a person, who reads the lines above. A block is never published; "
             "the lines with try say what to change.",
-            (0, 3),
+            (0, _REFUSED, _WAITING),
         ),
         TourStep(
             "Look back",
@@ -109,7 +103,7 @@ def tour_steps(rows: int, day: datetime.date) -> tuple[TourStep, ...]:
 
 def tour(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for the tour.")] = Path("tour"),
-    rows: Annotated[int, typer.Option("--rows", metavar="N", min=300, help="Number of simulated patients.")] = 3_000,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=300, help="Number of simulated admissions.")] = 30_000,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before each step.")] = False,
 ) -> None:
     """Walk from a table to a release, on simulated data.
@@ -119,7 +113,7 @@ def tour(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: there is something already", hint="choose another folder: hybrid tour DIR")
     folder.mkdir(parents=True, exist_ok=True)
-    steps = tour_steps(rows, datetime.date.today())
+    steps = tour_steps(rows)
     code = 0
     for number, step in enumerate(steps, start=1):
         if step.after_answer not in (None, code):
@@ -133,7 +127,7 @@ def tour(
             raise typer.Exit(code)
         console.out.print(f"\n{step.after}")
     console.out.print(
-        f"\nThe tour is over; all of it is in {folder}. Next: your own table, hybrid init TABLE, or hybrid desk CONFIG."
+        f"\nThe tour is over; all of it is in {folder}. Next: your own table, hybrid desk TABLE, or hybrid init TABLE."
     )
 
 

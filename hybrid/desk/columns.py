@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from hybrid.base.config_files import parse_yaml
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.desk.editor import AT_ONCE, ON_DEMAND, AnyDraft, Editor, roles_of, state_of
+from hybrid.desk.overview import ColumnOverview
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.linked.check import diagnose_any
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftColumn
+from hybrid.pipeline.hierarchy_draft import HierarchyFile
 from hybrid.pipeline.roles import person_problem, without_person
 from hybrid.table import Kind, Role, Table
 from hybrid.table.dependencies import unique_share
@@ -37,13 +40,18 @@ def routes(desk: Desk) -> list[Route]:
     def listed(request: Request) -> Response:
         editor = desk.own_editor
         draft = editor.read()
+        found = {name: _overview(desk, draft, one) for name, one in draft.columns.items()}
+        risks = [0.0 if one is None else one.risk for one in found.values()]
+        order = sorted(range(len(risks)), key=lambda at: -risks[at])
+        columns = list(draft.columns.values())
         return desk.page(
             request,
             "columns.html",
             config=str(editor.path),
-            columns=list(draft.columns.values()),
+            columns=[(at, columns[at], roles_of(columns[at]), found[columns[at].name]) for at in order],
+            roles=list(Role),
+            notes=desk.notes,
             open_=len(draft.undecided),
-            first=next(iter(draft.undecided), None),
             signed=draft["roles"],
             state=state_of(draft),
             can_undo=editor.can_undo,
@@ -54,9 +62,7 @@ def routes(desk: Desk) -> list[Route]:
             whose=_without_person(editor, draft),
             identifiers=_counted_identifiers(editor, draft),
             released=_released_identifiers(draft),
-            person_command=command("edit", editor.path, "data.person=COLUMN"),
-            identifiers_command=command("edit", editor.path, "output.identifiers=drop"),
-            sign_command=command("edit", editor.path, "roles.decided_by=NAME", "roles.date=YYYY-MM-DD"),
+            command=command("edit", editor.path, "data.columns.COLUMN.role=ROLE", "roles.decided_by=NAME"),
         )
 
     def shown(request: Request) -> Response:
@@ -100,46 +106,31 @@ def routes(desk: Desk) -> list[Route]:
             request, to, command("edit", editor.path, *(f"{key}.{one}={value}" for one, value in changes.items()))
         )
 
-    def person(request: Request) -> Response:
+    def save(request: Request) -> Response:
+        """Save all choices of the page that differ, or confirm a guess; sign where a name is given."""
         editor = desk.own_editor
-        state, name = form_fields(request, "state", "person")
-        chosen = known_name([*_identifiers(editor.read()), "none"], name, "identifier")
+        (state,) = form_fields(request, "state")
+        form: dict[str, str] = request.state.form
+        changes: list[str] = []
 
-        def action(draft: AnyDraft) -> None:
-            draft["data.person"] = chosen
+        def action(draft: AnyDraft) -> list[HierarchyFile]:
+            hierarchies: list[HierarchyFile] = []
+            for at, column in enumerate(draft.columns.values()):
+                role, target = form.get(f"role-{at}"), form.get(f"target-{at}", "") == "yes"
+                if role is None or (column.is_decided and (role, target) == (column.role, column.target)):
+                    continue
+                changes.extend(_said(column, role, target))
+                hierarchies += editor.set_role(column, role, target)
+            for key, known in (("data.person", [*_identifiers(draft), "none"]), ("output.identifiers", RELEASED)):
+                if form.get(key) and form[key] != draft[key]:
+                    draft[key] = known_name(known, form[key], "choice")
+                    changes.append(f"{key}={form[key]}")
+            return hierarchies
 
         editor.change(state, action)
-        return desk.done(request, "/columns", command("edit", editor.path, f"data.person={chosen}"))
-
-    def identifiers(request: Request) -> Response:
-        editor = desk.own_editor
-        state, wanted = form_fields(request, "state", "identifiers")
-        chosen = known_name(RELEASED, wanted, "choice")
-
-        def action(draft: AnyDraft) -> None:
-            draft["output.identifiers"] = chosen
-
-        editor.change(state, action)
-        return desk.done(request, "/columns", command("edit", editor.path, f"output.identifiers={chosen}"))
-
-    def sign(request: Request) -> Response:
-        editor = desk.own_editor
-        state, name = form_fields(request, "state", "name")
-        whose = _without_person(editor, editor.read())
-
-        def action(draft: AnyDraft) -> None:
-            if draft.undecided:
-                raise ConfigError(
-                    f"still to decide: {', '.join(draft.undecided)}", hint="decide each column, then sign"
-                )
-            if whose:
-                raise ConfigError(person_problem(whose))
-            draft.sign(name)
-
-        editor.change(state, action)
-        day = editor.read()["roles.date"]
-        said = command("edit", editor.path, f"roles.decided_by={name.strip()}", f"roles.date={day}")
-        return desk.done(request, "/columns", said)
+        if form.get("name", "").strip():
+            changes += _sign(editor, form["name"].strip())
+        return desk.done(request, "/columns", command("edit", editor.path, *changes))
 
     def undo(request: Request) -> Response:
         (state,) = form_fields(request, "state")
@@ -185,9 +176,7 @@ def routes(desk: Desk) -> list[Route]:
     return [
         Route("/columns", listed),
         Route("/columns/at/{number:int}", at),
-        Route("/columns/person", person, methods=["POST"]),
-        Route("/columns/identifiers", identifiers, methods=["POST"]),
-        Route("/columns/sign", sign, methods=["POST"]),
+        Route("/columns/save", save, methods=["POST"]),
         Route("/columns/undo", undo, methods=["POST"]),
         Route("/column/{name:path}", decide, methods=["POST"]),
         Route("/column/{name:path}", shown),
@@ -195,6 +184,39 @@ def routes(desk: Desk) -> list[Route]:
         Route("/changes/set", set_key, methods=["POST"]),
         Route("/check", check),
     ]
+
+
+def _overview(desk: Desk, draft: AnyDraft, column: DraftColumn) -> ColumnOverview | None:
+    """Overview of a column; None where its table cannot be read, which the page says elsewhere."""
+    try:
+        return desk.overviews.of(draft, column)
+    except HybridError:
+        return None
+
+
+def _said(column: DraftColumn, role: str, target: bool) -> Iterator[str]:
+    key = ".".join(column.path)
+    yield f"{key}.role={role}"
+    if target != column.target:
+        yield f"{key}.target={str(target).lower()}"
+
+
+def _sign(editor: Editor, name: str) -> list[str]:
+    """Sign the roles as they are saved.
+
+    Raises
+    ------
+    ConfigError
+        A column is not decided, or it is open whose a row is; what was saved before stays.
+    """
+    draft = editor.read()
+    if draft.undecided:
+        said = f"the roles are saved, and not signed; still to decide: {', '.join(draft.undecided)}"
+        raise ConfigError(said, hint="decide each column, then sign")
+    if whose := _without_person(editor, draft):
+        raise ConfigError(person_problem(whose))
+    editor.change(state_of(draft), lambda draft: draft.sign(name))
+    return [f"roles.decided_by={name}", f"roles.date={editor.read()['roles.date']}"]
 
 
 def _linked(draft: AnyDraft) -> list[dict[str, Any]]:

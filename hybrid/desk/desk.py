@@ -20,6 +20,7 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.manifest import MANIFEST
 from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
 from hybrid.desk.guard import ActionLog, Sessions
+from hybrid.desk.overview import Overviews
 from hybrid.desk.runner import Runner
 from hybrid.jobs.places import Places
 
@@ -62,6 +63,8 @@ REPORT_POLICY = (
 
 As pages of another origin, their links to each other would come without the cookie, and be refused.
 """
+RENEWED_SECONDS = 5
+"""Seconds after which the browser loads a page again that shows something under way."""
 _ROWS = "rows.jsonl"
 """File of comparisons and laboratories, which lie beside runs."""
 
@@ -73,20 +76,24 @@ class Desk:
     Parameters
     ----------
     config : Path or None
-        The configuration to decide on; None: only runs and releases are shown.
+        The configuration to decide on; None: a person chooses a table first.
     places : Places
         Private, operator and public zone.
+    folder : Path
+        Where a person chooses a table, if there is no configuration.
     """
 
     config: Path | None
     places: Places
+    folder: Path = Path()
 
     def __post_init__(self) -> None:
         self.sessions = Sessions()
         self.clicks = ActionLog(self.places.work)
-        self.editor = None if self.config is None else Editor(self.config)
-        self._effects = None if self.editor is None else Effects(self.editor)
-        self.runner = Runner(self.places.runs, self.places.work)
+        self.notes: tuple[str, ...] = ()
+        """What to think about first in a configuration that was just guessed."""
+        self.open(self.config)
+        self.runner = Runner(self.places)
         self.statements: dict[str, str] = {}
         """Statements of approvals that wait for a signature, by the run they are about."""
         self.templates = Environment(
@@ -97,6 +104,26 @@ class Desk:
             lstrip_blocks=True,
         )
         self.templates.filters["segment"] = segment
+
+    def open(self, config: Path | None, notes: tuple[str, ...] = ()) -> None:
+        """Take a configuration to decide on.
+
+        Raises
+        ------
+        HybridError
+            It is wrong; the desk stays as it was.
+        """
+        editor = None if config is None else Editor(config)
+        self.config, self.editor, self.notes = config, editor, notes
+        self._effects = None if editor is None else Effects(editor)
+        self._overviews = None if editor is None else Overviews(editor)
+
+    @property
+    def overviews(self) -> Overviews:
+        """Overviews of the columns; errors as :attr:`own_editor`."""
+        _ = self.own_editor
+        assert self._overviews is not None
+        return self._overviews
 
     @property
     def own_editor(self) -> Editor:
@@ -115,7 +142,11 @@ class Desk:
         """Effect of the roles as they are (:meth:`Effects.of`); None without a configuration."""
         return None if self._effects is None else self._effects.of(most)
 
-    def page(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
+    def page(
+        self, request: Request, template: str, status: int = 200, *, moves: bool = False, **values: Any
+    ) -> Response:
+        """A page; one that ``moves`` is loaded again by the browser every few seconds, unless the person holds it."""
+        held = "held" in request.query_params
         language = language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
 
         def translated(key: str, **named: object) -> str:
@@ -128,9 +159,11 @@ class Desk:
             has_config=self.config is not None,
             path=request.url.path,
             form_token=self.sessions.form_token,
+            moves=moves,
+            held=held,
             **values,
         )
-        return HTMLResponse(content, status)
+        return HTMLResponse(content, status, {"Refresh": str(RENEWED_SECONDS)} if moves and not held else None)
 
     def problem(self, request: Request, error: HybridError) -> Response:
         """Page of the problems of an error, without cell values."""

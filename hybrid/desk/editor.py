@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -124,15 +124,15 @@ class Editor:
         before, after = ((text or "").splitlines() for text in (self._first_hierarchies.get(path), _text(path)))
         return "\n".join(difflib.unified_diff(before, after, "before", "after", lineterm="", n=1))
 
-    def change(self, state: str, action: Callable[[AnyDraft], HierarchyFile | None]) -> None:
-        """Change the configuration, and at most one hierarchy with it.
+    def change(self, state: str, action: Callable[[AnyDraft], Iterable[HierarchyFile] | None]) -> None:
+        """Change the configuration, and hierarchies with it.
 
         Parameters
         ----------
         state : str
             Of the texts that the person saw (:func:`state_of`).
         action : callable
-            Changes a draft of them, and returns the hierarchy that is to be written.
+            Changes a draft of them, and returns the hierarchies that are to be written.
 
         Raises
         ------
@@ -144,12 +144,10 @@ class Editor:
         with self._lock:
             draft = self._as_seen(state)
             before: dict[Path, str | None] = {self.path: draft.text}
-            hierarchy = action(draft)
+            hierarchies = action(draft) or ()
             _ = draft.config
-            after: dict[Path, str | None] = {}
-            if hierarchy is not None:
-                before[hierarchy.path] = _text(hierarchy.path)
-                after[hierarchy.path] = hierarchy.text
+            before |= {one.path: _text(one.path) for one in hierarchies}
+            after: dict[Path, str | None] = {one.path: one.text for one in hierarchies}
             _write(after | {self.path: draft.text}, before)
             self._before.append((before, state_of(self.read())))
 
@@ -185,38 +183,58 @@ class Editor:
         A quasi-identifier without a hierarchy for its kind gets one to start from; raises as :meth:`change`.
         """
 
-        def action(draft: AnyDraft) -> HierarchyFile | None:
+        def action(draft: AnyDraft) -> list[HierarchyFile]:
             column = _column(draft, name)
-            if role not in roles_of(column):
-                raise ConfigError(f"{role!r} is no role of {name!r}", hint=f"one of: {', '.join(roles_of(column))}")
             other_kind = kind != self.table(column).schema[column.path[-1]].kind
             if other_kind:
                 if kind not in list(Kind):
                     raise ConfigError(f"{kind!r} is no kind", hint=f"one of: {', '.join(Kind)}")
                 column.kind = kind
                 column.forget_format()
-            if target != column.target:
-                column.target = target
-            hierarchy = None
-            if role == Role.QUASI_IDENTIFIER and (column.hierarchy is None or other_kind):
-                hierarchy = starter_file(column, self.table(column))
-                column.hierarchy = hierarchy.relative
-            elif other_kind:
+            hierarchies = self.set_role(column, role, target, anew=other_kind)
+            if other_kind and not hierarchies:
                 self.table(column)
-            column.role = role
-            return hierarchy
+            return hierarchies
 
         self.change(state, action)
+
+    def set_role(self, column: DraftColumn, role: str, target: bool, *, anew: bool = False) -> list[HierarchyFile]:
+        """Set role and target of a column of a draft, as a person decides them.
+
+        Another role than the one that was signed takes the signature away.
+
+        Returns
+        -------
+        list of HierarchyFile
+            The hierarchy to start from of a quasi-identifier that has none, or needs another one (``anew``).
+
+        Raises
+        ------
+        HybridError
+            It is no role of the column, or the column cannot have it.
+        """
+        if role not in roles_of(column):
+            raise ConfigError(f"{role!r} is no role of {column.name!r}", hint=f"one of: {', '.join(roles_of(column))}")
+        if target != column.target:
+            column.target = target
+        hierarchies = []
+        if role == Role.QUASI_IDENTIFIER and (column.hierarchy is None or anew):
+            hierarchies.append(starter_file(column, self.table(column)))
+            column.hierarchy = hierarchies[0].relative
+        if role != column.role and column.draft["roles"] is not None:
+            del column.draft["roles"]
+        column.role = role
+        return hierarchies
 
     def set_hierarchy(self, state: str, name: str, text: str, suffix: str) -> None:
         """Replace a column's hierarchy after a check on the data; raises as :meth:`change`."""
 
-        def action(draft: AnyDraft) -> HierarchyFile:
+        def action(draft: AnyDraft) -> list[HierarchyFile]:
             column = _column(draft, name)
             hierarchy = checked_file(column, self.table(column), text, suffix)
             if column.hierarchy != hierarchy.relative:
                 column.hierarchy = hierarchy.relative
-            return hierarchy
+            return [hierarchy]
 
         self.change(state, action)
 

@@ -31,15 +31,22 @@ _BYTES = 32
 class Sessions:
     """The one session of a desk.
 
-    A token opens it once; the cookie's value and the tokens of forms are kept as digests, compared in constant time.
+    A token opens it once; the cookie's value and the tokens of forms are kept as digests, compared in constant time. A
+    later token opens another session, which ends the one before.
     """
 
     def __init__(self) -> None:
-        self.token = secrets.token_urlsafe(_BYTES)
-        """One-time token of the first address. After its use it opens nothing."""
         self._lock = threading.Lock()
+        self.token = self.new_token()
+        """One-time token of the newest address. After its use it opens nothing."""
         self._session = b""
         self._secret = secrets.token_bytes(_BYTES)
+
+    def new_token(self) -> str:
+        """Make a one-time token, which takes the place of an unused one."""
+        with self._lock:
+            self.token = secrets.token_urlsafe(_BYTES)
+            return self.token
 
     def enter(self, token: str) -> str | None:
         """Value of the session's cookie; None for a wrong or used token."""
@@ -121,7 +128,7 @@ ENTRY = "/enter"
 STYLE = "/style.css"
 LARGEST_FORM = 65_536
 """Bytes of a form beyond which it is refused."""
-MOST_FIELDS = 250
+MOST_FIELDS = 2_000
 """Fields of a form beyond which it is refused."""
 _FORM = "application/x-www-form-urlencoded"
 _PAGE_POLICY = (

@@ -1,131 +1,305 @@
-"""Runs of the desk, each a process of its own."""
+"""Runs of the desk: each is a process of its own, which outlives the desk and the browser.
+
+What the desk knows of one lies in the private zone, under ``jobs/NAME``: ``job.json`` says what was started and which
+process it is, ``log.jsonl`` is what that process says, one JSON object a line. A desk that starts later reads both.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+import psutil
+
+from hybrid.base.atomic import make_private, write_json
 from hybrid.base.errors import ConfigError
+from hybrid.base.locks import locked
+from hybrid.base.manifest import MANIFEST
+from hybrid.base.regular_file import read_json
+from hybrid.desk.waiting import Waiting, waiting_of
+from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder
 
 TRADE_OFF = "trade-off"
 """Name of the search of the trade-off among what was started; runs have a time in theirs."""
 TUNE = "tune"
 """Name of the choice of settings among them."""
-_LINES = 12
+FOLDER = "jobs"
+"""Folder of what was started, in the private zone."""
+JOB, LOG, CANCELLED = "job.json", "log.jsonl", "cancelled"
+_LINES, _LONGEST_LOG = 12, 4_000_000
 _SECONDS = 10
+_KEPT = 10
+"""Ended processes whose log is kept, beside those that run."""
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Stages that a process goes through, in their order, and what is known of them before.
+
+    Parameters
+    ----------
+    steps : sequence of str
+        Names of the stages, as progress names them.
+    seconds : mapping of str to float
+        Expected seconds of some stages.
+    levels : mapping of str to int
+        Level of each quasi-identifier that the desk showed when the run was started.
+    """
+
+    steps: Sequence[str] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Started:
-    """One process of the desk, and the last lines it wrote."""
+    """One process that a desk started, as its files and the kernel know it.
 
-    def __init__(self, command: list[str]) -> None:
-        self.cancelled = False
-        self._began = time.monotonic()
-        self._ended: float | None = None
-        self.lines: deque[str] = deque(maxlen=_LINES)
-        environment = os.environ | {"HYBRID_SHOW_VALUES": "0", "HYBRID_LOG_FORMAT": "text"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "hybrid", *command],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            env=environment,
-            start_new_session=True,
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+    Parameters
+    ----------
+    folder : Path
+        Of its two files.
+    command : sequence of str
+        Arguments of ``hybrid``.
+    pid : int
+        Of the process.
+    created : float
+        When the kernel started it; another process with its number has another time.
+    began : float
+        Seconds since 1970.
+    plan : Plan
+        What it will do.
+    place : str
+        Folder in which its relative paths start.
+    """
+
+    folder: Path
+    command: Sequence[str]
+    pid: int
+    created: float
+    began: float
+    plan: Plan
+    place: str
+
+    @classmethod
+    def read(cls, folder: Path) -> Started | None:
+        """Process that a folder describes; None if the folder holds something else, or a part."""
+        try:
+            found = read_json(folder / JOB)
+            about = int(found["pid"]), float(found["created"]), float(found["began"])
+            words = [str(word) for word in found["command"]]
+            return cls(folder, words, *about, Plan(**found["plan"]), str(found["place"]))
+        except (OSError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
+            return None
+
+    @cached_property
+    def process(self) -> psutil.Process | None:
+        """The process; None if it has ended."""
+        with suppress(psutil.Error, ValueError, OverflowError):
+            found = psutil.Process(self.pid)
+            if abs(found.create_time() - self.created) < 1 and found.status() != psutil.STATUS_ZOMBIE:
+                return found
+        return None
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None
+
+    @cached_property
+    def entries(self) -> Sequence[Mapping[str, Any]]:
+        """Lines of its log."""
+        try:
+            with (self.folder / LOG).open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LOG))
+                text = file.read().decode(errors="replace")
+        except OSError:
+            return ()
+        return [*_entries(text)]
 
     @property
     def code(self) -> int | None:
-        return self._process.poll()
+        """Exit code; None while it runs, and if it was killed."""
+        if self.is_running:
+            return None
+        last = self.entries[-1].get("exit_code") if self.entries else None
+        return last if isinstance(last, int) else None
 
     @property
     def seconds(self) -> float:
-        return (self._ended or time.monotonic()) - self._began
+        """Seconds that it has run."""
+        if self.is_running or not self.entries:
+            return max(time.time() - self.began, 0.0) if self.is_running else 0.0
+        return max(_time(self.entries[-1]) - self.began, 0.0)
+
+    @property
+    def lines(self) -> list[str]:
+        """Last lines that it wrote; of one that failed, its errors."""
+        errors = [str(one["message"]) for one in self.entries if one.get("level") == "error"]
+        return errors or [str(one["message"]) for one in self.entries if "exit_code" not in one][-_LINES:]
+
+    @property
+    def waiting(self) -> Waiting:
+        """Stage and seconds of its progress."""
+        told = [(_time(one), one) for one in self.entries if "step" in one]
+        return waiting_of(told, self.plan.steps, self.plan.seconds, self.began, time.time())
 
     def words(self, t: Callable[..., str]) -> str:
+        """State in one sentence."""
         seconds = f"{self.seconds:,.0f}"
-        if self.code is None:
+        if self.is_running:
             return t("running", seconds=seconds)
-        if self.cancelled:
+        if (self.folder / CANCELLED).exists():
             return t("was_cancelled", seconds=seconds)
+        if self.code is None:
+            return t("was_killed", seconds=seconds)
         return t("finished", seconds=seconds) if self.code == 0 else t("stopped", code=self.code)
 
     def cancel(self) -> None:
-        """Interrupt the run, as Ctrl-C does; nothing half-written stays."""
-        if self.code is not None:
+        """Interrupt it, as Ctrl-C does; nothing half-written stays."""
+        process = self.process
+        if process is None:
             return
-        self.cancelled = True
-        self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait(_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        (self.folder / CANCELLED).touch(mode=0o600)
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(_SECONDS)
+            except psutil.TimeoutExpired:
+                process.kill()
+                process.wait()
 
-    def _read(self) -> None:
-        assert self._process.stderr is not None
-        for line in self._process.stderr:
-            self.lines.append(line.rstrip())
-        self._process.wait()
-        self._ended = time.monotonic()
+
+def _entries(text: str) -> Iterator[Mapping[str, Any]]:
+    """JSON lines of a log, without what other libraries wrote between them."""
+    for line in text.splitlines():
+        with suppress(ValueError, RecursionError):
+            found = json.loads(line)
+            if isinstance(found, dict) and {"time", "message"} <= found.keys():
+                yield found
+
+
+def _time(entry: Mapping[str, Any]) -> float:
+    try:
+        return datetime.fromisoformat(str(entry["time"])).timestamp()
+    except ValueError:
+        return 0.0
 
 
 class Runner:
-    """Runs of one desk, by the names of their folders."""
+    """Processes of all desks of one private zone, by their names; of runs, those of their folders."""
 
-    def __init__(self, runs: Path, work: Path) -> None:
-        self.runs, self.work = runs, work
-        self.started: dict[str, Started] = {}
-        self._lock = threading.Lock()
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.folder = places.work / FOLDER
 
-    def start(self, config: Path, name: str) -> tuple[str, list[str]]:
+    @property
+    def started(self) -> dict[str, Started]:
+        """All that is known, the newest first."""
+        try:
+            folders = [one for one in self.folder.iterdir() if one.is_dir() and not one.is_symlink()]
+        except OSError:
+            return {}
+        found = [one for one in map(Started.read, folders) if one is not None]
+        return {one.folder.name: one for one in sorted(found, key=lambda one: -one.began)}
+
+    def is_finished(self, name: str) -> bool:
+        """True if a run wrote its folder."""
+        return (self.places.runs / name / MANIFEST).is_file()
+
+    def start(self, config: Path, name: str, plan: Plan) -> list[str]:
         """Start a run of a configuration.
+
+        Parameters
+        ----------
+        config : Path
+            The configuration.
+        name : str
+            Of the run; stages that an earlier one kept are taken from the store of the private zone.
+        plan : Plan
+            What it will do.
 
         Returns
         -------
-        tuple of str and list of str
-            Name of its folder, and the arguments of the ``hybrid`` command.
-
-        Raises
-        ------
-        ConfigError
-            A run of this desk is under way.
-        """
-        folder = new_folder(name, self.runs)
-        command = ["run", str(config), "--out", str(folder), "--work", str(self.work)]
-        self.begin(folder.name, command)
-        return folder.name, command
-
-    def begin(self, name: str, command: list[str]) -> None:
-        """Start a process under a name.
+        list of str
+            Arguments of the ``hybrid`` command.
 
         Raises
         ------
         ConfigError
             Another one is under way.
         """
-        with self._lock:
-            busy = next((other for other, run in self.started.items() if run.code is None), None)
+        words = self.words(config, name)
+        self.begin(name, words, plan)
+        return words
+
+    def words(self, config: Path, name: str) -> list[str]:
+        """Arguments of the command that runs a configuration and keeps its stages."""
+        out, work = self.places.runs / name, self.places.work
+        return ["run", str(config), "--out", str(out), "--work", str(work), "--store", str(work / "store")]
+
+    def new_name(self, name: str) -> str:
+        """Name of a run that starts now."""
+        return new_folder(name, self.places.runs).name
+
+    def begin(self, name: str, command: Sequence[str], plan: Plan | None = None, place: str | None = None) -> None:
+        """Start a process under a name, in the place of an ended one.
+
+        Raises
+        ------
+        ConfigError
+            Another one is under way.
+        """
+        make_private(self.folder)
+        with locked(self.folder / "lock"):
+            known = self.started
+            busy = next((other for other, run in known.items() if run.is_running), None)
             if busy is not None:
                 raise ConfigError(f"{busy} is under way", hint="wait for it, or cancel it")
-            self.started[name] = Started(command)
+            self._forget([name, *[*known][_KEPT:]])
+            folder = self.folder / name
+            make_private(folder)
+            place = place or str(Path.cwd())
+            began, process = time.time(), _process(command, folder / LOG, place)
+            created = psutil.Process(process.pid).create_time()
+            about = Started(folder, command, process.pid, created, began, plan or Plan(), place)
+            write_json(folder / JOB, {key: one for key, one in asdict(about).items() if key != "folder"}, private=True)
+
+    def _forget(self, names: Sequence[str]) -> None:
+        for name in names:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def cancel(self, name: str) -> None:
         """Cancel a run; nothing happens if there is none of this name."""
         if name in self.started:
             self.started[name].cancel()
 
-    def close(self) -> None:
-        for run in self.started.values():
-            run.cancel()
+
+def _process(command: Sequence[str], log: Path, place: str) -> subprocess.Popen[bytes]:
+    """A process in a session of its own, which neither Ctrl-C nor the end of the terminal reaches."""
+    environment = os.environ | {"HYBRID_SHOW_VALUES": "0", "HYBRID_LOG_FORMAT": "json"}
+    handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "hybrid", *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=handle,
+            env=environment,
+            cwd=place,
+            start_new_session=True,
+        )
+    finally:
+        os.close(handle)

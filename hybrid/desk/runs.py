@@ -1,35 +1,22 @@
-"""Screens of runs: start and cancel, the verdict, and the decision: accept, publish, send back, sign."""
+"""Screens of runs: their list, start and cancel, how far one is, its verdict and report."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from hybrid.base.errors import ConfigError, HybridError
-from hybrid.desk.desk import REPORT_POLICY, Desk, command, form_fields, known_name, names_in, run_folder, segment
-from hybrid.desk.runner import TRADE_OFF
-from hybrid.jobs.release import read_candidate
-from hybrid.publication.approvals import (
-    SignedStatement,
-    accepted,
-    blocking_runs,
-    send_back,
-    since_last_release,
-    statement_of,
-)
+from hybrid.base.errors import HybridError
+from hybrid.desk import decisions
+from hybrid.desk.desk import REPORT_POLICY, Desk, command, known_name, names_in, run_folder, segment
+from hybrid.desk.under_way import start_run, without_result
 from hybrid.publication.difference import difference_to_last, side_by_side, verdict_of
 from hybrid.publication.facts import summary_of
-from hybrid.publication.finished_run import REPORT, FinishedRun, read_run, read_whole_run
-from hybrid.publication.key import release_key, release_tag
-from hybrid.publication.ledger import Ledger
-from hybrid.publication.publish import publish, release_contents
-from hybrid.publication.signing.keyring import signing_keys
-from hybrid.publication.verdict import Verdict, folded
+from hybrid.publication.finished_run import REPORT, read_run, read_whole_run
+from hybrid.publication.verdict import folded
 
 
 def judged_runs(folders: list[Path]) -> list[dict[str, Any]]:
@@ -47,155 +34,27 @@ def _line(folder: Path) -> dict[str, Any]:
     return {"name": folder.name, "created": created, "status": status, "problem": ""}
 
 
-def _decision_routes(desk: Desk) -> list[Route]:
-
-    def seen(request: Request) -> FinishedRun:
-        """The run of the address, which must be the very one that the page showed."""
-        run = read_run(run_folder(desk, request))
-        (shown,) = form_fields(request, "run")
-        known_name([run.id], shown, "run")
-        return run
-
-    def decide(request: Request) -> Response:
-        run = seen(request)
-        by, reason = form_fields(request, "by", "reason")
-        if verdict_of(run).status == "review" or _stands(desk, run):
-            return _accept(desk, request, run, by, reason, None)
-        published = read_candidate(run.folder, desk.places).publish()
-        return desk.done(request, f"/releases/{published.name}", command("release", *_zones(desk, run, "--out")))
-
-    def back(request: Request) -> Response:
-        run = seen(request)
-        by, reason = form_fields(request, "by", "reason")
-        send_back(run.folder, desk.places.releases, desk.places.work, by, reason)
-        said = command("send-back", *_arguments_by(desk, run, by, reason))
-        return desk.done(request, _page(run), said)
-
-    def state(request: Request) -> Response:
-        run = seen(request)
-        by, reason = form_fields(request, "by", "reason")
-        desk.statements[run.id] = statement_of(run, by, reason, datetime.now(UTC))
-        said = command("approve", run.folder, "--by", by, "--reason", reason, "--statement", _file(run))
-        return desk.done(request, f"{_page(run)}/statement", said)
-
-    def stated(request: Request) -> Response:
-        run = read_run(run_folder(desk, request))
-        if run.id not in desk.statements:
-            return RedirectResponse(_page(run), 303)
-        return desk.page(
-            request,
-            "statement.html",
-            name=run.folder.name,
-            run_id=run.id,
-            statement=desk.statements[run.id],
-            sign=f"ssh-keygen -Y sign -n hybrid-approval -f KEY {_file(run)}",
-            command=command("approve", *_zones(desk, run), "--signed", _file(run)),
-        )
-
-    def statement_file(request: Request) -> Response:
-        run = read_run(run_folder(desk, request))
-        name = f'attachment; filename="{_file(run)}"'
-        return Response(desk.statements.get(run.id, ""), media_type="application/json",
-                        headers={"Content-Disposition": name})  # fmt: skip
-
-    def signed(request: Request) -> Response:
-        run = seen(request)
-        (signature,) = form_fields(request, "signature")
-        if run.id not in desk.statements:
-            raise ConfigError("there is no statement to sign", hint="write it on the page of the run")
-        given = SignedStatement(desk.statements[run.id], signature.replace("\r\n", "\n").strip() + "\n")
-        return _accept(desk, request, run, "", "", given)
-
-    return [
-        Route("/runs/{name}/decide", decide, methods=["POST"]),
-        Route("/runs/{name}/back", back, methods=["POST"]),
-        Route("/runs/{name}/statement", state, methods=["POST"]),
-        Route("/runs/{name}/statement", stated),
-        Route("/runs/{name}/statement.json", statement_file),
-        Route("/runs/{name}/signed", signed, methods=["POST"]),
-    ]
-
-
-def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
-    """Content of the screen below a verdict: files to publish, approvals, reasons of sending back."""
-    now, work = datetime.now(UTC), desk.places.work
-    keys = signing_keys(work)
-    stands = blocking_runs(run, work, now)
-    asks = verdict.status == "review" or bool(stands)
-    words = _arguments_by(desk, run, "NAME", "TEXT")
-    return {
-        "contents": release_contents(run),
-        "signer": keys[-1].keyid[:16] if keys else "",
-        "given": accepted(run, Ledger(work), now),
-        "sent_back": since_last_release(run.data_set, work),
-        "stands": stands,
-        "is_out": _is_out(run, work),
-        "asks": asks,
-        "accept_command": command("approve", *words) if asks else command("release", *_zones(desk, run, "--out")),
-        "back_command": command("send-back", *words),
-        "statement_command": command("approve", *words, "--statement", _file(run)),
-    }
-
-
-def _is_out(run: FinishedRun, work: Path) -> str:
-    """Latest release of the run's source and method; empty without one."""
-    entries = Ledger(work).entries(run.data_set)
-    tag = release_tag(release_key(work), run.manifest) if entries else ""
-    return next((entry.release for entry in reversed(entries) if entry.release_tag == tag), "")
-
-
-def _stands(desk: Desk, run: FinishedRun) -> bool:
-    return bool(blocking_runs(run, desk.places.work, datetime.now(UTC)))
-
-
-def _accept(
-    desk: Desk, request: Request, run: FinishedRun, by: str, reason: str, signed: SignedStatement | None
-) -> Response:
-    """Keep an approval, which stays also where others must follow, and publish."""
-    said = command("approve", *(_zones(desk, run) if signed else _arguments_by(desk, run, by, reason)))
-    desk.clicks.note("POST", request.url.path, f"{said} --signed {_file(run)}" if signed else said)
-    zones = desk.places.releases, desk.places.work
-    published = publish(run.folder, *zones, accept_review=True, by=by, reason=reason, signed=signed)
-    desk.statements.pop(run.id, None)
-    return desk.done(request, f"/releases/{published.name}", "")
-
-
-def _page(run: FinishedRun) -> str:
-    return f"/runs/{segment(run.folder.name)}"
-
-
-def _file(run: FinishedRun) -> str:
-    return f"{run.id[:12]}.json"
-
-
-def _arguments_by(desk: Desk, run: FinishedRun, by: str, reason: str) -> list[str | Path]:
-    """Arguments of the commands that name a person and a reason."""
-    folder, *zones = _zones(desk, run)
-    return [folder, "--by", by, "--reason", reason, *zones]
-
-
-def _zones(desk: Desk, run: FinishedRun, releases: str = "--releases") -> list[str | Path]:
-    return [run.folder, releases, desk.places.releases, "--work", desk.places.work]
-
-
 def routes(desk: Desk) -> list[Route]:
     def listed(request: Request) -> Response:
         rows = judged_runs([desk.places.runs / name for name in reversed(names_in(desk.places.runs))])
-        started = {name: run for name, run in desk.runner.started.items() if name != TRADE_OFF}
-        out = desk.places.runs / "NAME-TIME"
-        said = "" if desk.config is None else command("run", desk.config, "--out", out, "--work", desk.places.work)
-        return desk.page(request, "runs.html", rows=rows, started=started, command=said, runs=str(desk.places.runs))
-
-    def start(request: Request) -> Response:
-        editor = desk.own_editor
-        _, words = desk.runner.start(editor.path, editor.read().config.name)
-        return desk.done(request, "/runs", command(*words))
+        started = without_result(desk)
+        said = "" if desk.config is None else command(*desk.runner.words(desk.config, "NAME-TIME"))
+        moves = any(run.is_running for run in started.values())
+        folder = str(desk.places.runs)
+        return desk.page(request, "runs.html", moves=moves, rows=rows, started=started, command=said, runs=folder)
 
     def cancel(request: Request) -> Response:
-        desk.runner.cancel(request.path_params["name"])
-        return desk.done(request, "/runs", "")
+        name = known_name(list(desk.runner.started), request.path_params["name"], "run")
+        desk.runner.cancel(name)
+        return desk.done(request, f"/runs/{segment(name)}", "")
 
     def shown(request: Request) -> Response:
+        name = request.path_params["name"]
+        under_way = without_result(desk).get(name)
+        if under_way is not None:
+            said = command(*under_way.command)
+            moves = under_way.is_running
+            return desk.page(request, "under_way.html", moves=moves, name=name, run=under_way, command=said)
         run = read_whole_run(run_folder(desk, request))
         verdict = verdict_of(run)
         zones = desk.places.releases, desk.places.work
@@ -210,7 +69,7 @@ def routes(desk: Desk) -> list[Route]:
             policy=run.policy,
             difference=difference_to_last(run, *zones),
             difference_command=command("difference", run.folder, "--releases", zones[0], "--work", zones[1]),
-            **decision(desk, run, verdict),
+            **decisions.decision(desk, run, verdict),
         )
 
     def together(request: Request) -> Response:
@@ -228,10 +87,10 @@ def routes(desk: Desk) -> list[Route]:
         )
 
     return [
-        *_decision_routes(desk),
+        *decisions.routes(desk),
         Route("/runs", listed),
         Route("/side-by-side", together),
-        Route("/runs/start", start, methods=["POST"]),
+        Route("/runs/start", lambda request: start_run(desk, request), methods=["POST"]),
         Route("/runs/{name}/cancel", cancel, methods=["POST"]),
         Route("/runs/{name}/report", report),
         Route("/runs/{name}/report.html", report),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import sys
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
 
 import uvicorn
@@ -16,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.desk import columns, constraints, hierarchies, releases, results, runs, trade_off, tune
+from hybrid.desk import columns, constraints, hierarchies, releases, results, runs, start, trade_off, tune
 from hybrid.desk.desk import LANGUAGE_COOKIE, LANGUAGES, Desk
 from hybrid.desk.guard import ENTRY, STYLE, Guard, with_session_cookie
 
@@ -47,7 +49,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
         return with_session_cookie(desk.page(request, "entered.html"), cookie, value)
 
     def home(_: Request) -> Response:
-        return RedirectResponse("/columns" if desk.config is not None else "/runs", 303)
+        return RedirectResponse("/columns" if desk.config is not None else "/start", 303)
 
     def style(_: Request) -> Response:
         content = files("hybrid.desk").joinpath("templates/desk.css").read_text(encoding="utf-8")
@@ -67,11 +69,6 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
     async def missing(request: Request, _: Exception) -> Response:
         return desk.page(request, "missing.html", 404)
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
-        desk.runner.close()
-
     pages = Starlette(
         routes=[
             Route("/", home),
@@ -79,6 +76,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             Route(STYLE, style),
             Route("/favicon.ico", lambda _: Response(status_code=204)),
             Route("/language", language, methods=["POST"]),
+            *start.routes(desk),
             *columns.routes(desk),
             *hierarchies.routes(desk),
             *constraints.routes(desk),
@@ -89,7 +87,6 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             *results.routes(desk),
         ],
         exception_handlers={HybridError: known, 404: missing, 405: missing},
-        lifespan=lifespan,
     )
     return Guard(pages, desk.sessions, port, desk.clicks)
 
@@ -98,7 +95,9 @@ ADDRESS = "127.0.0.1"
 
 
 def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
-    """Serve a desk until it is stopped by Ctrl-C.
+    """Serve a desk until it is stopped by Ctrl-C; its runs continue.
+
+    Enter in the terminal makes a new address, for a browser that was closed.
 
     Parameters
     ----------
@@ -107,7 +106,7 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
     port : int
         Of 127.0.0.1; 0: a free one.
     ready : callable
-        Called with the address that opens the desk once.
+        Called with each address, which opens the desk once.
 
     Raises
     ------
@@ -117,16 +116,42 @@ def serve(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
     listener, address = listening(desk, port)
     threading.Thread(target=read_ahead, args=(desk,), daemon=True).start()
     ready(address)
+    port = int(listener.getsockname()[1])
+    threading.Thread(target=_listen_to_enter, args=(desk, port, ready), daemon=True).start()
     try:
         server_of(desk, listener).run(sockets=[listener])
     finally:
-        desk.runner.close()
         listener.close()
 
 
+def _listen_to_enter(desk: Desk, port: int, ready: Callable[[str], None]) -> None:
+    """Give a new address for every line of the terminal; without one, nothing is read."""
+    with suppress(OSError, ValueError, AttributeError):
+        if not sys.stdin.isatty() or not _is_in_foreground(sys.stdin.fileno()):
+            return
+        for _ in sys.stdin:
+            ready(address_of(port, desk.sessions.new_token()))
+
+
+def _is_in_foreground(terminal: int) -> bool:
+    """False for a job in the background of a shell, which the kernel would stop as soon as it reads."""
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return True
+
+
+def address_of(port: int, token: str) -> str:
+    """Address that a token opens once."""
+    return f"http://{ADDRESS}:{port}{ENTRY}?token={token}"
+
+
 def read_ahead(desk: Desk) -> None:
-    """Read the table and measure its effect while people open a browser; the first page shows any error."""
+    """Read the table and measure its columns while people open a browser; the first page shows any error."""
     with suppress(Exception):
+        draft = desk.own_editor.read()
+        for column in draft.columns.values():
+            desk.overviews.of(draft, column)
         desk.effect()
 
 
@@ -145,7 +170,7 @@ def listening(desk: Desk, port: int) -> tuple[socket.socket, str]:
     except OSError as error:
         listener.close()
         raise ConfigError(f"--port {port}: {error.strerror}", hint="choose another, or leave it out") from None
-    return listener, f"http://{ADDRESS}:{listener.getsockname()[1]}{ENTRY}?token={desk.sessions.token}"
+    return listener, address_of(int(listener.getsockname()[1]), desk.sessions.token)
 
 
 def server_of(desk: Desk, listener: socket.socket) -> uvicorn.Server:

@@ -52,6 +52,7 @@ def routes(desk: Desk) -> list[Route]:
         return desk.page(
             request,
             "trade_off.html",
+            moves=run is not None and run.is_running,
             found=found,
             run=run,
             state=state_of(draft),

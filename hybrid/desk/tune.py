@@ -36,14 +36,15 @@ def routes(desk: Desk) -> list[Route]:
 
     def shown(request: Request) -> Response:
         editor = desk.own_editor
-        draft, found = editor.read(), kept()
+        draft, found, run = editor.read(), kept(), desk.runner.started.get(TUNE)
         return desk.page(
             request,
             "tune.html",
+            moves=run is not None and run.is_running,
             found=found,
             chart=Markup() if found is None else _chart(found),
             here=found is not None and all(draft[key] == value for key, value in found["values"].items()),
-            run=desk.runner.started.get(TUNE),
+            run=run,
             state=state_of(draft),
             can_undo=editor.can_undo,
             command=command(*words()),

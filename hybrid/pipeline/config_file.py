@@ -11,6 +11,11 @@ from hybrid.table.file_formats import CSV_SUFFIXES, SPREADSHEET_SUFFIXES, TYPED_
 _DATA_SUFFIXES = (*CSV_SUFFIXES, ".txt", *TYPED_SUFFIXES, *SPREADSHEET_SUFFIXES)
 
 
+def is_data_file(path: Path) -> bool:
+    """True for a file that holds a table, by its name."""
+    return path.is_file() and path.suffix.lower() in _DATA_SUFFIXES
+
+
 def read_config_file(path: Path) -> YamlMapping:
     """Read the YAML file of a configuration.
 
@@ -23,7 +28,7 @@ def read_config_file(path: Path) -> YamlMapping:
         inside = path / "config.yaml"
         hint = f"give the file: {inside}" if inside.is_file() else f"hybrid init {path} guesses one from its tables"
         raise ConfigError(f"{path}: this is a folder, and a configuration (YAML) was expected", hint=hint)
-    if path.is_file() and path.suffix.lower() in _DATA_SUFFIXES:
+    if is_data_file(path):
         raise ConfigError(
             f"{path}: this is a data file, and a configuration (YAML) was expected",
             hint=f"hybrid init {path} guesses one",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from hybrid.base.errors import Finding
 from hybrid.base.resources import cores
@@ -31,6 +32,50 @@ _MANY_SECRETS = 50
 """Columns, all of which are attacked where no secret is named, that are many."""
 
 
+class EvaluationSeconds(NamedTuple):
+    """Forecast seconds of one core here: of the metrics, of planted leaks, and to repeat the whole process."""
+
+    measured: float
+    planted: float
+    repeated: float
+
+
+def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: Sizes) -> EvaluationSeconds:
+    """Forecast of the evaluation's time, of all folds together.
+
+    Parameters
+    ----------
+    config, policy, train
+        As for :func:`foreseen_evaluation`.
+    sizes : Sizes
+        Of one fold.
+    """
+    options, folds = config.evaluate, config.split.folds if config.split.is_crossed else 1
+    tables = 1 + (config.transition is not None) + len(_compared(config))
+    metrics, people = asked(policy, options), train.without_identifiers()
+    repeats = any("trainings" in metric.needs for metric in metrics) and not untried(config, people)
+    return EvaluationSeconds(
+        folds * total_price(metrics, sizes, options, tables) * slowness(),
+        folds * planted_price(policy, sizes, config) * slowness() if options.power and policy.plants_leaks else 0.0,
+        repeated_seconds(config, RetrainOptions(), people) * slowness() if repeats else 0.0,
+    )
+
+
+def judged_sizes(config: RunConfig, train: Table, control: Table | None) -> tuple[Sizes, tuple[int, int, int]]:
+    """Sizes of the tables that are judged, of one fold where the control is crossed, and their numbers of rows."""
+    rows = len(train), 0 if control is None else len(control), len(train)
+    if config.split.is_crossed:
+        apart = len(train) // config.split.folds
+        rows = len(train) - apart, apart, len(train) - apart
+    return sizes_of(train.schema.without_identifiers(), rows, config.evaluate), rows
+
+
+def _compared(config: RunConfig) -> list[str]:
+    return [
+        name for name, there in (("original", config.evaluate.original), ("baseline", config.has_baseline)) if there
+    ]
+
+
 def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control: Table | None) -> Iterator[Finding]:
     """Forecast of the evaluation's time.
 
@@ -43,23 +88,12 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     train, control : Table
         Training and control records.
     """
-    options = config.evaluate
+    options, compared = config.evaluate, _compared(config)
     folds = config.split.folds if config.split.is_crossed else 1
-    rows = len(train), 0 if control is None else len(control), len(train)
-    if config.split.is_crossed:
-        apart = len(train) // folds
-        rows = len(train) - apart, apart, len(train) - apart
-    sizes = sizes_of(train.schema.without_identifiers(), rows, options)
-    compared = [name for name, there in (("original", options.original), ("baseline", config.has_baseline)) if there]
     tables = 1 + (config.transition is not None) + len(compared)
-    metrics = asked(policy, options)
-    measured = total_price(metrics, sizes, options, tables)
-    people = train.without_identifiers()
-    repeats = any("trainings" in metric.needs for metric in metrics) and not untried(config, people)
-    repeated = repeated_seconds(config, RetrainOptions(), people) if repeats else 0.0
-    planted = planted_price(policy, sizes, config) if options.power and policy.plants_leaks else 0.0
-    measured, planted = folds * measured, folds * planted
-    seconds = (measured + planted + repeated) * slowness()
+    sizes, rows = judged_sizes(config, train, control)
+    foreseen = evaluation_seconds(config, policy, train, sizes)
+    seconds = sum(foreseen)
     if config.split.is_crossed:
         yield Finding(
             "note",
@@ -69,8 +103,8 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     everything = (
         len(train.schema.without_identifiers()) if options.secrets is None and not train.schema.sensitive else 0
     )
-    leaks = f", {in_words(planted * slowness())} of them for planted leaks" if planted else ""
-    leaks += f", at most {in_words(repeated * slowness())} to repeat the whole process" if repeats else ""
+    leaks = f", {in_words(foreseen.planted)} of them for planted leaks" if foreseen.planted else ""
+    leaks += f", at most {in_words(foreseen.repeated)} to repeat the whole process" if foreseen.repeated else ""
     ways = [f"evaluate.{' and evaluate.'.join(compared)}: false leaves out what only comparisons need"] * bool(compared)
     if everything > _MANY_SECRETS:
         ways.insert(0, f"name evaluate.secrets: without them all {everything} columns are attacked as secrets")

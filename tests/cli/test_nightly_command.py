@@ -73,7 +73,8 @@ def test_logs_for_programs(job: Path, hybrid: Run, tmp_path: Path, capsys: pytes
     edit(job, data__path="missing.csv")
     assert hybrid("--log-format", "json", "nightly", job, *places) == 2
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    assert lines[-1]["level"] == "error" and "does not exist" in lines[-1]["message"]
+    assert lines[-2]["level"] == "error" and "does not exist" in lines[-2]["message"]
+    assert lines[-1]["exit_code"] == 2
 
 
 def test_an_exception_in_a_log_is_its_type_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -83,6 +83,13 @@ class Visitor:
         form = {"state": self.field("state"), "kind": self.chosen("kind"), "role": role}
         return self.post(path, **(form | other))
 
+    def ticks(self, reason: str) -> dict[str, str]:
+        """Fields that accept every unmet check of the last page for one reason."""
+        assert self.last is not None
+        found = re.findall(r'name="tick-(\d+)"', self.last.text)
+        each = {f"tick-{at}": "yes" for at in found} | {f"reason-{at}": reason for at in found}
+        return each or {"reason": reason}
+
     def enter(self, address: str) -> Answer:
         parts = urlsplit(address)
         answer = self.get(f"{parts.path}?{parts.query}")
@@ -111,6 +118,8 @@ def opened(config: Path | None, folder: Path) -> Iterator[OpenDesk]:
     try:
         yield OpenDesk(desk, int(listener.getsockname()[1]), address)
     finally:
+        for name in desk.runner.started:
+            desk.runner.cancel(name)
         server.should_exit = True
         thread.join(30)
         listener.close()

@@ -231,12 +231,12 @@ def test_nobody_signs_before_the_person_of_a_row_is_named(own: tuple[Visitor, Op
     for key in ("data.order", "data.person"):
         assert _send_to(visitor, "/changes", "/changes/set", key=key, value="null") == 303
     page = visitor.get("/columns").text
-    assert "values repeat in patient_id" in page and "(120 different values)" in page and "columns/sign" not in page
-    assert _send_to(visitor, "/columns", "/columns/sign", name="A. Meier") == 409
-    assert _send_to(visitor, "/columns", "/columns/person", person="patient_id") == 303
-    assert _send_to(visitor, "/columns", "/columns/identifiers", identifiers="all") == 409
-    assert _send_to(visitor, "/columns", "/columns/identifiers", identifiers="drop") == 303
-    assert _send_to(visitor, "/columns", "/columns/sign", name="A. Meier") == 303
+    assert "values repeat in patient_id" in page and "(120 different values)" in page
+    assert _send_to(visitor, "/columns", "/columns/save", name="A. Meier") == 409
+    assert _send_to(visitor, "/columns", "/columns/save", **{"data.person": "patient_id"}) == 303
+    assert _send_to(visitor, "/columns", "/columns/save", **{"output.identifiers": "all"}) == 409
+    assert _send_to(visitor, "/columns", "/columns/save", **{"output.identifiers": "drop"}) == 303
+    assert _send_to(visitor, "/columns", "/columns/save", name="A. Meier") == 303
     config = load_config(folder / "config.yaml")
     assert (config.data.person, config.output.identifiers) == ("patient_id", "drop")
     assert config.roles is not None and config.roles.decided_by == "A. Meier"

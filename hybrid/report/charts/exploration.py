@@ -243,6 +243,32 @@ def line_chart(lines: Sequence[Line], positions: Sequence[str], at: int, unit: s
     return _desk_figure(parts, "; ".join(_described(one, positions, unit) for one in lines))
 
 
+STRIP_WIDTH, STRIP_HEIGHT = 120.0, 36.0
+
+
+def strip_chart(name: str, shares: Sequence[tuple[str, float]]) -> Markup:
+    """Small bars of the shares of a column's values, without axes; nothing without shares.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    shares : sequence of (str, float)
+        Label and share of each bar, 0..1.
+    """
+    if not shares:
+        return Markup()
+    top = max(share for _, share in shares) or 1.0
+    width = STRIP_WIDTH / len(shares)
+    parts = []
+    for at, (label, share) in enumerate(shares):
+        height = share / top * (STRIP_HEIGHT - 2)
+        said = f"{label}: {100 * share:.1f} %"
+        parts.append(svg.rect(at * width, STRIP_HEIGHT - height, max(width - 1, 0.5), height, "share", said))
+    told = "; ".join(f"{label} {100 * share:.0f} %" for label, share in shares)
+    return svg.figure(STRIP_WIDTH, STRIP_HEIGHT, parts, f"{name}: {told}", class_="strip", styled=False)
+
+
 def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool = False) -> Markup:
     """Points over two axes that span them.
 

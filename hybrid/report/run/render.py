@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,6 +21,9 @@ from hybrid.report.run.sections.verdict import VERDICTS
 
 MACROS = '{% from "parts.html" import exposure_table, metric_tables %}\n'
 """Imported by the template of every section."""
+
+_STYLE = re.compile(r' style="--natural:[\d.]+px" preserveAspectRatio="xMidYMid meet"')
+_NUMBER = re.compile(r'<span class="at">\d+</span>')
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,17 @@ def render_report(
     verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
     page = _kept_environment().get_template("report.html")
     return page.render(run=inputs, verdict=verdict, parts=parts, other=other)
+
+
+def section_of(page: str, anchor: str) -> Markup:
+    """One section of a rendered report, for a page with other styles; what scrolls is reached by keyboard.
+
+    Empty where the report has no such section.
+    """
+    _, found, rest = page.partition(f'<section id="{anchor}">')
+    content = rest.partition("</section>")[0] if found else ""
+    plain = _STYLE.sub("", _NUMBER.sub("", content))
+    return Markup(plain.replace('<div class="scroll">', '<div class="scroll" tabindex="0">'))
 
 
 def _part(section: Section, inputs: ReportInputs) -> _Part | None:

@@ -1,0 +1,137 @@
+"""First screen without a configuration, and the configuration that is guessed from a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from hybrid.base.errors import ConfigError
+from hybrid.demo import write_demo
+from hybrid.desk.desk import Desk, command, known_name
+from hybrid.linked.config import load_any
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config_file import is_data_file
+from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
+
+CONFIG = "config.yaml"
+DEMO, DEMO_ROWS = "demo", 3_000
+"""Folder of the simulated table, and its rows."""
+TOGETHER = "."
+"""Choice of all tables of a folder, as linked tables."""
+Notes = tuple[str, ...]
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")
+
+
+def opened_place(place: Path | None, url_env: str | None = None) -> tuple[Path | None, Notes]:
+    """Configuration of what a person names, guessed where there is none, and what to think about first.
+
+    Parameters
+    ----------
+    place : Path or None
+        A configuration, a table, or a folder; None: the present folder.
+    url_env : str, optional
+        Variable with the address of a database, whose tables are linked; ``place`` is then the folder of the
+        configuration.
+
+    Returns
+    -------
+    tuple of Path or None and tuple of str
+        None without a configuration: a folder in which a person chooses.
+
+    Raises
+    ------
+    ConfigError, DataError
+        There is no such file, or the table cannot be read; or the address of a database is given itself.
+    """
+    folder = Path() if place is None else place
+    if _ADDRESS.match(str(folder)):
+        raise ConfigError(
+            "this is the address of a database, which may hold a password",
+            hint="put it into a variable: --url-env NAME",
+        )
+    if url_env is not None:
+        return _guessed(folder / CONFIG, lambda config: _database(config, url_env))
+    if folder.is_dir():
+        return (folder / CONFIG if (folder / CONFIG).is_file() else None), ()
+    return of_table(folder) if is_data_file(folder) else (folder, ())
+
+
+def of_table(table: Path) -> tuple[Path, Notes]:
+    """Configuration of a table: the one beside it that reads it, or a guessed one.
+
+    A guessed one is ``config.yaml`` beside the table or, where another table has that, in a folder named as the table.
+    """
+    beside = table.parent / CONFIG
+    if beside.is_file() and _reads(beside, table):
+        return beside, ()
+    own = table.parent / table.stem / CONFIG if beside.exists() else beside
+    return _guessed(own, lambda config: _single(config, table))
+
+
+def _reads(config: Path, table: Path) -> bool:
+    loaded = load_any(config)
+    if not isinstance(loaded, RunConfig) or loaded.data.path is None:
+        return False
+    return (loaded.folder / loaded.data.path).resolve() == table.resolve()
+
+
+def _guessed(config: Path, guess: Callable[[Path], Notes]) -> tuple[Path, Notes]:
+    return (config, ()) if config.is_file() else (config, guess(config))
+
+
+def _single(config: Path, table: Path) -> Notes:
+    guessed = guess_config(table)
+    guessed.write(config)
+    return guessed.notes
+
+
+def _database(config: Path, url_env: str) -> Notes:
+    links = guess_links(read_database(url_env))
+    write_links(links, config)
+    return links.notes
+
+
+def _together(config: Path) -> Notes:
+    links = guess_links(read_folder(config.parent))
+    write_links(links, config)
+    return links.notes
+
+
+def _demo(config: Path) -> Notes:
+    write_demo(config.parent, DEMO_ROWS)
+    return ()
+
+
+def routes(desk: Desk) -> list[Route]:
+    def listed(request: Request) -> Response:
+        if desk.config is not None:
+            return RedirectResponse("/columns", 303)
+        files = _tables(desk.folder)
+        said = command("desk", desk.folder / (files[0] if files else "TABLE"))
+        return desk.page(request, "start.html", folder=str(desk.folder.resolve()), files=files, command=said)
+
+    def begin(request: Request) -> Response:
+        wanted = request.state.form.get("table", "")
+        chosen = known_name([*_tables(desk.folder), DEMO, TOGETHER], wanted, "table")
+        if desk.config is not None:
+            raise ConfigError(f"this desk has {desk.config}", hint="start another desk for another table")
+        if chosen == DEMO:
+            opened = _guessed(desk.folder / DEMO / CONFIG, _demo)
+        elif chosen == TOGETHER:
+            opened = _guessed(desk.folder / CONFIG, _together)
+        else:
+            opened = of_table(desk.folder / chosen)
+        desk.open(*opened)
+        return desk.done(request, "/columns", command("desk", opened[0]))
+
+    return [Route("/start", listed), Route("/start", begin, methods=["POST"])]
+
+
+def _tables(folder: Path) -> list[str]:
+    """Names of the data files of a folder."""
+    return sorted(one.name for one in folder.iterdir() if is_data_file(one) and not one.name.startswith("."))
