@@ -16,6 +16,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.scratch import scratch
+from hybrid.comparison.names import folder_name
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
@@ -130,7 +131,7 @@ class Trial:
     @property
     def folder(self) -> str:
         """Name of the trial's run folder."""
-        return f"{self.configuration}-seed{self.seed}"
+        return f"{folder_name(self.configuration)}-seed{self.seed}"
 
     @property
     def head(self) -> dict[str, Any]:

@@ -45,7 +45,8 @@ def write_report(
 ) -> None:
     """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``."""
     configurations = {each.name: each for each in expansion.configurations}
-    answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations), margin=plan.margin))
+    known = facets(expansion.configurations)
+    answers = answer(results(comparison, plan.factor_names, known, margin=plan.margin, prefer=plan.margins))
     if plan.research:
         answers = replace(answers, recommendation=None)
     texts = describe(REGISTRY.values())

@@ -33,10 +33,26 @@ const number = (value) => {
 const interval = (estimate) =>
   estimate.low === undefined ? "" : `${number(estimate.low)} to ${number(estimate.high)}`;
 
+// A metric's range, where it has both ends.
+const wholeRange = (name) => {
+  const [low, high] = metrics.get(name).range;
+  return low === null || high === null ? undefined : [low, high];
+};
+
 // A number of a metric, or the end of the metric's range that it lies beyond.
 const within = (name, value) => {
   const [low, high] = metrics.get(name).range;
   return Math.min(Math.max(value, low ?? -Infinity), high ?? Infinity);
+};
+
+// Interval of a mean over the seeds: symmetric on the logit scale of a range with both ends.
+const overSeeds = (name, mean, half) => {
+  const [low, high] = metrics.get(name).range;
+  if (!half) return [mean, mean];
+  if (low === null || high === null || mean <= low || mean >= high) return [mean - half, mean + half];
+  const share = (mean - low) / (high - low);
+  const [middle, scaled] = [Math.log(share / (1 - share)), half / ((high - low) * share * (1 - share))];
+  return [-1, 1].map((side) => low + (high - low) / (1 + Math.exp(-(middle + side * scaled))));
 };
 
 // Mean and 95 % interval per configuration: over the seeds, or with one run the metric's own.
@@ -55,8 +71,7 @@ const summary = (name) => {
     const shown = (value, down, up) => [key, { value: within(name, value), low: within(name, down), high: within(name, up), n }];
     if (n === 1) return shown(mean, low?.[members[0]] ?? mean, high?.[members[0]] ?? mean);
     const squares = members.reduce((sum, run) => sum + (values[run] - mean) ** 2, 0);
-    const half = data.halves[n] * Math.sqrt(squares / (n - 1));
-    return shown(mean, mean - half, mean + half);
+    return shown(mean, ...overSeeds(name, mean, data.halves[n] * Math.sqrt(squares / (n - 1))));
   }));
 };
 
