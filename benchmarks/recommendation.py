@@ -22,7 +22,11 @@ from hybrid.analysis.recommend import Recommendation, recommend
 
 METHODS = ("single", "uniform", "conditional", "tree")
 PLAN = [(method, order) for method in METHODS for order in ("pre", "post") if (method, order) != ("single", "post")]
-SCORES = {"usefulness": "synthetic.tstr.y", "privacy": "synthetic.strongest_attack", "closeness": "synthetic.discriminator"}
+SCORES = {
+    "usefulness": "synthetic.tstr.y",
+    "privacy": "synthetic.strongest_attack",
+    "closeness": "synthetic.discriminator",
+}
 """Metric of each concern; higher is better for the first alone."""
 START = {"usefulness": 0.80, "privacy": 0.10, "closeness": 0.70}
 NOISE = {"usefulness": 0.01, "privacy": 0.02, "closeness": 0.005}

@@ -28,8 +28,8 @@ CONFIDENCE = 0.95
 ONE_SIDED = 2 * CONFIDENCE - 1
 """Level of the interval whose ends are the two one-sided bounds."""
 ENDS = ("low", "high", "wide_low", "wide_high", "least", "most")
-MOST_EXPONENT = 700.0
-"""Larger ones overflow."""
+MOST_EXPONENT = 300.0
+"""Of larger ones the odds overflow."""
 NOISE = 1e-9
 """Differences below this share of the values' size are rounding."""
 
@@ -158,9 +158,10 @@ def estimates(
     within : tuple of float or None
         Range of what is estimated: no interval leaves it.
     logit : bool
-        Whether intervals are symmetric on the logit scale of a range with both ends, as those of means are. The
-        standard error there is that of the mean over (value - low)(high - value)/(high - low) (delta method, Agresti
-        2013, section 16.1). Differences have intervals that end at the end of their range.
+        Whether intervals are symmetric on the logit scale of the range, as those of means are. The standard error
+        there is that of the mean over (value - low)(high - value)/(high - low) (delta method, Agresti 2013, section
+        16.1). Where the range has one end, the interval is that of the logarithm of the distance towards it, and the
+        plain one away from it. Differences have intervals that end at the end of their range.
     """
     # Rounding must not look like a difference where every seed says the same.
     per_seed = weights @ values
@@ -186,12 +187,15 @@ def _in_range(means: Array, half: Array, within: Range, logit: bool) -> tuple[Ar
     least, most = (limit if given is None else given for given, limit in zip(within, (-np.inf, np.inf), strict=True))
     # A mean is in the range, but for rounding: its interval holds it all the same.
     lower, upper = np.minimum(means, np.maximum(means - half, least)), np.maximum(means, np.minimum(means + half, most))
-    if not logit or None in within:
+    if not logit or within == (None, None):
         return lower, upper
-    width = most - least
     inside = (means > least) & (means < most)
-    share = np.where(inside, (means - least) / width, 0.5)
-    middle, scaled = np.log(share / (1 - share)), half / (width * share * (1 - share))
-    ends = (least + width / (1 + np.exp(np.minimum(-(middle + side * scaled), MOST_EXPONENT))) for side in (-1, 1))
-    low, high = (np.where(inside, end, plain) for end, plain in zip(ends, (lower, upper), strict=True))
-    return low, high
+    below, above = (np.where(inside, distance, 1.0) for distance in (means - least, most - means))
+    if None in within:
+        # Towards the end the range has; away from it the plain interval.
+        low = lower if within[0] is None else least + below * np.exp(-half / below)
+        high = upper if within[1] is None else most - above * np.exp(-half / above)
+    else:
+        exponent = np.minimum(half * (most - least) / (below * above), MOST_EXPONENT)
+        low, high = (least + (most - least) / (1 + above / below * np.exp(side * exponent)) for side in (1, -1))
+    return np.where(inside, low, lower), np.where(inside, high, upper)

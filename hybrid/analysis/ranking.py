@@ -1,23 +1,25 @@
 """Order of configurations: one rule, which the recommendation and the rankings share.
 
-Of the configurations with the best verdict of the gate, those as good as the best by the user's first concern; of
-these, those as good as the best of them by the second; of these, the best by the third. That is the first; the same
-rule among the others gives the second, and so on. As good as the best is what is shown to be at most the concern's
-margin behind it (non-inferior: the one-sided 95 % bound of the lag over the seeds, Schuirmann 1987), or is at most one
-standard error behind it (the rule of Breiman et al. 1984, section 3.4.3, for trees), so that a toss-up of one concern is
-left to the next. With one seed the standard error is that of the metric itself. The rankings are tables A.1 to A.4 of
-the thesis.
+Of the configurations with the best verdict of the gate, those that no other is shown to beat: to be better by a
+concern and worse by none. Of these, those as good as the best by the user's first concern; of these, those as good as
+the best of them by the second; of these, the best by the third. That is the first; the same rule among the others
+gives the second, and so on. As good as the best is what is shown to be at most the concern's margin behind it (non-
+inferior: the one-sided 95 % bound of the lag over the seeds, Schuirmann 1987), or is at most one standard error
+behind it (the rule of Breiman et al. 1984, section 3.4.3, for trees), so that a toss-up of one concern is left to the
+next. With one seed the standard error is that of the metric itself. The rankings are tables A.1 to A.4 of the thesis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
 from hybrid.analysis.contrasts import (
+    CONFIDENCE,
     NOISE,
     ONE_SIDED,
     Estimate,
@@ -29,7 +31,7 @@ from hybrid.analysis.contrasts import (
 from hybrid.analysis.results import STRONGEST, Concern, ResultColumn, Results
 from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.display import Range, spans
-from hybrid.evaluation.engine.intervals import quantile
+from hybrid.evaluation.engine.intervals import quantile, simultaneous
 
 
 def pareto_front(first: Array, second: Array) -> Array:
@@ -65,6 +67,8 @@ def pareto_front(first: Array, second: Array) -> Array:
     return front
 
 
+HALVES = 2
+"""Families of tests in the first box: pairs of configurations, and levels of factors."""
 SEVERITY = ("pass", "review", "block")
 
 
@@ -127,11 +131,26 @@ class Criterion:
         within = self.column.range
         return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=within, logit=True)[0]
 
-    def behind(self, configuration: int, family: int, overlap: float) -> list[Estimate]:
-        """Lag of every configuration behind one, with wide intervals as in :meth:`mean_of`."""
-        differences = self.good[configuration] - self.good
-        one = np.eye(len(differences))
-        return estimates(one, differences, family, overlap=overlap, within=spans(self.column.range))
+    def shown(self, questions: int, overlap: float) -> Mask:
+        """Pairs in which the seeds show the first to be better than the second, shape (n, n), bool.
+
+        Parameters
+        ----------
+        questions : int
+            Differences that are tested together.
+        overlap : float
+            Correlation of two seeds, 0 to below 1.
+        """
+        seeds = self.values.shape[1]
+        if seeds < 2:
+            return np.zeros((len(self.values), len(self.values)), dtype=bool)
+        gains = self.good[:, None] - self.good[None]
+        means, spread = gains.mean(axis=2), gains.std(axis=2, ddof=1)
+        # The same with every seed: the next seed may show a spread.
+        varies = spread > NOISE * np.abs(means)
+        half = half_interval(seeds, simultaneous(CONFIDENCE, questions), overlap)
+        found: Mask = varies & (means > spread * half)
+        return found
 
 
 @dataclass(frozen=True)
@@ -156,19 +175,33 @@ class Contest:
     criteria: tuple[Criterion, ...]
     overlap: float
 
-    @property
-    def questions(self) -> int:
-        """Differences that are tested together: all pairs by all concerns."""
-        return _pairs(len(self.names)) * len(self.criteria)
+    @cached_property
+    def shown(self) -> dict[Concern, Mask]:
+        """By concern the pairs in which the first is shown to be better than the second, shape (n, n), bool.
+
+        All pairs by all concerns are tested together, at half the error that is left to the first box: the other half
+        is that of levels of factors.
+        """
+        questions = HALVES * _pairs(len(self.names)) * len(self.criteria)
+        return {each.concern: each.shown(questions, self.overlap) for each in self.criteria}
+
+    @cached_property
+    def beaten(self) -> Mask:
+        """Pairs in which the first is shown to be worse than the second by a concern, and better by none."""
+        better = np.any(list(self.shown.values()), axis=0)
+        found: Mask = better.T & ~better
+        return found
 
     @property
     def seeds(self) -> int:
         return int(self.criteria[0].values.shape[1])
 
     def kept(self, among: Mask) -> dict[str, Mask]:
-        """Configurations that each step of the rule keeps, by step: "verdict", then every concern in its order."""
+        """Configurations that each step of the rule keeps: "verdict", "shown", then every concern in its order."""
         best: Mask = among & (self.severity == self.severity[among].min())
-        steps = {"verdict": best}
+        unbeaten: Mask = best & ~self.beaten[:, best].any(axis=1)
+        steps = {"verdict": best, "shown": unbeaten if unbeaten.any() else best}
+        best = steps["shown"]
         for criterion in self.criteria:
             best = criterion.as_good(best, self.overlap)
             steps[criterion.concern] = best
@@ -176,7 +209,8 @@ class Contest:
 
     def entering(self, among: Mask) -> list[tuple[Criterion, Mask]]:
         """Every criterion with the configurations that the steps before it keep."""
-        return list(zip(self.criteria, self.kept(among).values(), strict=False))
+        _, *kept = self.kept(among).values()
+        return list(zip(self.criteria, kept[:-1], strict=True))
 
     def first(self, among: Mask) -> int:
         """Choice of the rule among some, at least one.
@@ -305,8 +339,8 @@ class RankedConfiguration:
     values : dict
         Means over the seeds by concern. The wide intervals hold for all configurations together.
     behind : str
-        What puts it behind the first: "verdict", or the concern at which it is worse than the first's best rivals;
-        empty for the first.
+        What puts it behind the first: "verdict", "shown" (to be worse than another one by a concern, and better by
+        none), or the concern at which it is worse than the first's best rivals; empty for the first.
     better, worse : tuple of str
         Concerns by which the seeds show it to be better or worse than the first, all pairs and concerns tested
         together.
@@ -356,16 +390,14 @@ def ranking(found: Contest | None) -> list[RankedConfiguration]:
     order = found.order()
     everyone = np.ones(len(found.names), dtype=bool)
     steps, family, last = found.kept(everyone), len(found.names), found.criteria[-1].concern
-    behind = {each.concern: each.behind(order[0], found.questions, found.overlap) for each in found.criteria}
-    told = {name: [lag.value if lag.found else 0.0 for lag in lags] for name, lags in behind.items()}
     return [
         RankedConfiguration(
             found.names[at],
             verdict_of(found, at),
             {each.concern: each.mean_of(at, family, found.overlap) for each in found.criteria},
             next((name for name, kept in steps.items() if not kept[at]), last) if at != order[0] else "",
-            tuple(name for name, lags in told.items() if lags[at] < 0),
-            tuple(name for name, lags in told.items() if lags[at] > 0),
+            tuple(concern for concern, shown in found.shown.items() if shown[at, order[0]]),
+            tuple(concern for concern, shown in found.shown.items() if shown[order[0], at]),
         )
         for at in order
     ]

@@ -10,7 +10,7 @@ import pandas as pd
 from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.effects import metric_effects
 from hybrid.analysis.lags import Lag, Needed, lags, needed
-from hybrid.analysis.ranking import Contest, pareto_front, ranking, verdict_of
+from hybrid.analysis.ranking import HALVES, Contest, pareto_front, ranking, verdict_of
 from hybrid.analysis.results import Concern, ResultColumn
 from hybrid.base.arrays import Array, Mask
 
@@ -64,8 +64,8 @@ class Recommendation:
         Configurations that ended well with every seed, and those of them with this verdict.
     best : dict
         The best of the admitted ones by each concern.
-    as_good : dict
-        Configurations that the rule keeps by each concern.
+    kept : dict
+        Number of configurations that each step of the rule keeps, as in :meth:`hybrid.analysis.ranking.Contest.kept`.
     refused : CandidateConfiguration or None
         The most useful of those with a worse verdict, if it is more useful than the chosen one.
     on_front : bool
@@ -95,7 +95,7 @@ class Recommendation:
     ended: int
     admitted: int
     best: dict[Concern, CandidateConfiguration]
-    as_good: dict[str, int]
+    kept: dict[str, int]
     refused: CandidateConfiguration | None
     on_front: bool
     seeds: int
@@ -140,7 +140,7 @@ def recommend(found: Contest | None, levels: pd.DataFrame) -> Recommendation | N
         len(found.names),
         int(admitted.sum()),
         {concern: _candidate(found, _best(values, admitted)) for concern, values in means.items()},
-        {name: int(mask.sum()) for name, mask in kept.items() if name != "verdict"},
+        {name: int(mask.sum()) for name, mask in kept.items()},
         _candidate(found, _best(useful, others)) if others.any() else None,
         bool(front[first]),
         found.seeds,
@@ -162,10 +162,7 @@ def _candidate(found: Contest, at: int) -> CandidateConfiguration:
 
 def _differing(found: Contest) -> int:
     """Pairs that the seeds tell apart by one concern or more."""
-    n = len(found.names)
-    told = np.zeros((n, n), dtype=bool)
-    for each in found.criteria:
-        told |= np.array([[lag.found for lag in each.behind(at, found.questions, found.overlap)] for at in range(n)])
+    told = np.any([shown | shown.T for shown in found.shown.values()], axis=0)
     return int(np.triu(told, 1).sum())
 
 
@@ -174,7 +171,7 @@ def _levels(found: Contest, levels: pd.DataFrame) -> list[FoundLevel]:
         FoundLevel(each.concern, factor, level.level, level.effect, each.column.sign * level.effect.value > 0)
         for each in found.criteria
         for factor, rows in metric_effects(
-            each.column.name, levels, each.values, {}, found.overlap, each.column.range, len(found.criteria)
+            each.column.name, levels, each.values, {}, found.overlap, each.column.range, HALVES * len(found.criteria)
         ).main.items()
         for level in rows
         if level.effect is not None and level.effect.found

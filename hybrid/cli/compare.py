@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import asdict
 from datetime import timedelta
@@ -45,7 +46,7 @@ def compare(
     """
     from hybrid.comparison import compare as run_plan
     from hybrid.comparison import forecast, load_plan
-    from hybrid.comparison.write import RECOMMENDED
+    from hybrid.comparison.write import ANSWERS, RECOMMENDED
 
     refuse_engine(engine, scheduler)
     plan = load_plan(config, scale)
@@ -68,15 +69,18 @@ def compare(
     failed = int((table["status"] == "failed").sum())
     recommended = str(folder / RECOMMENDED) if (folder / RECOMMENDED).exists() else None
     files = {"table": str(folder / "comparison.csv"), "report": str(folder / "comparison.html")}
+    said = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))["said"]
     if as_json:
-        counts = {"done": len(table) - failed, "failed": failed}
+        counts = {"done": len(table) - failed, "failed": failed, "said": said}
         console.print_json({"folder": str(folder)} | counts | files | {"recommended": recommended})
     else:
-        said = f", {failed:,} failed (why is in the column reason)" if failed else ""
-        console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{said}")
+        why = f", {failed:,} failed (why is in the column reason)" if failed else ""
+        console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{why}")
+        for sentence in said:
+            console.line("note", sentence)
         console.out.print(f"\ntable        {files['table']}\nreport       {files['report']}")
         if recommended is not None:
-            console.out.print(f"recommended  {recommended}")
+            console.out.print(f"the first    {recommended}")
     if failed:
         raise typer.Exit(1)
 

@@ -270,7 +270,7 @@ def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
         "ended": found.ended,
         "admitted": found.admitted,
         "best": {concern: _candidate(each) for concern, each in found.best.items()},
-        "as_good": found.as_good,
+        "kept": found.kept,
         "refused": found.refused and _candidate(found.refused),
         "on_front": found.on_front,
         "settled": found.is_settled,

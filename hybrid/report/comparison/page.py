@@ -210,7 +210,9 @@ def _per_cent(change: float | None) -> str:
 
 def _ranking(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
     titles = words.concern_titles(answers, texts)
-    behind: dict[str, str] = {"verdict": "the gate"} | {str(concern): concern for concern in titles}
+    behind: dict[str, str] = {"verdict": "the gate", "shown": "what is shown"} | {
+        str(concern): concern for concern in titles
+    }
     return [
         {
             "name": each.configuration,

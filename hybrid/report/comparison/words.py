@@ -225,9 +225,9 @@ def _levels(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]
         groups.setdefault((each.concern, each.factor), {False: [], True: []})[each.is_better].append(each)
     told = [min((side for side in (sides[False], sides[True]) if side), key=len) for sides in groups.values()]
     return [
-        f"Over all runs, {each.factor} = {each.level} is {'better' if each.is_better else 'worse'} by {each.concern}: its "
-        f"{text_of(found.columns[each.concern], texts).title} differs from the mean of all values of {each.factor} by "
-        f"{with_interval(each.effect, signed=True, wide=True)}."
+        f"Over all runs, {each.factor} = {each.level} is {'better' if each.is_better else 'worse'} by {each.concern}: "
+        f"{text_of(found.columns[each.concern], texts).title} differs from its mean over all values of {each.factor} "
+        f"by {with_interval(each.effect, signed=True, wide=True)}."
         for side in told
         for each in side
     ][:MOST_NAMED]
@@ -252,11 +252,13 @@ def _choice(found: Recommendation, chosen: CandidateConfiguration, texts: Mappin
     if found.admitted == 1:
         return [f"It is the only one of these: {_numbers_of(chosen, found, texts)}."]
     *first, last = found.columns
-    left = found.admitted
-    steps = []
+    left = found.kept["shown"]
+    beaten = found.admitted - left
+    worse = f"{beaten:,} of these {found.admitted:,} are shown to be worse than another one by a concern, and better "
+    steps = [worse + "than it by none."] if beaten else []
     for concern in first:
-        steps.append(f"By {concern} {found.as_good[concern]:,} of these {left:,} are as good as the best of them.")
-        left = found.as_good[concern]
+        steps.append(f"By {concern} {found.kept[concern]:,} of {left:,} are as good as the best of them.")
+        left = found.kept[concern]
     return [
         *steps,
         "As good is: shown to be behind by no more than your margin, or behind by one standard error at most.",

@@ -33,10 +33,12 @@ const number = (value) => {
 const interval = (estimate) =>
   estimate.low === undefined ? "" : `${number(estimate.low)} to ${number(estimate.high)}`;
 
-// A metric's range, where it has both ends.
+// A metric's range; where it has no end, that of its numbers and 0.
 const wholeRange = (name) => {
   const [low, high] = metrics.get(name).range;
-  return low === null || high === null ? undefined : [low, high];
+  const values = low === null || high === null ? column(name).filter((value) => value !== null) : [];
+  const ends = [low ?? Math.min(0, ...values), high ?? Math.max(0, ...values)];
+  return ends[0] < ends[1] ? ends : undefined;
 };
 
 // A number of a metric, or the end of the metric's range that it lies beyond.
@@ -45,11 +47,14 @@ const within = (name, value) => {
   return Math.min(Math.max(value, low ?? -Infinity), high ?? Infinity);
 };
 
-// Interval of a mean over the seeds: symmetric on the logit scale of a range with both ends.
+// Interval of a mean over the seeds: symmetric on the logit scale of its range; of one with one end, on the log
+// scale towards it.
 const overSeeds = (name, mean, half) => {
   const [low, high] = metrics.get(name).range;
   if (!half) return [mean, mean];
-  if (low === null || high === null || mean <= low || mean >= high) return [mean - half, mean + half];
+  if ((low === null && high === null) || (low !== null && mean <= low) || (high !== null && mean >= high)) return [mean - half, mean + half];
+  if (low === null) return [mean - half, high - (high - mean) * Math.exp(-half / (high - mean))];
+  if (high === null) return [low + (mean - low) * Math.exp(-half / (mean - low)), mean + half];
   const share = (mean - low) / (high - low);
   const [middle, scaled] = [Math.log(share / (1 - share)), half / ((high - low) * share * (1 - share))];
   return [-1, 1].map((side) => low + (high - low) / (1 + Math.exp(-(middle + side * scaled))));

@@ -86,7 +86,8 @@ const SHAPES = [
 // On a phone the cells of a row stand one below the other, each with its heading.
 const withHeadings = (table) => {
   const heads = [...table.tHead?.rows[0]?.cells ?? []].map((head) => head.innerText.trim());
-  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, at) => { cell.dataset.head = heads[at] ?? ""; });
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, at) => { if (heads[at]) cell.dataset.label = heads[at]; });
+  table.classList.add("stack");
   return table;
 };
 document.querySelectorAll(".scroll table").forEach(withHeadings);
