@@ -120,6 +120,9 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
     for stage in expected.stages:
         seconds = f"{stage.seconds:,.0f}" + ("" if stage.is_measured else " (estimated)")
         grid.add_row(stage.stage, f"{stage.asked:,}", f"{stage.distinct:,}", f"{stage.kept:,}", seconds)
+    grid.add_row(
+        "report, files", f"{expected.trials:,}", f"{expected.trials:,}", f"{expected.done:,}", f"{expected.rest:,.0f}"
+    )
     console.out.print(grid)
     asked = sum(stage.asked for stage in expected.stages)
     console.out.print(f"{expected.executions:,} stage executions; {asked:,} without shared stages")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import get_args
 
+from hybrid.comparison.trial import REST
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.price import price, sizes_of, training_price
 from hybrid.linked.run import BETWEEN, AnyRun, LinkedRun
@@ -18,6 +19,8 @@ from hybrid.synthesize.estimate import estimate, slowness
 from hybrid.synthesize.protocol import Cost
 
 JUDGED = evaluation_of("synthetic")
+REST_SECONDS = 0.4
+"""Seconds of one core for what is no kept stage of a trial: reading, verdict, report and files."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def trial_cost(run: AnyRun, steps: Iterable[str]) -> TrialCost:
         repeats = ""
     else:
         seconds[repeats] += again
+    seconds[REST] = REST_SECONDS * slowness()
     return TrialCost(seconds, max((cost.memory_bytes for cost in trainings.values()), default=0), repeats)
 
 

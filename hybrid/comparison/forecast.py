@@ -15,6 +15,7 @@ from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import ROWS, STORE, Rows
 from hybrid.comparison.schedule import LeftOut, Planned, schedule
+from hybrid.comparison.trial import REST
 from hybrid.linked.run import stage_of
 from hybrid.pipeline.stages import BASELINE, SYNTHESIZE
 from hybrid.store import MEMORY, StorePlace
@@ -72,6 +73,8 @@ class Forecast:
     done: int
     """Trials whose row is there already."""
     stages: tuple[StageForecast, ...]
+    rest: float = 0.0
+    """Expected seconds of what is no stage of the open trials: reading, verdict, report and files."""
     budget: SpentTogether | None = None
     """Of all private tables; None where there is none."""
     refused: tuple[Refused, ...] = ()
@@ -86,7 +89,7 @@ class Forecast:
     @property
     def seconds(self) -> float:
         """Expected seconds one after the other."""
-        return sum(stage.seconds for stage in self.stages)
+        return sum(stage.seconds for stage in self.stages) + self.rest
 
     @property
     def is_measured(self) -> bool:
@@ -145,19 +148,16 @@ def foreseen(
         asked = [each.stages[stage] for each in planned if stage in each.stages]
         todo = {each.stages[stage]: each for each in open_ if stage in each.stages}
         left = [each for key, each in todo.items() if not is_kept(stage, key)]
-        known = [measured.get(_like(stage, each)) for each in left]
-        seconds = [
-            each.cost.seconds.get(stage, 0.0) if found is None else found
-            for each, found in zip(left, known, strict=True)
-        ]
+        known = all(_like(stage, each) in measured for each in left)
+        seconds = sum(_seconds(stage, each, measured) for each in left)
         stages.append(
             StageForecast(
                 stage,
                 len(asked),
                 len(set(asked)),
                 sum(is_kept(stage, key) for key in set(asked)),
-                sum(seconds),
-                None not in known,
+                seconds,
+                known,
             )
         )
     return Forecast(
@@ -166,6 +166,7 @@ def foreseen(
         trials=len(planned),
         done=len(planned) - len(open_),
         stages=tuple(stages),
+        rest=sum(_seconds(REST, each, measured) for each in open_),
         budget=spent_together(planned),
         refused=_refused(planned),
         reach=_reach(planned, configurations),
@@ -204,6 +205,10 @@ def _reach(planned: Sequence[Planned], configurations: int) -> DetectableDiffere
     overlap = len(control) / len(person.table)
     one, every = (min(1.0, expected_half(seeds, people, overlap, family)) for family in (1, pairs))
     return DetectableDifference(seeds, people, one, every)
+
+
+def _seconds(step: str, planned: Planned, measured: Mapping[tuple[str, str], float]) -> float:
+    return measured.get(_like(step, planned), planned.cost.seconds.get(step, 0.0))
 
 
 def _like(step: str, planned: Planned) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from hybrid.cli import main
 from hybrid.comparison import forecast, load_plan, trials
 from hybrid.comparison.plan import Subset
 from hybrid.comparison.schedule import _drawn, _holds, expand
+from hybrid.store import own_seconds, took
 from tests.comparison.comparison_jobs import write_job, write_plan
 
 
@@ -289,3 +290,12 @@ def test_concerns_in_the_user_s_order(folder: Path) -> None:
     for wrong in ({"speed": 0.1}, {"privacy": 0.0}, {"privacy": 2}):
         with pytest.raises(ConfigError, match="prefer"):
             load_plan(write_plan(folder, prefer=wrong))
+
+
+def test_seconds_of_what_was_made_before_are_those_of_its_stage() -> None:
+    """An evaluation of several tables at once is shared out: the stage has its part, the trial around it has not."""
+    with own_seconds() as trial:
+        with own_seconds() as stage:
+            took(0.5)
+        assert 0.5 <= stage() < 0.6
+    assert -0.5 <= trial() < -0.4
