@@ -27,7 +27,7 @@ from hybrid.comparison.write import facets
 from hybrid.evaluation import REGISTRY
 from hybrid.report import describe
 from hybrid.report.comparison.data import name_of
-from hybrid.report.comparison.words import paradox, question_titles, settings, with_interval
+from hybrid.report.comparison.words import concern_titles, paradox, with_interval
 from hybrid.report.run.metrics import number
 
 TEXTS = describe(REGISTRY.values())
@@ -218,20 +218,19 @@ def _of_paradox(answers: Answers) -> list[str]:
 
 
 def _of_best(answers: Answers) -> list[str]:
-    titles = question_titles(answers, TEXTS)
+    titles = concern_titles(answers, TEXTS)
     ranking = [
         [
             each.configuration,
-            settings(answers, each.configuration),
             *(number(value.value) for value in each.values.values()),
-            ", ".join(titles[question] for question in each.apart) or "–",
+            ", ".join(titles[concern] for concern in (*each.worse, *each.better)) or "–",
         ]
         for each in answers.ranking[:4]
     ]
     metrics = [
         [
             name_of(each.column, TEXTS),
-            settings(answers, each.configuration),
+            each.configuration,
             with_interval(each.value, wide=True),
             "–" if each.again is None else number(each.again),
             "–" if each.gain is None else with_interval(each.gain, signed=True, wide=True),
@@ -241,7 +240,7 @@ def _of_best(answers: Answers) -> list[str]:
         if each.column.metric in SHOWN
     ]
     head = ["metric", "best", "value", "chosen by other seeds", "minus generator alone", "not distinguishable from it"]
-    first = _grid(["best overall", "settings", *titles.values(), "told from the first by"], ranking)
+    first = _grid(["best overall", *titles.values(), "told from the first by"], ranking)
     return [*first, "", *_grid(head, metrics)]
 
 

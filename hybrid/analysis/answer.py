@@ -72,5 +72,5 @@ def answer(results: Results) -> Answers:
         found,
         ranking(found),
         best_per_metric(results, columns),
-        recommend(found),
+        recommend(found, results.configurations),
     )

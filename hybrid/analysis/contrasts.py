@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -24,7 +25,11 @@ from hybrid.evaluation.display import Range
 from hybrid.evaluation.engine.intervals import simultaneous
 
 CONFIDENCE = 0.95
+ONE_SIDED = 2 * CONFIDENCE - 1
+"""Level of the interval whose ends are the two one-sided bounds."""
 ENDS = ("low", "high", "wide_low", "wide_high", "least", "most")
+MOST_EXPONENT = 300.0
+"""Of larger ones the odds overflow."""
 NOISE = 1e-9
 """Differences below this share of the values' size are rounding."""
 
@@ -108,6 +113,7 @@ def mean_spread(seeds: int, overlap: float) -> float:
     return math.sqrt(1 / seeds + overlap / (1 - overlap))
 
 
+@lru_cache(maxsize=1024)
 def half_interval(seeds: int, level: float, overlap: float) -> float:
     """Half an interval of a mean over seeds, in standard deviations between the seeds (Student's t).
 
@@ -133,6 +139,7 @@ def estimates(
     overlap: float = 0.0,
     confidence: float = CONFIDENCE,
     within: Range = (None, None),
+    logit: bool = False,
 ) -> list[Estimate]:
     """Estimate contrasts with intervals.
 
@@ -150,6 +157,11 @@ def estimates(
         Level, 0..1.
     within : tuple of float or None
         Range of what is estimated: no interval leaves it.
+    logit : bool
+        Whether intervals are symmetric on the logit scale of the range, as those of means are. The standard error
+        there is that of the mean over (value - low)(high - value)/(high - low) (delta method, Agresti 2013, section
+        16.1). Where the range has one end, the interval is that of the logarithm of the distance towards it, and the
+        plain one away from it. Differences have intervals that end at the end of their range.
     """
     # Rounding must not look like a difference where every seed says the same.
     per_seed = weights @ values
@@ -162,11 +174,28 @@ def estimates(
     errors = np.where(same, np.nan, per_seed.std(axis=1, ddof=1))
     levels = confidence, simultaneous(confidence, family), 2 * confidence - 1
     half = np.array([errors * half_interval(seeds, level, overlap) for level in levels])
-    least, most = (limit if given is None else given for given, limit in zip(within, (-np.inf, np.inf), strict=True))
-    # A mean is in the range, but for rounding: its interval holds it all the same.
-    lower, upper = np.minimum(means, np.maximum(means - half, least)), np.maximum(means, np.minimum(means + half, most))
+    lower, upper = _in_range(means, half, within, logit)
     ends = np.stack([lower, upper], axis=1).reshape(6, -1).T.tolist()
     return [
         Estimate(float(mean), seeds=seeds, **(dict(zip(ENDS, own, strict=True)) if np.isfinite(own[0]) else {}))
         for mean, own in zip(means, ends, strict=True)
     ]
+
+
+def _in_range(means: Array, half: Array, within: Range, logit: bool) -> tuple[Array, Array]:
+    """Ends of intervals, each shape (n_levels, n): of half widths around means, within a range."""
+    least, most = (limit if given is None else given for given, limit in zip(within, (-np.inf, np.inf), strict=True))
+    # A mean is in the range, but for rounding: its interval holds it all the same.
+    lower, upper = np.minimum(means, np.maximum(means - half, least)), np.maximum(means, np.minimum(means + half, most))
+    if not logit or within == (None, None):
+        return lower, upper
+    inside = (means > least) & (means < most)
+    below, above = (np.where(inside, distance, 1.0) for distance in (means - least, most - means))
+    if None in within:
+        # Towards the end the range has; away from it the plain interval.
+        low = lower if within[0] is None else least + below * np.exp(-half / below)
+        high = upper if within[1] is None else most - above * np.exp(-half / above)
+    else:
+        exponent = np.minimum(half * (most - least) / (below * above), MOST_EXPONENT)
+        low, high = (least + (most - least) / (1 + above / below * np.exp(side * exponent)) for side in (1, -1))
+    return np.where(inside, low, lower), np.where(inside, high, upper)

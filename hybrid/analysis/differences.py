@@ -123,6 +123,28 @@ def against_baseline(results: Results) -> list[PairedDifference]:
     return _beside(results, headlines(results), np.ones(len(results.configurations), dtype=bool))
 
 
+def relative_change(ours: float, alone: float, sign: int, least: float) -> float | None:
+    """Relative change of a metric from the generator alone to the pipeline (thesis, eq. 5.3), in per cent.
+
+    100 (ours - alone) / alone, times ``sign``: positive is better, as in tables A.1 to A.4 of the thesis.
+
+    Parameters
+    ----------
+    ours, alone : float
+        The metric of the pipeline, and of its generator on the original records.
+    sign : {1, -1}
+        1 where higher is better.
+    least : float
+        Smallest size of ``alone``, above 0, that the ratio has a meaning for.
+
+    Returns
+    -------
+    float or None
+        None where ``alone`` is smaller.
+    """
+    return None if abs(alone) < least else sign * 100 * (ours - alone) / alone
+
+
 def stage_means(results: Results) -> list[StageMeans]:
     """Means of the headline metrics at every stage."""
     found = []
@@ -133,7 +155,7 @@ def stage_means(results: Results) -> list[StageMeans]:
             if column.at_stage(stage) in results.columns
         }
         known = {stage: values for stage, values in matrices.items() if np.isfinite(values).any()}
-        means = {stage: _averages([values], results.overlap, column.range)[0] for stage, values in known.items()}
+        means = {stage: _averages([known[stage]], results.overlap, column.range, logit=True)[0] for stage in known}
         pairs = [("anonymized", "original"), ("synthetic", "anonymized"), ("synthetic", "baseline")]
         both = [pair for pair in pairs if set(pair) <= set(means)]
         steps = _averages([matrices[a] - matrices[b] for a, b in both], results.overlap, spans(column.range))
@@ -142,18 +164,16 @@ def stage_means(results: Results) -> list[StageMeans]:
     return found
 
 
-def _averages(matrices: Sequence[Array], overlap: float, within: Range) -> list[Estimate]:
+def _averages(matrices: Sequence[Array], overlap: float, within: Range, logit: bool = False) -> list[Estimate]:
     found = []
     for values in matrices:
         rows, seeds = complete(values)
         n = int(rows.sum())
-        found += (
-            estimates(
-                np.full((1, n), 1 / n), values[np.ix_(rows, seeds)], len(matrices), overlap=overlap, within=within
-            )
-            if n
-            else [Estimate(float("nan"), seeds=0)]
-        )
+        if not n:
+            found.append(Estimate(float("nan"), seeds=0))
+            continue
+        weights, known = np.full((1, n), 1 / n), values[np.ix_(rows, seeds)]
+        found += estimates(weights, known, len(matrices), overlap=overlap, within=within, logit=logit)
     return found
 
 

@@ -138,6 +138,7 @@ def metric_effects(
     models: dict[bytes, EffectModel],
     overlap: float = 0.0,
     within: Range = (None, None),
+    metrics: int = 1,
 ) -> MetricEffects:
     """Main effects and two-way interactions on one metric.
 
@@ -155,6 +156,8 @@ def metric_effects(
         Correlation of two seeds, 0 to below 1.
     within : tuple of float or None
         Range of the metric.
+    metrics : int
+        Metrics whose main effects are tested together.
     """
     rows, seeds = complete(values)
     whole = values[np.ix_(rows, seeds)]
@@ -164,7 +167,7 @@ def metric_effects(
     model = models.setdefault(key, EffectModel(levels[rows]))
     factors = list(model.levels)
     asked = {factor: model.main(factor) for factor in factors}
-    family = sum(_free(len(estimable)) for _, _, estimable in asked.values())
+    family = metrics * sum(_free(len(estimable)) for _, _, estimable in asked.values())
     main = {factor: _levels(model, factor, whole, asked[factor], family, overlap, within) for factor in factors}
     pairs = {pair: model.interaction(*pair) for pair in combinations(factors, 2)}
     family = sum(_free(len(names)) for names, _ in pairs.values())
@@ -192,7 +195,7 @@ def _levels(
     means, effects, estimable = asked
     column = model.levels[factor]
     found = zip(
-        estimates(means, values, overlap=overlap, within=within),
+        estimates(means, values, overlap=overlap, within=within, logit=True),
         estimates(effects, values, family, overlap=overlap, within=spans(within)),
         strict=True,
     )

@@ -1,26 +1,37 @@
 """Order of configurations: one rule, which the recommendation and the rankings share.
 
-Of the configurations with the best verdict of the gate, those as useful as the most useful one; of these, those as safe
-as the safest of them; of these, the closest to the data. That is the first; the same rule among the others gives the
-second, and so on. As good as the best is what is at most the plan's margin behind it, or one standard error
-of the difference over the seeds (the rule of Breiman et al. 1984, section 3.4.3, for trees); with one seed, of the
-metric itself. The rankings are tables A.1 to A.4 of the thesis.
+Of the configurations with the best verdict of the gate, those that no other is shown to beat: to be better by a
+concern and worse by none. Of these, those as good as the best by the user's first concern; of these, those as good as
+the best of them by the second; of these, the best by the third. That is the first; the same rule among the others
+gives the second, and so on. As good as the best is what is shown to be at most the concern's margin behind it (non-
+inferior: the one-sided 95 % bound of the lag over the seeds, Schuirmann 1987), or is at most one standard error
+behind it (the rule of Breiman et al. 1984, section 3.4.3, for trees), so that a toss-up of one concern is left to the
+next. With one seed the standard error is that of the metric itself. The rankings are tables A.1 to A.4 of the thesis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from hybrid.analysis.contrasts import NOISE, Estimate, complete, estimates, mean_spread
-from hybrid.analysis.results import STRONGEST, ResultColumn, Results
+from hybrid.analysis.contrasts import (
+    CONFIDENCE,
+    NOISE,
+    ONE_SIDED,
+    Estimate,
+    complete,
+    estimates,
+    half_interval,
+    mean_spread,
+)
+from hybrid.analysis.results import STRONGEST, Concern, ResultColumn, Results
 from hybrid.base.arrays import Array, Mask
 from hybrid.evaluation.display import Range, spans
-from hybrid.evaluation.engine.intervals import quantile
+from hybrid.evaluation.engine.intervals import quantile, simultaneous
 
 
 def pareto_front(first: Array, second: Array) -> Array:
@@ -56,17 +67,20 @@ def pareto_front(first: Array, second: Array) -> Array:
     return front
 
 
-Question = Literal["use", "attack", "closeness"]
+HALVES = 2
+"""Families of tests in the first box: pairs of configurations, and levels of factors."""
 SEVERITY = ("pass", "review", "block")
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """Question of the rule, and the metric that answers it.
+    """Concern of the rule, and the metric that stands for it.
 
     Parameters
     ----------
-    question : {"use", "attack", "closeness"}
+    concern : {"usefulness", "privacy", "closeness"}
+    margin : float
+        Largest lag that counts as none, in the metric's unit.
     column : ResultColumn
         The metric; one of its columns where it is measured per target.
     values : numpy.ndarray, shape (n_configurations, n_seeds)
@@ -75,7 +89,8 @@ class Criterion:
         Standard error of the metric itself with the first seed; 0 where it states none.
     """
 
-    question: Question
+    concern: Concern
+    margin: float
     column: ResultColumn
     values: Array
     errors: Array
@@ -89,38 +104,53 @@ class Criterion:
         means: Array = self.good.mean(axis=1)
         return means
 
-    def as_good(self, among: Mask, margin: float, overlap: float) -> Mask:
+    def as_good(self, among: Mask, overlap: float) -> Mask:
         """Configurations as good as the best of some, shape (n_configurations,).
 
         Parameters
         ----------
         among : numpy.ndarray, shape (n_configurations,), bool
             At least one.
-        margin : float
-            Largest difference that counts as none.
         overlap : float
             Correlation of two seeds, 0 to below 1.
         """
-        best = int(np.argmax(np.where(among, self.means, -np.inf)))
-        if self.values.shape[1] > 1:
-            behind = self.good[best] - self.good
-            errors = behind.std(axis=1, ddof=1) * mean_spread(self.values.shape[1], overlap)
+        best, seeds = int(np.argmax(np.where(among, self.means, -np.inf))), self.values.shape[1]
+        if seeds > 1:
+            spread = (self.good[best] - self.good).std(axis=1, ddof=1)
+            errors, bounds = spread * mean_spread(seeds, overlap), spread * half_interval(seeds, ONE_SIDED, overlap)
         else:
-            errors = np.hypot(self.errors, self.errors[best])
-        allowed = np.maximum(margin, np.nan_to_num(errors)) + NOISE
-        found: Mask = among & (self.means[best] - self.means <= allowed)
+            errors = np.nan_to_num(np.hypot(self.errors, self.errors[best]))
+            bounds = errors * quantile(ONE_SIDED)
+        lag = self.means[best] - self.means
+        found: Mask = among & (lag <= np.maximum(self.margin - bounds, errors) + NOISE)
         return found
 
     def mean_of(self, configuration: int, family: int, overlap: float) -> Estimate:
         """Mean of a configuration over the seeds; the wide interval holds for ``family`` of them together."""
         own = self.values[configuration : configuration + 1]
-        return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=self.column.range)[0]
+        within = self.column.range
+        return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=within, logit=True)[0]
 
-    def behind(self, configuration: int, family: int, overlap: float) -> list[Estimate]:
-        """Lag of every configuration behind one, with wide intervals as in :meth:`mean_of`."""
-        differences = self.good[configuration] - self.good
-        one = np.eye(len(differences))
-        return estimates(one, differences, family, overlap=overlap, within=spans(self.column.range))
+    def shown(self, questions: int, overlap: float) -> Mask:
+        """Pairs in which the seeds show the first to be better than the second, shape (n, n), bool.
+
+        Parameters
+        ----------
+        questions : int
+            Differences that are tested together.
+        overlap : float
+            Correlation of two seeds, 0 to below 1.
+        """
+        seeds = self.values.shape[1]
+        if seeds < 2:
+            return np.zeros((len(self.values), len(self.values)), dtype=bool)
+        gains = self.good[:, None] - self.good[None]
+        means, spread = gains.mean(axis=2), gains.std(axis=2, ddof=1)
+        # The same with every seed: the next seed may show a spread.
+        varies = spread > NOISE * np.abs(means)
+        half = half_interval(seeds, simultaneous(CONFIDENCE, questions), overlap)
+        found: Mask = varies & (means > spread * half)
+        return found
 
 
 @dataclass(frozen=True)
@@ -135,38 +165,58 @@ class Contest:
         Worst verdict of the gate over the seeds as a position in :data:`SEVERITY`; its length where no gate
         was asked.
     criteria : tuple of Criterion
-        Those that were measured of all of them, in the order of the rule.
-    margin, overlap : float
+        Those that were measured of all of them, in the user's order.
+    overlap : float
         See :class:`hybrid.analysis.results.Results`.
     """
 
     names: list[str]
     severity: Array
     criteria: tuple[Criterion, ...]
-    margin: float
     overlap: float
 
-    @property
-    def pairs(self) -> int:
-        return len(self.names) * (len(self.names) - 1) // 2
+    @cached_property
+    def shown(self) -> dict[Concern, Mask]:
+        """By concern the pairs in which the first is shown to be better than the second, shape (n, n), bool.
 
-    def criterion(self, question: Question) -> Criterion | None:
-        return next((one for one in self.criteria if one.question == question), None)
+        All pairs by all concerns are tested together, at half the error that is left to the first box: the other half
+        is that of levels of factors.
+        """
+        questions = HALVES * _pairs(len(self.names)) * len(self.criteria)
+        return {each.concern: each.shown(questions, self.overlap) for each in self.criteria}
+
+    @cached_property
+    def beaten(self) -> Mask:
+        """Pairs in which the first is shown to be worse than the second by a concern, and better by none."""
+        better = np.any(list(self.shown.values()), axis=0)
+        found: Mask = better.T & ~better
+        return found
+
+    @property
+    def seeds(self) -> int:
+        return int(self.criteria[0].values.shape[1])
 
     def kept(self, among: Mask) -> dict[str, Mask]:
-        """Configurations that each step of the rule keeps, by step: "verdict", then the question of every criterion."""
+        """Configurations that each step of the rule keeps: "verdict", "shown", then every concern in its order."""
         best: Mask = among & (self.severity == self.severity[among].min())
-        steps = {"verdict": best}
+        unbeaten: Mask = best & ~self.beaten[:, best].any(axis=1)
+        steps = {"verdict": best, "shown": unbeaten if unbeaten.any() else best}
+        best = steps["shown"]
         for criterion in self.criteria:
-            best = criterion.as_good(best, self.margin, self.overlap)
-            steps[criterion.question] = best
+            best = criterion.as_good(best, self.overlap)
+            steps[criterion.concern] = best
         return steps
+
+    def entering(self, among: Mask) -> list[tuple[Criterion, Mask]]:
+        """Every criterion with the configurations that the steps before it keep."""
+        _, *kept = self.kept(among).values()
+        return list(zip(self.criteria, kept[:-1], strict=True))
 
     def first(self, among: Mask) -> int:
         """Choice of the rule among some, at least one.
 
-        The last criterion decides among what the others keep; of equals the safer, the more useful, the earlier in the
-        plan.
+        The last criterion decides among what the others keep; of equals the one before it, and so on, then the earlier
+        in the plan.
         """
         *_, left_over, _ = self.kept(among).values()
         left = np.flatnonzero(left_over)
@@ -191,28 +241,29 @@ class Contest:
 
 def contest(results: Results) -> Contest | None:
     """The contest of a comparison; None if no configuration has one of the metrics with every seed."""
-    found = [
+    stands_for = _deciding(results)
+    measured = [
         criterion
-        for question, names in _deciding(results).items()
-        if (criterion := _criterion(results, question, names)) is not None
+        for concern, margin in results.concerns.items()
+        if (criterion := _criterion(results, concern, margin, stands_for[concern])) is not None
     ]
-    if not found:
+    if not measured:
         return None
-    # Closeness breaks ties of the others: a configuration without it is no worse for that.
-    asked = [each for each in found if each.question != "closeness"] or found
+    # Closeness is not asked of all: a configuration without it is no worse for that.
+    asked = [each for each in measured if each.concern != "closeness"] or measured
     whole = np.all([np.isfinite(each.values).all(axis=1) for each in asked], axis=0)
     if not whole.any():
         return None
-    kept = [replace(each, values=each.values[whole], errors=each.errors[whole]) for each in found]
+    kept = [replace(each, values=each.values[whole], errors=each.errors[whole]) for each in measured]
     names = [str(name) for name in results.configurations.index[whole]]
     criteria = tuple(each for each in kept if np.isfinite(each.values).all())
-    return Contest(names, _severity(results)[whole], criteria, results.margin, results.overlap)
+    return Contest(names, _severity(results)[whole], criteria, results.overlap)
 
 
-def _deciding(results: Results) -> dict[Question, list[str]]:
-    """Names of the metrics that answer each question, in order of preference.
+def _deciding(results: Results) -> dict[Concern, list[str]]:
+    """Names of the metrics that stand for each concern; the first that was measured does.
 
-    Closeness is a question about the whole table: not about a model of one column, and not the one that answered use.
+    Closeness is about the whole table: no model of one column, and not the metric that stands for usefulness.
     """
     ranked = sorted((metric.decides, name) for name, metric in results.metrics.items() if metric.decides is not None)
     names = [name for _, name in ranked]
@@ -221,10 +272,10 @@ def _deciding(results: Results) -> dict[Question, list[str]]:
     measured = {column.metric for column in results.columns.values() if column.stage == "synthetic"}
     use = next((name for name in useful if name in measured), None)
     close = [name for name in useful if name != use and results.metrics[name].per is None]
-    return {"use": useful, "attack": [STRONGEST, *private], "closeness": close}
+    return {"usefulness": useful, "privacy": [STRONGEST, *private], "closeness": close}
 
 
-def _criterion(results: Results, question: Question, names: Sequence[str]) -> Criterion | None:
+def _criterion(results: Results, concern: Concern, margin: float, names: Sequence[str]) -> Criterion | None:
     """The first metric measured, as the mean over its columns."""
     for name in names:
         columns = [c for c in results.columns.values() if c.stage == "synthetic" and c.metric == name]
@@ -232,7 +283,7 @@ def _criterion(results: Results, question: Question, names: Sequence[str]) -> Cr
         if columns and np.isfinite(values).any():
             halves = [results.matrix(c.name, "high") - results.matrix(c.name, "low") for c in columns]
             errors = np.nan_to_num(np.mean(halves, axis=0)[:, 0]) / (2 * quantile(0.95))
-            return Criterion(question, columns[0], np.mean(values, axis=0), errors)
+            return Criterion(concern, margin, columns[0], np.mean(values, axis=0), errors)
     return None
 
 
@@ -286,19 +337,21 @@ class RankedConfiguration:
     verdict : str
         What the gate says of it, its worst over the seeds; empty where no gate was asked.
     values : dict
-        Means over the seeds by question. The wide intervals hold for all configurations together.
+        Means over the seeds by concern. The wide intervals hold for all configurations together.
     behind : str
-        What puts it behind the first: "verdict", or the question at which it is worse than the first's best rivals;
-        empty for the first.
-    apart : tuple of str
-        Questions by which the seeds tell it from the first, all pairs tested together.
+        What puts it behind the first: "verdict", "shown" (to be worse than another one by a concern, and better by
+        none), or the concern at which it is worse than the first's best rivals; empty for the first.
+    better, worse : tuple of str
+        Concerns by which the seeds show it to be better or worse than the first, all pairs and concerns tested
+        together.
     """
 
     configuration: str
     verdict: str
-    values: dict[Question, Estimate]
+    values: dict[Concern, Estimate]
     behind: str
-    apart: tuple[Question, ...]
+    better: tuple[Concern, ...]
+    worse: tuple[Concern, ...]
 
 
 def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[BestByMetric]:
@@ -320,7 +373,7 @@ def best_per_metric(results: Results, columns: Sequence[ResultColumn]) -> list[B
             BestByMetric(
                 column,
                 str(names[own]),
-                chosen_mean(chosen, len(whole), results.overlap, column.range),
+                chosen_mean(chosen, len(whole), results.overlap, column.range, logit=True),
                 _again(values[np.ix_(rows, seeds)], column.sign),
                 int((whole[at] == whole.max(axis=0)).sum()),
                 int((~_told_apart(whole, at, results.overlap)).sum()) - 1,
@@ -336,15 +389,15 @@ def ranking(found: Contest | None) -> list[RankedConfiguration]:
         return []
     order = found.order()
     everyone = np.ones(len(found.names), dtype=bool)
-    steps, family, last = found.kept(everyone), len(found.names), found.criteria[-1].question
-    apart = {each.question: each.behind(order[0], found.pairs, found.overlap) for each in found.criteria}
+    steps, family, last = found.kept(everyone), len(found.names), found.criteria[-1].concern
     return [
         RankedConfiguration(
             found.names[at],
             verdict_of(found, at),
-            {each.question: each.mean_of(at, family, found.overlap) for each in found.criteria},
+            {each.concern: each.mean_of(at, family, found.overlap) for each in found.criteria},
             next((name for name, kept in steps.items() if not kept[at]), last) if at != order[0] else "",
-            tuple(question for question, behind in apart.items() if behind[at].found),
+            tuple(concern for concern, shown in found.shown.items() if shown[at, order[0]]),
+            tuple(concern for concern, shown in found.shown.items() if shown[order[0], at]),
         )
         for at in order
     ]
@@ -355,7 +408,7 @@ def verdict_of(found: Contest, at: int) -> str:
     return (*SEVERITY, "")[found.severity[at]]
 
 
-def chosen_mean(values: Array, configurations: int, overlap: float, within: Range) -> Estimate:
+def chosen_mean(values: Array, configurations: int, overlap: float, within: Range, *, logit: bool = False) -> Estimate:
     """Mean of a chosen configuration over the seeds.
 
     Parameters
@@ -368,8 +421,11 @@ def chosen_mean(values: Array, configurations: int, overlap: float, within: Rang
         Correlation of two seeds, 0 to below 1.
     within : tuple of float or None
         Range of the values.
+    logit : bool
+        As for :func:`hybrid.analysis.contrasts.estimates`.
     """
-    return estimates(np.ones((1, 1)), values, configurations, overlap=overlap, within=within)[0]
+    one = np.ones((1, 1))
+    return estimates(one, values, configurations, overlap=overlap, within=within, logit=logit)[0]
 
 
 def _again(values: Array, sign: int) -> float | None:

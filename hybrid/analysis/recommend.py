@@ -1,126 +1,49 @@
-"""Recommended configuration with its alternatives, and the seeds or rows that would find further differences."""
+"""Recommended configuration: what the results show about it, what they leave open, and its alternatives."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from hybrid.analysis.contrasts import CONFIDENCE, Estimate, half_interval
-from hybrid.analysis.ranking import Contest, Criterion, Question, pareto_front, verdict_of
-from hybrid.analysis.results import ResultColumn
+from hybrid.analysis.contrasts import Estimate
+from hybrid.analysis.effects import metric_effects
+from hybrid.analysis.lags import Lag, Needed, lags, needed
+from hybrid.analysis.ranking import HALVES, Contest, pareto_front, ranking, verdict_of
+from hybrid.analysis.results import Concern, ResultColumn
 from hybrid.base.arrays import Array, Mask
-from hybrid.evaluation.engine.intervals import simultaneous
-
-MOST_SEEDS = 100
-"""More are not proposed."""
-
-
-@dataclass(frozen=True)
-class Needed:
-    """Seeds or rows that would find the next difference.
-
-    From one configuration, if the difference stays as large.
-
-    Parameters
-    ----------
-    question : {"use", "attack", "closeness"}
-    configuration : str
-        The other one.
-    difference : float
-        Size of the difference of the means, in the metric's unit.
-    seeds : int or None
-        How many more; None where no number up to :data:`MOST_SEEDS` is enough.
-    rows : float
-        Or how many times as many rows, with as many seeds as now. Errors shrink with the square root of the rows.
-    """
-
-    question: Question
-    configuration: str
-    difference: float
-    seeds: int | None
-    rows: float
-
-
-def next_found(found: Contest, first: int) -> Needed | None:
-    """The difference in use or attack from one configuration that is nearest to being found.
-
-    None with one seed, and where there is no other configuration, nothing varies, or all are found.
-    """
-    seeds = found.criteria[0].values.shape[1]
-    if seeds < 2:
-        return None
-    nearest = [
-        needed
-        for criterion in found.criteria
-        if criterion.question != "closeness" and (needed := _nearest(found, criterion, first, seeds)) is not None
-    ]
-    return min(nearest, key=lambda needed: needed.rows, default=None)
-
-
-def _nearest(found: Contest, criterion: Criterion, first: int, seeds: int) -> Needed | None:
-    differences = criterion.good[first] - criterion.good
-    size, spread = np.abs(differences.mean(axis=1)), differences.std(axis=1, ddof=1)
-    half = spread * half_interval(seeds, simultaneous(CONFIDENCE, found.pairs), found.overlap)
-    missing = (spread > 0) & (size > 0) & (half >= size)
-    if not missing.any():
-        return None
-    at = int(np.argmax(np.where(missing, size / np.where(spread > 0, spread, 1), -1)))
-    enough = seeds_to_find(float(size[at] / spread[at]), found.pairs, found.overlap)
-    more = None if enough is None else enough - seeds
-    return Needed(criterion.question, found.names[at], float(size[at]), more, float((half[at] / size[at]) ** 2))
-
-
-def seeds_to_find(difference: float, family: int, overlap: float) -> int | None:
-    """Fewest seeds whose intervals, of ``family`` numbers together, leave zero out; None above :data:`MOST_SEEDS`.
-
-    Parameters
-    ----------
-    difference : float
-        In standard deviations between the seeds, above 0.
-    family : int
-        1 or more.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
-    """
-    level = simultaneous(CONFIDENCE, family)
-    return next((n for n in range(2, MOST_SEEDS + 1) if half_interval(n, level, overlap) < difference), None)
-
-
-def expected_half(seeds: int, people: int, overlap: float, family: int) -> float:
-    """Expected half interval of a difference of two shares.
-
-    Of shares of control people, about, before anything is measured.
-
-    The two shares, near .8, are of the same people and each has a draw of its own: their difference is taken to vary
-    between seeds as that of shares of independent people does, sqrt(2 x .8 x .2 / people).
-
-    Parameters
-    ----------
-    seeds : int
-        2 or more.
-    people : int
-        Control people of a run, above 0.
-    overlap : float
-        Correlation of two seeds, 0 to below 1.
-    family : int
-        Differences that are tested together.
-    """
-    return half_interval(seeds, simultaneous(CONFIDENCE, family), overlap) * math.sqrt(2 * 0.8 * 0.2 / people)
 
 
 @dataclass(frozen=True)
 class CandidateConfiguration:
-    """A configuration in the choice, with its means over the seeds.
+    """A configuration in the choice, with its means over the seeds by concern.
 
     The wide intervals hold for all configurations that ended well together, so whichever of them was chosen.
     """
 
     configuration: str
-    privacy: Estimate
-    utility: Estimate
-    closeness: Estimate | None
+    values: dict[Concern, Estimate]
+
+
+@dataclass(frozen=True)
+class FoundLevel:
+    """A level of a factor that the seeds show to be better or worse than the mean of its factor's levels.
+
+    Parameters
+    ----------
+    concern : {"usefulness", "privacy", "closeness"}
+    factor, level : str
+    effect : Estimate
+        Distance from the mean of the levels, in the metric's unit.
+    is_better : bool
+    """
+
+    concern: Concern
+    factor: str
+    level: str
+    effect: Estimate
+    is_better: bool
 
 
 @dataclass(frozen=True)
@@ -129,121 +52,138 @@ class Recommendation:
 
     Parameters
     ----------
-    privacy, utility, closeness : ResultColumn
-        The metrics that decided, each the mean over its columns; None where closeness was not measured.
+    columns : dict
+        The metric that stands for each concern, in the user's order; each the mean over its columns.
+    margins : dict
+        Of the concerns.
     chosen : CandidateConfiguration or None
         The first of the ranking; None where the gate blocks everything.
     verdict : str
         What the gate says of it, its worst over the seeds; empty where no gate was asked.
     ended, admitted : int
         Configurations that ended well with every seed, and those of them with this verdict.
-    most_useful, safest : CandidateConfiguration
-        Of the admitted ones.
-    as_useful : int
-        Admitted ones as useful as the most useful one, itself included.
-    as_safe : int
-        Those of them as safe as the safest of them.
+    best : dict
+        The best of the admitted ones by each concern.
+    kept : dict
+        Number of configurations that each step of the rule keeps, as in :meth:`hybrid.analysis.ranking.Contest.kept`.
     refused : CandidateConfiguration or None
         The most useful of those with a worse verdict, if it is more useful than the chosen one.
     on_front : bool
         Whether nothing admitted is both safer and more useful.
     seeds : int
-    apart : dict
-        By question the admitted configurations that the seeds tell from the chosen one, all pairs tested together.
+    better, worse : dict
+        By concern the configurations that the seeds show to be better or worse than the first, all pairs and concerns
+        tested together.
+    differing : int
+        Pairs of configurations that the seeds tell apart by a concern or more, all pairs and concerns tested together.
+    levels : list of FoundLevel
+        What the seeds show about levels of factors, all levels of all factors and all concerns tested together.
+    lags : list of Lag
+        How far it may be behind the best, a concern each; empty with one seed.
     needed : Needed or None
-        What it takes to tell one more from it by use or attack.
-    again_privacy, again_utility : float or None
-        Means over the seeds of what the configuration has that this rule chooses by the other seeds: unlike the means
-        of the chosen one, not the better for the choice. The gate's verdicts are those of all seeds. None with fewer
-        than three seeds.
+        What it takes to settle the choice.
+    again : dict
+        Means over the seeds, by concern, of what the configuration has that this rule chooses by the other seeds:
+        unlike the means of the chosen one, not the better for the choice. The gate's verdicts are those of all seeds.
+        Empty with fewer than three seeds.
     """
 
-    privacy: ResultColumn
-    utility: ResultColumn
-    closeness: ResultColumn | None
+    columns: dict[Concern, ResultColumn]
+    margins: dict[Concern, float]
     chosen: CandidateConfiguration | None
     verdict: str
     ended: int
     admitted: int
-    most_useful: CandidateConfiguration
-    safest: CandidateConfiguration
-    as_useful: int
-    as_safe: int
+    best: dict[Concern, CandidateConfiguration]
+    kept: dict[str, int]
     refused: CandidateConfiguration | None
     on_front: bool
     seeds: int
-    apart: dict[Question, list[str]]
+    better: dict[Concern, list[str]]
+    worse: dict[Concern, list[str]]
+    differing: int
+    levels: list[FoundLevel]
+    lags: list[Lag]
     needed: Needed | None
-    again_privacy: float | None = None
-    again_utility: float | None = None
+    again: dict[Concern, float]
+
+    @property
+    def is_settled(self) -> bool:
+        """True if the seeds show that it is within every margin of the best."""
+        return self.seeds > 1 and all(lag.is_settled for lag in self.lags)
 
 
-def recommend(found: Contest | None) -> Recommendation | None:
-    """Recommend what the rule of :mod:`hybrid.analysis.ranking` puts first; None where too little was measured."""
-    if found is None:
-        return None
-    use, attack, close = found.criterion("use"), found.criterion("attack"), found.criterion("closeness")
-    if use is None or attack is None:
+def recommend(found: Contest | None, levels: pd.DataFrame) -> Recommendation | None:
+    """Recommend what the rule of :mod:`hybrid.analysis.ranking` puts first; None where too little was measured.
+
+    Parameters
+    ----------
+    found : Contest or None
+    levels : pandas.DataFrame, shape (n_configurations, n_factors)
+        Text, by configuration.
+    """
+    if found is None or not {"usefulness", "privacy"} <= {each.concern for each in found.criteria}:
         return None
     everyone = np.ones(len(found.names), dtype=bool)
     first = found.first(everyone)
     kept, verdict = found.kept(everyone), verdict_of(found, first)
     admitted = kept["verdict"]
-    family, seeds = len(found.names), use.values.shape[1]
-
-    def candidate(at: int) -> CandidateConfiguration:
-        return CandidateConfiguration(
-            found.names[at],
-            attack.mean_of(at, family, found.overlap),
-            use.mean_of(at, family, found.overlap),
-            None if close is None else close.mean_of(at, family, found.overlap),
-        )
-
-    front = pareto_front(attack.means[admitted], use.means[admitted])
-    others = ~admitted & (use.means > use.means[first])
-    again = _again(found, admitted)
+    order = ranking(found)
+    means = {each.concern: each.means for each in found.criteria}
+    front = pareto_front(*(np.where(admitted, means[concern], np.nan) for concern in ("privacy", "usefulness")))
+    useful, others = means["usefulness"], ~admitted & (means["usefulness"] > means["usefulness"][first])
     return Recommendation(
-        attack.column,
-        use.column,
-        None if close is None else close.column,
-        None if verdict == "block" else candidate(first),
+        {each.concern: each.column for each in found.criteria},
+        {each.concern: each.margin for each in found.criteria},
+        None if verdict == "block" else _candidate(found, first),
         verdict,
-        family,
+        len(found.names),
         int(admitted.sum()),
-        candidate(_best(use.means, admitted)),
-        candidate(_best(attack.means, admitted)),
-        int(kept["use"].sum()),
-        int(kept["attack"].sum()),
-        candidate(_best(use.means, others)) if others.any() else None,
-        bool(front[np.flatnonzero(np.flatnonzero(admitted) == first)[0]]),
-        seeds,
-        _apart(found, first, admitted),
-        next_found(found, first),
-        again and again[0],
-        again and again[1],
+        {concern: _candidate(found, _best(values, admitted)) for concern, values in means.items()},
+        {name: int(mask.sum()) for name, mask in kept.items()},
+        _candidate(found, _best(useful, others)) if others.any() else None,
+        bool(front[first]),
+        found.seeds,
+        {concern: [one.configuration for one in order if concern in one.better] for concern in means},
+        {concern: [one.configuration for one in order if concern in one.worse] for concern in means},
+        _differing(found),
+        _levels(found, levels.loc[found.names]),
+        lags(found, first, everyone),
+        needed(found, first, everyone),
+        _again(found, admitted),
     )
 
 
-def _apart(found: Contest, first: int, admitted: Mask) -> dict[Question, list[str]]:
-    return {
-        each.question: [
-            found.names[at]
-            for at, behind in enumerate(each.behind(first, found.pairs, found.overlap))
-            if behind.found and admitted[at]
-        ]
+def _candidate(found: Contest, at: int) -> CandidateConfiguration:
+    family = len(found.names)
+    values = {each.concern: each.mean_of(at, family, found.overlap) for each in found.criteria}
+    return CandidateConfiguration(found.names[at], values)
+
+
+def _differing(found: Contest) -> int:
+    """Pairs that the seeds tell apart by one concern or more."""
+    told = np.any([shown | shown.T for shown in found.shown.values()], axis=0)
+    return int(np.triu(told, 1).sum())
+
+
+def _levels(found: Contest, levels: pd.DataFrame) -> list[FoundLevel]:
+    return [
+        FoundLevel(each.concern, factor, level.level, level.effect, each.column.sign * level.effect.value > 0)
         for each in found.criteria
-    }
+        for factor, rows in metric_effects(
+            each.column.name, levels, each.values, {}, found.overlap, each.column.range, HALVES * len(found.criteria)
+        ).main.items()
+        for level in rows
+        if level.effect is not None and level.effect.found
+    ]
 
 
-def _again(found: Contest, admitted: Mask) -> tuple[float, float] | None:
+def _again(found: Contest, admitted: Mask) -> dict[Concern, float]:
     # In the metrics' units.
-    attack, use = found.criterion("attack"), found.criterion("use")
-    assert attack is not None and use is not None
-    seeds = use.values.shape[1]
-    if seeds < 3:
-        return None
-    chosen = [found.without(seed).first(admitted) for seed in range(seeds)]
-    return float(attack.values[chosen, range(seeds)].mean()), float(use.values[chosen, range(seeds)].mean())
+    if found.seeds < 3:
+        return {}
+    chosen = [found.without(seed).first(admitted) for seed in range(found.seeds)]
+    return {each.concern: float(each.values[chosen, range(found.seeds)].mean()) for each in found.criteria}
 
 
 def _best(values: Array, among: Mask) -> int:

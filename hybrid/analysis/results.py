@@ -6,9 +6,9 @@ One per metric, configurations by seeds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,10 @@ from hybrid.evaluation.display import Range
 from hybrid.evaluation.measure import Direction, Family, Subject
 from hybrid.evaluation.metric import Metric
 
+Concern = Literal["usefulness", "privacy", "closeness"]
+"""What a choice of a configuration is about. In this order where the user has none: the gate has already said which are
+safe enough."""
+CONCERNS: tuple[Concern, ...] = get_args(Concern)
 STAGES: tuple[str, ...] = get_args(Subject)
 """The tables that are measured; baseline is the generator alone."""
 BESIDE = ("low", "high", "reference")
@@ -72,6 +76,8 @@ class Results:
         What is known about the metrics.
     margin : float
         Largest difference of a metric that counts as none, in the metric's unit.
+    prefer : mapping of Concern to float
+        The user's concerns in their order, each with its own margin. Those that are not named follow with ``margin``.
     """
 
     table: pd.DataFrame
@@ -79,6 +85,12 @@ class Results:
     facets: Mapping[str, Mapping[str, str]]
     metrics: Mapping[str, Metric]
     margin: float = MARGIN
+    prefer: Mapping[Concern, float] = field(default_factory=dict)
+
+    @property
+    def concerns(self) -> dict[Concern, float]:
+        """All concerns in the user's order, with their margins."""
+        return {**self.prefer, **{each: self.margin for each in CONCERNS if each not in self.prefer}}
 
     @cached_property
     def overlap(self) -> float:
@@ -105,7 +117,7 @@ class Results:
             if name in beside:
                 continue
             if metric == STRONGEST:
-                found[name] = ResultColumn(name, stage, metric, about, "privacy", "lower", (None, 1.0))
+                found[name] = ResultColumn(name, stage, metric, about, "privacy", "lower", (0.0, 1.0))
             elif metric in self.metrics:
                 known = self.metrics[metric]
                 found[name] = ResultColumn(
@@ -155,11 +167,12 @@ def results(
     facets: Mapping[str, Mapping[str, str]] | None = None,
     metrics: Mapping[str, Metric] = REGISTRY,
     margin: float = MARGIN,
+    prefer: Mapping[Concern, float] | None = None,
 ) -> Results:
     """Results with the strongest attack of every run, a column per stage; parameters as :class:`Results`."""
     leaks = {f"{stage}.{STRONGEST}": _strongest(table, stage, metrics) for stage in STAGES}
     known = pd.DataFrame({name: values for name, values in leaks.items() if values.notna().any()}, index=table.index)
-    return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics, margin)
+    return Results(pd.concat([table, known], axis=1), factors, facets or {}, metrics, margin, prefer or {})
 
 
 def printed_column(form: str, name: str) -> str:
@@ -175,9 +188,9 @@ def level_text(value: object) -> str:
 
 
 def _strongest(table: pd.DataFrame, stage: str, metrics: Mapping[str, Metric]) -> pd.Series:
-    """Per run the largest leakage.
+    """Per run the largest leakage, 0..1.
 
-    0 is what people outside the data score, 1 what an exact copy scores.
+    0 is what people outside the data score, or less, 1 what an exact copy scores.
 
     (value - clean) / (copy - clean), where clean is the score without any leak or, where that depends on the data,
     what the control set scores. The largest of several noisy numbers is biased upwards, for every run alike.
@@ -192,4 +205,4 @@ def _strongest(table: pd.DataFrame, stage: str, metrics: Mapping[str, Metric]) -
             continue
         clean = table[reference] if metric.no_leak is None else metric.no_leak
         leaks.append((table[name] - clean) / (metric.copy - clean))
-    return pd.concat(leaks, axis=1).max(axis=1) if leaks else pd.Series(np.nan, index=table.index)
+    return pd.concat(leaks, axis=1).max(axis=1).clip(0.0, 1.0) if leaks else pd.Series(np.nan, index=table.index)

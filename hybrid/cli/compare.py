@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import asdict
 from datetime import timedelta
@@ -45,7 +46,7 @@ def compare(
     """
     from hybrid.comparison import compare as run_plan
     from hybrid.comparison import forecast, load_plan
-    from hybrid.comparison.write import RECOMMENDED
+    from hybrid.comparison.write import ANSWERS, RECOMMENDED
 
     refuse_engine(engine, scheduler)
     plan = load_plan(config, scale)
@@ -68,22 +69,24 @@ def compare(
     failed = int((table["status"] == "failed").sum())
     recommended = str(folder / RECOMMENDED) if (folder / RECOMMENDED).exists() else None
     files = {"table": str(folder / "comparison.csv"), "report": str(folder / "comparison.html")}
+    said = json.loads((folder / ANSWERS).read_text(encoding="utf-8"))["said"]
     if as_json:
-        counts = {"done": len(table) - failed, "failed": failed}
+        counts = {"done": len(table) - failed, "failed": failed, "said": said}
         console.print_json({"folder": str(folder)} | counts | files | {"recommended": recommended})
     else:
-        said = f", {failed:,} failed (why is in the column reason)" if failed else ""
-        console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{said}")
+        why = f", {failed:,} failed (why is in the column reason)" if failed else ""
+        console.line("error" if failed else "ok", f"{len(table) - failed:,} runs done{why}")
+        for sentence in said:
+            console.line("note", sentence)
         console.out.print(f"\ntable        {files['table']}\nreport       {files['report']}")
         if recommended is not None:
-            console.out.print(f"recommended  {recommended}")
+            console.out.print(f"the first    {recommended}")
     if failed:
         raise typer.Exit(1)
 
 
 def forecast_json(expected: Forecast, jobs: int) -> dict[str, Any]:
-    """Forecast for ``--json``; expected seconds are None where nothing like a stage was measured here."""
-    seconds = None if expected.seconds is None else expected.seconds / jobs
+    """Forecast for ``--json``."""
     return {
         "configurations": expected.configurations,
         "runs": expected.trials,
@@ -91,7 +94,8 @@ def forecast_json(expected: Forecast, jobs: int) -> dict[str, Any]:
         "refused": [{"configurations": list(one.configurations), "reason": one.reason} for one in expected.refused],
         "left_out": dict(Counter(one.reason for one in expected.left_out)),
         "executions": expected.executions,
-        "expected_seconds": seconds,
+        "expected_seconds": expected.seconds / jobs,
+        "measured": expected.is_measured,
         "reach": None if expected.reach is None else asdict(expected.reach),
     }
 
@@ -114,23 +118,21 @@ def print_forecast(expected: Forecast, jobs: int) -> None:
         console.line("note", expected.budget.sentence)
     grid = Grid("stage", "needed by runs", "different", "kept already", "seconds left")
     for stage in expected.stages:
-        seconds = "not measured yet" if stage.seconds is None else f"{stage.seconds:,.0f}"
+        seconds = f"{stage.seconds:,.0f}" + ("" if stage.is_measured else " (estimated)")
         grid.add_row(stage.stage, f"{stage.asked:,}", f"{stage.distinct:,}", f"{stage.kept:,}", seconds)
+    grid.add_row(
+        "report, files", f"{expected.trials:,}", f"{expected.trials:,}", f"{expected.done:,}", f"{expected.rest:,.0f}"
+    )
     console.out.print(grid)
     asked = sum(stage.asked for stage in expected.stages)
     console.out.print(f"{expected.executions:,} stage executions; {asked:,} without shared stages")
-    known = sum(stage.seconds or 0 for stage in expected.stages)
-    about = f"about {duration(known / jobs)} with --jobs {jobs}"
-    if expected.seconds is not None:
-        console.out.print(f"expected time: {about}")
+    about = f"expected time: about {duration(expected.seconds / jobs)} with --jobs {jobs}"
+    if expected.is_measured:
+        console.out.print(f"{about}, as the finished runs here took")
         return
-    unknown = expected.unmeasured
-    left = sum(stage.distinct - stage.kept for stage in unknown)
-    least = f"more than {about.removeprefix('about ')}" if known else "not known"
     console.out.print(
-        f"expected time: {least}. Not in it, since nothing like it was measured here yet: {left:,} executions of "
-        f"{', '.join(stage.stage for stage in unknown)}, which can be most of the time. Start, and ask again after the "
-        "first runs: then they are measured."
+        f"{about}, by estimates for a machine that does nothing else. Start, and ask again after the first runs: then "
+        "their times count"
     )
 
 

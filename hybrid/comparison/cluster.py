@@ -83,7 +83,7 @@ def _submitted(client: Any, place: Workplace, todo: Sequence[Planned]) -> dict[A
     uses = Counter(key for planned in todo for key in planned.stages.values())
     stages: dict[str, Any] = {}
     futures = {}
-    for planned in todo:
+    for at, planned in enumerate(todo):
         for stage, key in planned.stages.items():
             if uses[key] < 2 or key in stages:
                 continue
@@ -94,7 +94,7 @@ def _submitted(client: Any, place: Workplace, todo: Sequence[Planned]) -> dict[A
                 compute_stage, place, planned.trial, stage, *before, key=name, retries=RETRIES, pure=False
             )
         ready = [stages[key] for key in planned.stages.values() if key in stages]
-        name = f"hybrid-{run}-{planned.trial.folder}"
+        name = f"hybrid-{run}-trial-{at}"
         future = client.submit(run_after, place, planned.trial, *ready, key=name, retries=RETRIES, pure=False)
         futures[future] = planned
     return futures

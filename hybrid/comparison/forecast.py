@@ -9,14 +9,15 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from hybrid.analysis.recommend import expected_half
+from hybrid.analysis.lags import expected_half
 from hybrid.base.errors import HybridError
 from hybrid.comparison.budget import SpentTogether, spent_together
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import ROWS, STORE, Rows
 from hybrid.comparison.schedule import LeftOut, Planned, schedule
+from hybrid.comparison.trial import REST
 from hybrid.linked.run import stage_of
-from hybrid.pipeline.stages import BASELINE, SYNTHESIZE, evaluation_of
+from hybrid.pipeline.stages import BASELINE, SYNTHESIZE
 from hybrid.store import MEMORY, StorePlace
 from hybrid.table.persons import n_persons
 
@@ -35,8 +36,10 @@ class StageForecast:
     """Different results among these: how often it is computed."""
     kept: int
     """Those of them that the store has already."""
-    seconds: float | None
-    """Expected for what is left to compute; None where nothing like it was measured."""
+    seconds: float
+    """Expected for what is left to compute, of one core where it is estimated."""
+    is_measured: bool
+    """Whether results like all that are left were measured; else they are estimated."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,8 @@ class Forecast:
     done: int
     """Trials whose row is there already."""
     stages: tuple[StageForecast, ...]
+    rest: float = 0.0
+    """Expected seconds of what is no stage of the open trials: reading, verdict, report and files."""
     budget: SpentTogether | None = None
     """Of all private tables; None where there is none."""
     refused: tuple[Refused, ...] = ()
@@ -77,27 +82,26 @@ class Forecast:
     """None without a control set."""
 
     @property
-    def unmeasured(self) -> list[StageForecast]:
-        """Stages whose time is not known."""
-        return [stage for stage in self.stages if stage.seconds is None]
-
-    @property
     def executions(self) -> int:
         """Distinct stage executions in all."""
         return sum(stage.distinct for stage in self.stages)
 
     @property
-    def seconds(self) -> float | None:
-        """Expected seconds one after the other; None if a stage was never measured."""
-        parts = [stage.seconds for stage in self.stages]
-        return None if None in parts else sum(part for part in parts if part is not None)
+    def seconds(self) -> float:
+        """Expected seconds one after the other."""
+        return sum(stage.seconds for stage in self.stages) + self.rest
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it rests on measured times alone."""
+        return all(stage.is_measured for stage in self.stages)
 
 
 def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     """Count what a plan computes, without computing anything.
 
-    Seconds are those measured for the same stage (and generator) by finished rows of ``out``; for generators that
-    have not run yet, their own estimate, and for attacks that train the generator again, that of all trainings.
+    Seconds are those measured for the same stage (and generator) by finished rows of ``out``; of what was not measured
+    yet, estimates (:mod:`hybrid.comparison.cost`).
 
     Parameters
     ----------
@@ -144,15 +148,16 @@ def foreseen(
         asked = [each.stages[stage] for each in planned if stage in each.stages]
         todo = {each.stages[stage]: each for each in open_ if stage in each.stages}
         left = [each for key, each in todo.items() if not is_kept(stage, key)]
-        seconds = [_expected(stage, each, measured) for each in left]
-        known = [value for value in seconds if value is not None]
+        known = all(_like(stage, each) in measured for each in left)
+        seconds = sum(_seconds(stage, each, measured) for each in left)
         stages.append(
             StageForecast(
                 stage,
                 len(asked),
                 len(set(asked)),
                 sum(is_kept(stage, key) for key in set(asked)),
-                sum(known) if len(known) == len(seconds) else None,
+                seconds,
+                known,
             )
         )
     return Forecast(
@@ -161,6 +166,7 @@ def foreseen(
         trials=len(planned),
         done=len(planned) - len(open_),
         stages=tuple(stages),
+        rest=sum(_seconds(REST, each, measured) for each in open_),
         budget=spent_together(planned),
         refused=_refused(planned),
         reach=_reach(planned, configurations),
@@ -201,22 +207,13 @@ def _reach(planned: Sequence[Planned], configurations: int) -> DetectableDiffere
     return DetectableDifference(seeds, people, one, every)
 
 
-def _expected(stage: str, planned: Planned, measured: Mapping[tuple[str, str], float]) -> float | None:
-    """Expected seconds of a stage of one trial.
-
-    Attacks that train again dwarf all else: their evaluation has the time of its trainings.
-    """
-    if stage_of(stage) == evaluation_of("synthetic") and planned.retraining is not None:
-        return planned.retraining
-    return measured.get(_like(stage, planned.generator), _estimated(stage, planned))
+def _seconds(step: str, planned: Planned, measured: Mapping[tuple[str, str], float]) -> float:
+    return measured.get(_like(step, planned), planned.cost.seconds.get(step, 0.0))
 
 
-def _estimated(stage: str, planned: Planned) -> float | None:
-    return planned.cost.seconds if stage_of(stage) in BY_GENERATOR and planned.cost is not None else None
-
-
-def _like(stage: str, generator: str) -> tuple[str, str]:
-    return stage, generator if stage_of(stage) in BY_GENERATOR else ""
+def _like(step: str, planned: Planned) -> tuple[str, str]:
+    """Step and, where its time is mostly that of the generator, the generator."""
+    return step, planned.generator if stage_of(step) in BY_GENERATOR or step == planned.cost.repeats else ""
 
 
 def _measured(planned: Sequence[Planned], rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], float]:
@@ -225,5 +222,5 @@ def _measured(planned: Sequence[Planned], rows: Mapping[str, Mapping[str, Any]])
     for each in planned:
         for name, value in rows.get(each.key, {}).items():
             if name.startswith("seconds."):
-                found[_like(name.removeprefix("seconds."), each.generator)].append(value)
+                found[_like(name.removeprefix("seconds."), each)].append(value)
     return {like: mean(values) for like, values in found.items()}

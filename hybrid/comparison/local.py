@@ -93,8 +93,7 @@ class _Run:
                 raise
 
     def _fits(self, planned: Planned) -> bool:
-        training = 0 if planned.cost is None else planned.cost.memory_bytes
-        return not self.flying or available_bytes() > max(self.need, training)
+        return not self.flying or available_bytes() > max(self.need, planned.cost.memory_bytes)
 
     def _ended_in_time(self) -> Iterator[Result]:
         for future in [future for future in self.flying if future.done() and future.exception() is None]:

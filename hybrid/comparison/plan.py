@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from hybrid.analysis.results import MARGIN
+from hybrid.analysis.results import MARGIN, Concern
 from hybrid.base.config_files import read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
 
 S = TypeVar("S")
+Margin = Annotated[float, Field(gt=0, le=1)]
 Levels = list[Any] | dict[str, dict[str, Any]]
 """Values of one key; or names, each for the keys that it sets."""
 
@@ -93,8 +94,12 @@ class ComparePlan(Options):
     scales: dict[str, Scale] = Field(default_factory=dict)
     """Budgets by name."""
     margin: float = Field(default=MARGIN, gt=0, le=1)
-    """Largest difference of a metric that counts as none in the verdict on the transition paradox, in the metric's
-    unit: shares and risks have a range of 1. No gain is claimed only where more than this is excluded."""
+    """Largest difference of a metric that counts as none, in the metric's unit: shares and risks have a range of 1. For
+    the verdict on the transition paradox, and for every concern without a margin of its own."""
+    prefer: dict[Concern, Margin | None] = Field(default_factory=dict)
+    """Your concerns in your order, the first one first, each with the largest lag behind the best that you accept:
+    `{privacy: 0.01, usefulness: 0.05, closeness: 0.05}`. Without a number: `margin`. Concerns that you leave out follow
+    in the order usefulness, privacy, closeness. What the gate says comes before all of them."""
     research: bool = False
     """Whether configurations may state an order of stages that no release may have: `stages: [synthesize, anonymize,
     transition]`, the generator first. They are measured, never released: needs `runs: none`, and recommends nothing."""
@@ -118,6 +123,11 @@ class ComparePlan(Options):
         if self.research and self.runs != "none":
             raise ValueError("research: true measures tables that no release may have: set runs: none")
         return self
+
+    @property
+    def margins(self) -> dict[Concern, float]:
+        """Concerns that the plan names in its order, with their margins."""
+        return {concern: self.margin if own is None else own for concern, own in self.prefer.items()}
 
     @property
     def factor_names(self) -> list[str]:

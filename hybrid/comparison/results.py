@@ -13,7 +13,8 @@ Columns of the table, in this order:
 - ``information_loss.<measure>``: of the masked table, where a technique other than generalization alone was used
   (:func:`hybrid.anonymize.techniques.loss.masking_measures`);
 - ``cpu.<stage>.<metric>[.<column>]``: processor seconds of the metric, where one table is measured at a time;
-- ``seconds.<stage>``: wall-clock seconds of computing that stage, in this trial or the one that computed it.
+- ``seconds.<stage>``: wall-clock seconds of computing that stage, in this trial or the one that computed it;
+  ``seconds.rest``: of all else of this trial (reading, verdict, report and files).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,14 @@ from hybrid.base.config_files import read_yaml
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.yaml_document import flow
+from hybrid.comparison.cost import TrialCost, trial_cost
+from hybrid.comparison.names import named
 from hybrid.comparison.plan import ComparePlan, Constraint, Subset
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
 from hybrid.linked.config import AnyConfig, LinkedConfig, configured_any
 from hybrid.linked.run import AnyRun, LinkedRun, stage_of
-from hybrid.pipeline.evaluation_price import retraining_seconds
 from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
-from hybrid.synthesize.estimate import estimate
-from hybrid.synthesize.protocol import Cost
 from hybrid.table import Table
 
 MOST = 100_000
@@ -41,7 +39,7 @@ class Configuration:
     Parameters
     ----------
     name : str
-        c1, c2, ...
+        What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it.
     factors : mapping
         The varied keys, with the value or the level's name.
     config : RunConfig, LinkedConfig or None
@@ -128,11 +126,14 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
         if plan.subset is not None and len(kept) == plan.subset.n:
             break
     kept.sort(key=lambda item: item[0].order)
-    width = len(str(len(kept)))
+    # Of configurations one by one, a key that one of them does not set is as in the base.
+    names = named(
+        [{key: each.factors[key] for key in each.factors if plan.factors or key in each.settings} for each, *_ in kept]
+    )
     return Expansion(
         tuple(
-            Configuration(f"c{i:0{width}d}", each.factors, config, problem, order)
-            for i, (each, config, problem, order) in enumerate(kept, start=1)
+            Configuration(name, each.factors, config, problem, order)
+            for name, (each, config, problem, order) in zip(names, kept, strict=True)
         ),
         tuple(left_out),
     )
@@ -261,18 +262,15 @@ class Planned:
         The keys of its stages; equal keys are computed once.
     generator : str
         The generator that learns the table; empty where the configuration is not valid.
-    cost : Cost or None
-        An estimate of what that takes; None without a generator.
-    retraining : float or None
-        Seconds of one core for attacks that train the generator again, at the least; None without such attacks.
+    cost : TrialCost
+        An estimate of what it takes.
     """
 
     trial: Trial
     key: str
     stages: dict[str, str]
     generator: str
-    cost: Cost | None = None
-    retraining: float | None = None
+    cost: TrialCost = field(default_factory=lambda: TrialCost({}))
 
 
 @dataclass(frozen=True)
@@ -336,7 +334,7 @@ class _Read:
 
     data: dict[str, str]
     policies: dict[Path | None, str]
-    costs: dict[str, Cost]
+    costs: dict[str, TrialCost]
     linked: dict[str, Sources]
 
 
@@ -355,9 +353,10 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
         stages = {BASELINE.name: stages[BASELINE.name]}
     kept = write, sorted(stages.items()), trial.research_order
     key = fingerprint(code_version(), trial.head, config, policy, read.data[source], *kept)
-    cost = _cost(run, source, read.costs)
-    again = None if cost is None else retraining_seconds(config.person, run.person.train, cost)
-    return Planned(trial, key, stages, config.person.synthesize.generator, cost, again)
+    priced = fingerprint(source, config.person.split, config.person.evaluate, sorted(stages))
+    if priced not in read.costs:
+        read.costs[priced] = trial_cost(run, stages)
+    return Planned(trial, key, stages, config.person.synthesize.generator, read.costs[priced])
 
 
 def _share(run: AnyRun, source: str, read: _Read) -> None:
@@ -369,19 +368,6 @@ def _share(run: AnyRun, source: str, read: _Read) -> None:
     if source in read.data:
         run.data_fingerprint = read.data[source]
     read.data[source] = run.data_fingerprint
-
-
-def _cost(run: AnyRun, source: str, known: dict[str, Cost]) -> Cost | None:
-    """Cost of training on all tables, one after the other."""
-    config = run.config.person
-    if config.synthesize.is_off or leak_of(config.risk) is not None:
-        return None
-    key = fingerprint(source, config.split)
-    if key not in known:
-        each = [estimate(table.train, config.synthesize)[0] for table in run.tables.values()]
-        most = max(each, key=lambda cost: cost.memory_bytes)
-        known[key] = replace(most, seconds=sum(cost.seconds for cost in each))
-    return known[key]
 
 
 def _source(config: AnyConfig) -> str:

@@ -16,6 +16,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.scratch import scratch
+from hybrid.comparison.names import folder_name
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
@@ -26,10 +27,12 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.refusals import LINKED, refusal
-from hybrid.store import Store, StorePlace
+from hybrid.store import Store, StorePlace, own_seconds
 from hybrid.synthesize.options import SynthesizeOptions
 from hybrid.table import Table
 
+REST = "rest"
+"""Step of what is no kept stage: reading, verdict, report and files."""
 STAGES_KEY = "stages"
 """Key of a run configuration whose value states the order."""
 REFUSED = "block"
@@ -130,7 +133,7 @@ class Trial:
     @property
     def folder(self) -> str:
         """Name of the trial's run folder."""
-        return f"{self.configuration}-seed{self.seed}"
+        return f"{folder_name(self.configuration)}-seed{self.seed}"
 
     @property
     def head(self) -> dict[str, Any]:
@@ -168,13 +171,14 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     if trial.research_order and isinstance(trial.config, RunConfig):
         return _research_trial(trial, trial.config, store)
     try:
-        run = trial.run(store)
-        run.check()
-        metrics = metric_columns(run.evaluation)
-        verdict, promise = run.verdict.status, run.promise
-        person = run.person
-        losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
-        packed = _write(run, place, trial)
+        with own_seconds() as rest:
+            run = trial.run(store)
+            run.check()
+            metrics = metric_columns(run.evaluation)
+            verdict, promise = run.verdict.status, run.promise
+            person = run.person
+            losses = loss_columns(None if person.anonymized is None else person.anonymized.result)
+            packed = _write(run, place, trial)
     except HybridError as error:
         return EndedTrial(failed(trial, str(error)))
     except Exception as error:  # noqa: BLE001 - one configuration must not stop the others; its text may hold a record
@@ -183,6 +187,7 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
         )
     entries = {step: store.entry(stage_of(step), key) for step, key in run.keys.items()}
     seconds = {f"seconds.{step}": entry.seconds for step, entry in entries.items() if entry is not None}
+    seconds[f"seconds.{REST}"] = rest()
     sizes = dict(zip(COUNTS, (len(person.table), len(person.control or ())), strict=True))
     said = {"status": "ok", "reason": "", "verdict": verdict, "promise": promise}
     row = trial.head | said | sizes | metrics | losses | seconds

@@ -23,13 +23,15 @@ from hybrid.comparison.trial import NOTE
 from hybrid.evaluation import REGISTRY
 from hybrid.linked.config import AnyConfig
 from hybrid.report import comparison_json, describe, render_comparison
+from hybrid.report.comparison.words import advice
 from hybrid.table.files import is_url
 
 REPORT = "comparison.html"
+ANSWERS = "comparison.json"
 RECOMMENDED = "recommended.yaml"
 HEADER = """\
-# Recommended by hybrid compare: configuration {name} of the plan {plan}. The ground: comparison.html beside this file.
-# It is the best of several on one table, so its numbers there are too good: a run of its own measures it anew.
+# First in hybrid compare: configuration "{name}" of the plan {plan}. comparison.html beside this file says whether the
+# seeds show it to be the best. It was chosen among several, so its numbers there are too good: a run measures it anew.
 # No seed: then the draws cannot be repeated.
 """
 KNOBS = ("method", "order", "generator", "rows", "isolate", "time_limit", "memory_limit")
@@ -45,15 +47,18 @@ def write_report(
 ) -> None:
     """Write ``comparison.html``, ``comparison.json`` and, if there is one to recommend, ``recommended.yaml``."""
     configurations = {each.name: each for each in expansion.configurations}
-    answers = answer(results(comparison, plan.factor_names, facets(expansion.configurations), margin=plan.margin))
+    known = facets(expansion.configurations)
+    answers = answer(results(comparison, plan.factor_names, known, margin=plan.margin, prefer=plan.margins))
     if plan.research:
         answers = replace(answers, recommendation=None)
     texts = describe(REGISTRY.values())
     content = comparison_json(plan.name, answers, texts) | {"privacy_budget": None if spent is None else asdict(spent)}
     if plan.research:
         content |= {"research": NOTE}
+    said = advice(answers, texts)
+    content |= {"said": [said.headline, *said.shown]}
     found = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
-    write_text(out / "comparison.json", found + "\n")
+    write_text(out / ANSWERS, found + "\n")
     chosen = answers.recommendation and answers.recommendation.chosen
     config = configurations[chosen.configuration].config if chosen else None
     (out / RECOMMENDED).unlink(missing_ok=True)

@@ -30,7 +30,7 @@ _MOST = 20
 
 
 def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Recommendation, ranking, chart and effects.
+    """Recommendation, ranking, chart and effects, by the concerns in their order.
 
     Parameters
     ----------
@@ -44,65 +44,62 @@ def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
     LookupError, TypeError, ValueError
         It is something else.
     """
-    levels = {one["name"]: one["factors"] for one in found["configurations"]}
     titles = {one["column"]: (str(one["title"]), str(one["better"])) for one in found["metrics"]}
-    asked = {question: titles[column][0] for question, column in found["questions"].items()}
+    concerns = {concern: titles[column] for concern, column in found["concerns"].items()}
     advice = found["recommendation"]
     recommended = folder / "recommended.yaml"
     return {
         "title": str(found["name"]),
         "seeds": int(found["seeds"]),
         "factors": [str(name) for name in found["factors"]],
-        "advice": None if advice is None else _advice(advice, levels, titles),
+        "advice": None if advice is None else _advice(advice, concerns),
         "chart": Markup() if advice is None else _chart(folder, found, advice, titles),
-        "questions": list(asked.values()),
+        "concerns": [title for title, _ in concerns.values()],
         "ranking": [
             {
                 "name": str(one["configuration"]),
-                "levels": [str(levels[one["configuration"]].get(name, "")) for name in found["factors"]],
                 "verdict": str(one["verdict"]) if one["verdict"] in ("pass", "review", "block") else "",
-                "values": [_estimate(one[question]) for question in asked],
-                "apart": [asked[question] for question in one["apart"]],
+                "values": [_estimate(one[concern]) for concern in concerns],
+                **{what: [concerns[concern][0] for concern in one[what]] for what in ("worse", "better")},
             }
             for one in found["ranking"][:_MOST]
         ],
-        "effects": [] if advice is None else _effects(found, advice),
+        "effects": [] if advice is None else _effects(found),
         "recommended": command("run", recommended) if recommended.is_file() else "",
     }
 
 
-def _advice(
-    advice: Mapping[str, Any], levels: Mapping[str, Mapping[str, Any]], titles: Mapping[str, tuple[str, str]]
-) -> dict[str, Any]:
+def _advice(advice: Mapping[str, Any], concerns: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
     rows = [
-        {
-            "key": key,
-            "name": str(one["configuration"]),
-            "settings": ", ".join(f"{name} = {level}" for name, level in levels[one["configuration"]].items()),
-            "privacy": _estimate(one["privacy"]),
-            "utility": _estimate(one["utility"]),
-        }
-        for key in ("chosen", "safest", "most_useful")
-        if (one := advice[key]) is not None
+        {"key": key, "name": str(one["configuration"]), "values": [_estimate(one[concern]) for concern in concerns]}
+        for key, one in _candidates(advice).items()
     ]
     return {
         "rows": rows,
         "verdict": str(advice["verdict"]) if advice["verdict"] in ("pass", "review", "block") else "",
         "ended": int(advice["ended"]),
         "admitted": int(advice["admitted"]),
-        "privacy": titles[advice["privacy"]],
-        "utility": titles[advice["utility"]],
+        "settled": advice["settled"] is True,
+        "concerns": list(concerns.values()),
     }
+
+
+def _candidates(advice: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The first configuration, the safest and the most useful one."""
+    best = advice["best"]
+    first = "chosen" if advice["settled"] is True else "first"
+    found = {first: advice["chosen"], "safest": best["privacy"], "most_useful": best["usefulness"]}
+    return {key: one for key, one in found.items() if one is not None}
 
 
 def _chart(
     folder: Path, found: Mapping[str, Any], advice: Mapping[str, Any], titles: Mapping[str, tuple[str, str]]
 ) -> Markup:
-    columns = [str(advice["privacy"]), str(advice["utility"])]
+    columns = [str(found["concerns"][concern]) for concern in ("privacy", "usefulness")]
     runs = results(pd.read_csv(folder / RUNS), [str(name) for name in found["factors"]])
     means = runs.ok.groupby("configuration")[columns].mean().dropna()
     chosen = advice["chosen"] and advice["chosen"]["configuration"]
-    named = {one["configuration"] for key in ("chosen", "safest", "most_useful") if (one := advice[key]) is not None}
+    named = {one["configuration"] for one in _candidates(advice).values()}
     dots = [
         Dot(str(name), float(privacy), float(utility), filled=name == chosen, named=name in named)
         for name, privacy, utility in means.itertuples()
@@ -111,24 +108,23 @@ def _chart(
     return scatter_chart(dots, across, upwards) if dots else Markup()
 
 
-def _effects(found: Mapping[str, Any], advice: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _effects(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     main = {one["column"]: one["main"] for one in found["effects"]}
-    privacy, utility = (main.get(advice[key], {}) for key in ("privacy", "utility"))
+    columns = list(found["concerns"].values())
     means = {
-        (factor, str(level["level"])): _estimate(level["mean"])
-        for factor, rows in utility.items()
+        (column, factor, str(level["level"])): "–" if level["mean"] is None else _estimate(level["mean"])
+        for column in columns
+        for factor, rows in main.get(column, {}).items()
         for level in rows
-        if level["mean"] is not None
     }
+    levels = dict.fromkeys((factor, level) for _, factor, level in means)
     return [
         {
             "factor": str(factor),
-            "level": str(level["level"]),
-            "privacy": "–" if level["mean"] is None else _estimate(level["mean"]),
-            "utility": means.get((factor, str(level["level"])), "–"),
+            "level": level,
+            "values": [means.get((column, factor, level), "–") for column in columns],
         }
-        for factor, rows in privacy.items()
-        for level in rows
+        for factor, level in levels
     ]
 
 

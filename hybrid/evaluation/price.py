@@ -28,7 +28,7 @@ class Price(NamedTuple):
 
     ``searches``: passes over all pairs of a queried record and a record; ``cells``: seconds per million cells (rows
     times columns) of the tables; ``once``: passes that only the first table of an evaluation pays; ``most``: rows of a
-    table whose cells count; ``widest``: columns whose cells count.
+    table whose cells count; ``widest``: columns whose cells count; ``least``: seconds on the smallest tables.
     """
 
     searches: float = 0.0
@@ -36,6 +36,7 @@ class Price(NamedTuple):
     once: float = 0.0
     most: int = sys.maxsize
     widest: int = sys.maxsize
+    least: float = BASE
 
 
 WIDEST = 50
@@ -76,11 +77,11 @@ PRICES = {
     "membership_battery": Price(searches=0.5, cells=30.0, once=0.5, most=10_000),
     "membership_density": Price(cells=1.0),
     "membership_whitebox": Price(cells=2.0, most=20_000),
-    "singling_out": Price(cells=1.5),
+    "singling_out": Price(cells=1.5, least=1.0),
     "inference_model": Price(cells=2.5, most=50_000, widest=WIDEST),
-    "tstr": Price(cells=1.5, most=100_000),
+    "tstr": Price(cells=1.5, most=100_000, least=0.2),
     "tstr_linear": Price(cells=0.3, most=100_000),
-    "discriminator": Price(cells=0.8),
+    "discriminator": Price(cells=0.8, least=0.15),
     "discriminator_groups": Price(cells=0.2),
     "tstr_groups": Price(cells=0.2),
     "membership_subgroups": Price(cells=0.7),
@@ -134,7 +135,7 @@ def price(metric: Metric, sizes: Sizes, options: EvaluateOptions, first: bool = 
     if "encoder" in metric.needs:
         repeated, pairs = repeated * networks(options), pairs * networks(options)
     searches = found.searches + (found.once if first else 0.0)
-    return BASE + SEARCHED * pairs * searches + found.cells * cells * repeated
+    return found.least + SEARCHED * pairs * searches + found.cells * cells * repeated
 
 
 @cache

@@ -6,6 +6,7 @@ command line computes everything at once, while a flow computes one stage per ta
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -47,7 +48,7 @@ from hybrid.publication.power import Power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.svg import Figure
-from hybrid.store import Store
+from hybrid.store import Store, took
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
 from hybrid.table.split import Parts
@@ -366,10 +367,14 @@ class Pipeline(DrawnTables):
         tables = {subject: self._judged(subject) for subject in absent}
         if len(absent) < 2:
             return
+        begun = time.perf_counter()
         with self.recorder.stage(EVALUATE.name):
             found = self._evaluate({subject: table for subject, table in tables.items() if table is not None})
+        whole, known = time.perf_counter() - begun, sum(one.seconds for one in found.metrics)
         for subject in absent:
-            self._measured[subject] = Evaluation(tuple(one for one in found.metrics if one.stage == subject))
+            metrics = tuple(one for one in found.metrics if one.stage == subject)
+            share = sum(one.seconds for one in metrics) / known if known else 1 / len(absent)
+            self._measured[subject] = Evaluation(metrics), share * whole
 
     @property
     def untried(self) -> str:
@@ -424,7 +429,9 @@ class Pipeline(DrawnTables):
 
     def _evaluated(self, subject: Subject) -> Evaluation:
         if subject in self._measured:
-            return self._measured[subject]
+            found, seconds = self._measured[subject]
+            took(seconds)
+            return found
         table = self._judged(subject)
         if table is None:
             raise ConfigError(f"this configuration has no {subject} table to evaluate")
@@ -445,7 +452,7 @@ class Pipeline(DrawnTables):
         return table if self.selection is None else self.selection.of(table)
 
     @cached_property
-    def _measured(self) -> dict[Subject, Evaluation]:
+    def _measured(self) -> dict[Subject, tuple[Evaluation, float]]:
         return {}
 
     @cached_property

@@ -69,6 +69,16 @@ def own_seconds() -> Iterator[Callable[[], float]]:
         _nested.seconds[-1] += whole
 
 
+def took(seconds: float) -> None:
+    """Count seconds as the own ones of the innermost measured block: its result was made before, with others.
+
+    They were spent in the block around it, whose own they are no longer.
+    """
+    _nested.seconds[-1] -= seconds
+    if len(_nested.seconds) > 1:
+        _nested.seconds[-2] += seconds
+
+
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 

@@ -102,3 +102,25 @@ def test_what_is_kept_is_complete(known: np.ndarray) -> None:
     assert rows.any() == known.any()
     if (known.sum(axis=1) > 1).any():
         assert seeds.sum() > 1
+
+
+def test_interval_on_the_logit_scale_by_hand() -> None:
+    """Mean .9, standard error .02, t of 2 degrees of freedom 4.3027: logit 2.1972 -+ 4.3027 x .02 / .09."""
+    values = np.array([[0.9 - 0.02 * np.sqrt(3), 0.9, 0.9 + 0.02 * np.sqrt(3)]])
+    (one,) = estimates(np.ones((1, 1)), values, within=(0.0, 1.0), logit=True)
+    ends = [1 / (1 + np.exp(-(np.log(9) + side * 4.30265 * 0.02 / 0.09))) for side in (-1, 1)]
+    assert [one.low, one.high] == pytest.approx(ends, rel=1e-5)
+    (upper,) = estimates(np.ones((1, 1)), values, within=(None, 1.0), logit=True)
+    assert upper.low == pytest.approx(0.9 - 4.30265 * 0.02)
+    assert upper.high == pytest.approx(1 - 0.1 * np.exp(-4.30265 * 0.2))
+
+
+def test_logit_intervals_cover_a_share_near_its_end() -> None:
+    """95 % intervals of a mean of shares of 90 people, .05 or .95: right in 95 of 100, and in the range."""
+    rng = np.random.default_rng(3)
+    for truth in (0.05, 0.95):
+        values = rng.binomial(90, truth, size=(2000, 5)) / 90
+        found = estimates(np.eye(2000), values, within=(0.0, 1.0), logit=True)
+        known = [one for one in found if one.low is not None and one.high is not None]
+        assert all(0 < one.low <= one.value <= one.high < 1 for one in known if one.low is not None and one.high)
+        assert 0.93 < np.mean([(one.low or 0) <= truth <= (one.high or 1) for one in known]) < 0.97

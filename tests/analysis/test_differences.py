@@ -99,7 +99,7 @@ def test_no_paradox_is_found_where_there_is_none() -> None:
     repeats = 150
     wrong = covered = intervals = 0
     for _ in range(repeats):
-        columns = {name: noise(plan, 4, rng) for name in (PRIVACY, UTILITY, "synthetic.discriminator")}
+        columns = {name: 0.5 + noise(plan, 4, rng) / 50 for name in (PRIVACY, UTILITY, "synthetic.discriminator")}
         found = paradox(_run(columns, plan)).differences
         wrong += any(each.estimate.found for each in found)
         for each in found:

@@ -209,7 +209,7 @@ def test_compare_runs_every_combination_and_tells_failures(hybrid: Run, job: Pat
     assert table["reason"].notna().sum() == 2
     assert table["synthetic.total_variation"].notna().sum() == 2
     assert (out / "comparison.html").exists() and not (out / ".store").exists()
-    assert (out / "c1-seed1" / "synthetic.csv").exists()
+    assert (out / "single-k-5-seed1" / "synthetic.csv").exists()
 
 
 def test_generators_metrics_and_help(hybrid: Run, capsys: Any) -> None:

@@ -48,7 +48,7 @@ def test_strategies_for_linked_tables_are_compared(tmp_path: Path, capsys: pytes
     assert rows["synthetic.identical_match"].isin(of_tables.to_numpy().ravel()).all()
     assert "synthetic.tstr.visits.diagnosis" in rows and (rows["synthetic.orphans"] == 0).all()
     assert rows["seconds.visits: synthesize"].notna().all() and (rows["records"] == 200).all()
-    run = out / "c1-seed1"
+    run = out / "single-seed1"
     released = {name: pd.read_csv(run / f"{name}.csv") for name in ("patients", "visits", "drugs")}
     assert set(released["visits"]["patient"]) <= set(released["patients"]["patient"])
     recommended = load_any(out / "recommended.yaml")

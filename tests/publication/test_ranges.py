@@ -94,8 +94,9 @@ def test_comparisons_print_possible_numbers(name: str) -> None:
         scale = 1.0 if low is None or high is None else high - low
         start = low if low is not None else -3.0 if high is None else high - scale
         values = start + scale * rng.random((1, 3))
-        (found,) = estimates(np.ones((1, 1)), values, within=(low, high))
-        assert inside([end for end in vars(found).values() if isinstance(end, float)], (low, high))
+        for logit in (False, True):
+            (found,) = estimates(np.ones((1, 1)), values, within=(low, high), logit=logit)
+            assert inside([end for end in vars(found).values() if isinstance(end, float)], (low, high))
 
 
 def test_copies_of_everybody_are_no_more_than_all() -> None:

@@ -14,9 +14,16 @@ import pandas as pd
 
 from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, Estimate
-from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, headlines, paradox_verdict
+from hybrid.analysis.differences import (
+    PairedDifference,
+    ParadoxVerdict,
+    headlines,
+    paradox_verdict,
+    relative_change,
+)
 from hybrid.analysis.effects import MetricEffects
-from hybrid.analysis.recommend import CandidateConfiguration, Needed, Recommendation
+from hybrid.analysis.ranking import BestByMetric
+from hybrid.analysis.recommend import CandidateConfiguration, Recommendation
 from hybrid.analysis.results import STRONGEST, ResultColumn
 from hybrid.report.run.inputs import MetricText, title_of
 from hybrid.report.run.metrics import BETTER
@@ -27,8 +34,8 @@ DIGITS, DIGITS_OF_ENDS, DIGITS_OF_WIDE_ENDS = 5, 2, 3
 STRONGEST_TEXT = MetricText(
     "Strongest attack",
     "Leakage of the attack that gets most, of copies, singling out, linkability, inference and distances: 0 is what "
-    "people outside the data score, 1 what an exact copy scores. The largest of several noisy numbers is somewhat "
-    "above 0 even where nothing leaks.",
+    "people outside the data score, or less, 1 what an exact copy scores. The largest of several noisy numbers is "
+    "somewhat above 0 even where nothing leaks.",
     "value without any leak",
     "privacy",
     "lower",
@@ -48,6 +55,7 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
         "confidence": CONFIDENCE,
         "seeds": len(results.seeds),
         "overlap": rounded(results.overlap),
+        "margins": results.concerns,
         "factors": list(results.factors),
         "configurations": _configurations(results),
         "metrics": [_metric(column, texts) for column in results.columns.values()],
@@ -71,17 +79,18 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
             "alone": [_difference(each) for each in answers.paradox.alone],
             "verdict": _verdict(paradox_verdict(answers.paradox.differences, results.margin)),
         },
-        "against_baseline": [_difference(each) for each in answers.against_baseline],
-        "questions": {
-            each.question: each.column.name for each in (answers.contest.criteria if answers.contest else ())
-        },
+        "against_baseline": [
+            _difference(each) | {"relative": relative(each, results.margin)} for each in answers.against_baseline
+        ],
+        "concerns": {each.concern: each.column.name for each in (answers.contest.criteria if answers.contest else ())},
         "ranking": [
             {
                 "configuration": each.configuration,
                 "verdict": each.verdict,
-                **{question: _estimate(value) for question, value in each.values.items()},
+                **{concern: _estimate(value) for concern, value in each.values.items()},
                 "behind": each.behind,
-                "apart": each.apart,
+                "better": each.better,
+                "worse": each.worse,
             }
             for each in answers.ranking
         ],
@@ -94,6 +103,7 @@ def comparison_json(title: str, answers: Answers, texts: Mapping[str, MetricText
                 "wins": each.wins,
                 "near": each.near,
                 "gain": None if each.gain is None else _estimate(each.gain),
+                "relative": best_relative(each, results.margin),
             }
             for each in answers.per_metric
         ],
@@ -235,40 +245,63 @@ def _effects(effects: MetricEffects, interactions: bool) -> dict[str, Any]:
     return found | {"interactions": pairs}
 
 
+def relative(difference: PairedDifference, least: float) -> float | None:
+    """Equation 5.3 of pipelines against their generators alone; None where these score less than ``least``."""
+    return _rounded(relative_change(difference.one, difference.other, difference.column.sign, least))
+
+
+def best_relative(best: BestByMetric, least: float) -> float | None:
+    """Equation 5.3 of the best configuration by a metric."""
+    if best.gain is None:
+        return None
+    return _rounded(relative_change(best.value.value, best.value.value - best.gain.value, best.column.sign, least))
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else rounded(value)
+
+
 def _recommendation(found: Recommendation | None) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "privacy": found.privacy.name,
-        "utility": found.utility.name,
-        "closeness": found.closeness and found.closeness.name,
         "chosen": found.chosen and _candidate(found.chosen),
         "verdict": found.verdict,
         "ended": found.ended,
         "admitted": found.admitted,
-        "most_useful": _candidate(found.most_useful),
-        "safest": _candidate(found.safest),
-        "as_useful": found.as_useful,
-        "as_safe": found.as_safe,
-        "apart": found.apart,
-        "needed": found.needed and _needed(found.needed),
+        "best": {concern: _candidate(each) for concern, each in found.best.items()},
+        "kept": found.kept,
         "refused": found.refused and _candidate(found.refused),
         "on_front": found.on_front,
-        "again": {
-            name: None if value is None else rounded(value)
-            for name, value in (("privacy", found.again_privacy), ("utility", found.again_utility))
-        },
+        "settled": found.is_settled,
+        "lags": [
+            {
+                "concern": lag.concern,
+                "most": rounded(lag.most),
+                "margin": lag.margin,
+                "others": lag.others,
+                "settled": lag.is_settled,
+            }
+            for lag in found.lags
+        ],
+        "differing_pairs": found.differing,
+        "better": found.better,
+        "worse": found.worse,
+        "levels": [
+            {
+                "concern": each.concern,
+                "factor": each.factor,
+                "level": each.level,
+                "effect": _estimate(each.effect),
+                "better": each.is_better,
+            }
+            for each in found.levels
+        ],
+        "needed": found.needed and (asdict(found.needed) | {"rows": rounded(found.needed.rows)}),
+        "again": {concern: rounded(value) for concern, value in found.again.items()},
     }
-
-
-def _needed(needed: Needed) -> dict[str, Any]:
-    return asdict(needed) | {"difference": rounded(needed.difference), "rows": rounded(needed.rows)}
 
 
 def _candidate(candidate: CandidateConfiguration) -> dict[str, Any]:
-    return {
-        "configuration": candidate.configuration,
-        "privacy": _estimate(candidate.privacy),
-        "utility": _estimate(candidate.utility),
-        "closeness": candidate.closeness and _estimate(candidate.closeness),
-    }
+    values = {str(concern): _estimate(value) for concern, value in candidate.values.items()}
+    return {"configuration": candidate.configuration, **values}

@@ -14,14 +14,15 @@ from markupsafe import Markup
 from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, half_interval
 from hybrid.analysis.differences import PairedDifference, headlines
+from hybrid.analysis.ranking import RankedConfiguration
 from hybrid.analysis.results import ResultColumn
 from hybrid.report.comparison import words
-from hybrid.report.comparison.data import comparison_json, name_of, runs_json, text_of
+from hybrid.report.comparison.data import best_relative, comparison_json, name_of, relative, runs_json, text_of
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import BETTER, number
 from hybrid.report.run.render import environment
 
-SCRIPTS = ("data.js", "draw.js", "front.js", "effects.js", "table.js")
+SCRIPTS = ("data.js", "draw.js", "front.js", "effects.js", "figures.js", "table.js")
 FIGURES = (
     ("5.3", "generator", "effect of the generator"),
     ("5.4", "transition", "effect of the transition strategy"),
@@ -88,7 +89,7 @@ def render_comparison(
             n_failed=len(results.table) - len(results.ok),
             n_ended=len(results.ok) if results.columns else 0,
             seeds_note=words.seeds_note(results),
-            recommendation=words.recommendation(answers, texts),
+            advice=words.advice(answers, texts),
             has_file=recommended is not None,
             promises=_promises(results),
             notes=notes,
@@ -103,9 +104,10 @@ def render_comparison(
             },
             has_effects=any(each.main for each in answers.effects),
             figures=_figures(answers, texts),
-            factors=list(results.factors),
+            beside=_beside(answers, texts),
+            least=number(results.margin),
             ranking=_ranking(answers, texts),
-            questions=words.question_titles(answers, texts),
+            concerns=words.concern_titles(answers, texts),
             n_level=_level_with_first(answers),
             per_metric=_per_metric(answers, texts),
             failures=_failures(results),
@@ -196,21 +198,36 @@ def _place(column: ResultColumn, texts: Mapping[str, MetricText]) -> dict[str, A
     return {"column": column.name, **said, "facet": "", "across": ""}
 
 
+def _beside(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
+    rows = _differences(answers.against_baseline, texts)
+    relatives = [relative(each, answers.results.margin) for each in answers.against_baseline]
+    return [row | {"relative": _per_cent(change)} for row, change in zip(rows, relatives, strict=True)]
+
+
+def _per_cent(change: float | None) -> str:
+    return "–" if change is None else f"{change:+.1f} %".replace("-", "−")
+
+
 def _ranking(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str, Any]]:
-    levels = answers.results.configurations
-    titles = words.question_titles(answers, texts)
-    behind: dict[str, str] = {"verdict": "the gate"} | {str(question): title for question, title in titles.items()}
+    titles = words.concern_titles(answers, texts)
+    behind: dict[str, str] = {"verdict": "the gate", "shown": "what is shown"} | {
+        str(concern): concern for concern in titles
+    }
     return [
         {
             "name": each.configuration,
-            "levels": list(levels.loc[each.configuration]),
             "verdict": each.verdict or "–",
-            "values": [number(each.values[question].value) for question in titles],
+            "values": [number(each.values[concern].value) for concern in titles],
             "behind": behind.get(each.behind, ""),
-            "apart": ", ".join(titles[question] for question in each.apart) or ("nothing" if at else ""),
+            "shown": _shown(each) or ("nothing" if at else ""),
         }
         for at, each in enumerate(answers.ranking[:MOST_RANKED])
     ]
+
+
+def _shown(ranked: RankedConfiguration) -> str:
+    parts = [f"{what} by {' and '.join(by)}" for what, by in (("worse", ranked.worse), ("better", ranked.better)) if by]
+    return "; ".join(parts)
 
 
 def _level_with_first(answers: Answers) -> str:
@@ -218,9 +235,10 @@ def _level_with_first(answers: Answers) -> str:
     ranked = answers.ranking
     if len(ranked) < 2 or len(answers.results.seeds) < 2:
         return f"{len(ranked):,} configurations ranked."
-    level = sum(not each.apart for each in ranked[1:])
-    together = "all pairs tested together"
-    return f"{len(ranked):,} configurations ranked; by nothing do the seeds tell {level:,} from the first, {together}."
+    level = sum(not each.better and not each.worse for each in ranked[1:])
+    return (
+        f"{len(ranked):,} configurations ranked. The seeds show nothing between the first and {level:,} of the others."
+    )
 
 
 def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -231,10 +249,10 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
             "title": name_of(each.column, texts),
             "better": _better(each.column),
             "name": each.configuration,
-            "settings": words.settings(answers, each.configuration),
             "value": words.with_interval(each.value, wide=True),
             "again": "–" if each.again is None else number(each.again),
             "gain": "–" if each.gain is None else words.with_interval(each.gain, signed=True, wide=True),
+            "relative": _per_cent(best_relative(each, answers.results.margin)),
             "wins": each.wins,
             "seeds": each.value.seeds,
             "near": each.near,
@@ -245,13 +263,10 @@ def _per_metric(answers: Answers, texts: Mapping[str, MetricText]) -> tuple[list
 
 
 def _promises(results: Results) -> list[tuple[str, list[str]]]:
-    # A configuration of a plan with one factor has its level beside it.
     if "promise" not in results.ok.columns:
         return []
-    levels = results.configurations
-    named = {name: f"{name} ({', '.join(row)})" if len(row) == 1 else name for name, *row in levels.itertuples()}
     first = results.ok.drop_duplicates("configuration")
-    found = first["configuration"].map(named).groupby(first["promise"], sort=False).agg(list)
+    found = first["configuration"].map(words.quoted).groupby(first["promise"], sort=False).agg(list)
     return [(str(promise), list(names)) for promise, names in found.items()]
 
 
@@ -260,7 +275,7 @@ def _failures(results: Results) -> list[dict[str, Any]]:
     rows = []
     for reason, runs in failed.groupby("reason", sort=False, dropna=False):
         seeds = runs.groupby("configuration", sort=False)["seed"].agg(lambda column: ", ".join(map(str, column)))
-        which = "; ".join(f"{name}: {text}" for name, text in seeds.items())
+        which = "; ".join(f"{words.quoted(str(name))}: {text}" for name, text in seeds.items())
         rows.append({"reason": reason, "runs": len(runs), "which": which})
     return rows
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, paradox_verdict
-from hybrid.analysis.effects import MetricEffects
-from hybrid.analysis.ranking import Question
-from hybrid.analysis.recommend import CandidateConfiguration, Recommendation
-from hybrid.analysis.results import ResultColumn, Results
+from hybrid.analysis.recommend import CandidateConfiguration, FoundLevel, Recommendation
+from hybrid.analysis.results import Concern, ResultColumn, Results
 from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
-from hybrid.report.run.metrics import number
+from hybrid.report.run.metrics import BETTER, number
 
 GATE = {
     "pass": "pass the gate with every seed",
@@ -72,157 +71,220 @@ def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = Fals
     return f"{value} (one seed)" if estimate.seeds == 1 else f"{value} (the same with every seed)"
 
 
-def recommendation(answers: Answers, texts: Mapping[str, MetricText]) -> list[str]:
-    """Recommendation and its reasons, one sentence each."""
+@dataclass(frozen=True)
+class Advice:
+    """First box of the page.
+
+    Parameters
+    ----------
+    headline : str
+        What to take, or that these runs do not say.
+    shown : list of str
+        What the seeds tell apart and what not, and what would settle the choice.
+    rows : list of ConcernRow
+        The first configuration by every concern.
+    why : list of str
+        How it was chosen, and the alternatives.
+    """
+
+    headline: str
+    shown: list[str]
+    rows: list[ConcernRow] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences, in their order."""
+        return [self.headline, *self.shown, *self.why]
+
+
+@dataclass(frozen=True)
+class ConcernRow:
+    """One concern in the first box: texts, as they are shown."""
+
+    concern: str
+    title: str
+    better: str
+    value: str
+    most: str
+    margin: str
+    settled: str
+
+
+def advice(answers: Answers, texts: Mapping[str, MetricText]) -> Advice:
+    """Recommendation: what to take, what the seeds show and do not show, and why."""
     found = answers.recommendation
     if found is None:
-        return ["None: it takes a privacy and a utility metric for every seed, and a plan that is not for research."]
-    total = len(answers.results.configurations)
-    gate = f"{found.ended:,} of {total:,} configurations ended well with every seed; {found.admitted:,} of them "
-    gate += f"{GATE[found.verdict]}. No leaks were planted in a comparison: what a verdict would have noticed is "
-    gate += "measured when a configuration is run."
+        return Advice("None: it takes a privacy and a utility metric for every seed, and a plan not for research.", [])
+    gate = _gate(found, len(answers.results.configurations))
     if found.chosen is None:
-        return [
-            "None: the gate blocks every configuration.",
-            gate,
-            f"The safest is {_numbers_of(found.safest, found, texts)}. Start from there: a larger k, a smaller beta, "
-            "another transition or a generator that smooths more.",
-        ]
+        safest = _numbers_of(found.best["privacy"], found, texts)
+        way = "Start from there: a larger k, a smaller beta, another transition or a generator that smooths more."
+        return Advice("None: the gate blocks every configuration.", [gate, f"The safest is {safest}.", way])
+    return Advice(
+        _headline(found, found.chosen),
+        [*_told(found, texts), *_levels(found, texts), *_settling(found)],
+        _rows(found, found.chosen, texts),
+        [gate, *_choice(found, found.chosen, texts), *_again(found, texts), *_alternatives(found, found.chosen, texts)],
+    )
+
+
+def quoted(name: str) -> str:
+    """Name of a configuration in a sentence."""
+    return f"“{name}”"
+
+
+def concern_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Concern, str]:
+    """Title of the metric that stands for each concern of the ranking."""
+    criteria = () if answers.contest is None else answers.contest.criteria
+    return {each.concern: text_of(each.column, texts).title for each in criteria}
+
+
+def _gate(found: Recommendation, total: int) -> str:
+    return (
+        f"{found.ended:,} of {total:,} configurations ended well with every seed; {found.admitted:,} of them "
+        f"{GATE[found.verdict]}. No leaks were planted in a comparison: what a verdict would have noticed is measured "
+        "when a configuration is run."
+    )
+
+
+def _headline(found: Recommendation, chosen: CandidateConfiguration) -> str:
+    name = quoted(chosen.configuration)
+    if found.ended == 1:
+        return f"Take {name}: no other configuration ended well with every seed."
+    if found.seeds == 1:
+        return f"One seed tells no configuration from another. {name} comes first, perhaps by chance."
+    margins = f"it is behind the best by no more than your margins, by {_in_order(found)}"
+    if found.differing or found.levels:
+        return f"Take {name}: {margins}." if found.is_settled else f"{name} comes first, but it may not be the best."
+    alike = f"These {found.seeds} seeds tell none of the {found.ended:,} configurations apart."
+    return f"{alike} Take {name}: {margins}." if found.is_settled else f"{alike} {name} comes first, perhaps by chance."
+
+
+def _in_order(found: Recommendation) -> str:
+    return ", then by ".join(found.columns)
+
+
+def _rows(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]) -> list[ConcernRow]:
+    lags = {lag.concern: lag for lag in found.lags}
     return [
-        f"Take {found.chosen.configuration}: {settings(answers, found.chosen.configuration)}.",
-        *_apart(found, texts),
-        gate,
-        *_choice(answers, found, found.chosen, texts),
-        *_again(found, texts),
-        *_alternatives(found, texts),
-        *_decides(answers, found, texts),
+        ConcernRow(
+            concern,
+            name_of(column, texts),
+            BETTER[column.family, column.direction],
+            _number(column, chosen.values[concern]),
+            number(lags[concern].most) if concern in lags else "not known",
+            number(found.margins[concern]),
+            ("yes" if lags[concern].is_settled else "no") if concern in lags else "no",
+        )
+        for concern, column in found.columns.items()
     ]
 
 
-def settings(answers: Answers, configuration: str) -> str:
-    """A configuration's factors in one line."""
-    row = answers.results.configurations.loc[configuration]
-    return ", ".join(f"{factor} = {level}" for factor, level in row.items()) or "as in the base configuration"
-
-
-def question_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Question, str]:
-    """Title of the metric that answers each question of the ranking."""
-    criteria = () if answers.contest is None else answers.contest.criteria
-    return {each.question: text_of(each.column, texts).title for each in criteria}
-
-
 def _numbers_of(candidate: CandidateConfiguration, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
-    numbers = [(found.utility, candidate.utility), (found.privacy, candidate.privacy)]
-    if found.closeness is not None and candidate.closeness is not None:
-        numbers.append((found.closeness, candidate.closeness))
-    said = (f"{name_of(column, texts)} {_number(column, estimate)}" for column, estimate in numbers)
-    return f"{candidate.configuration} ({', '.join(said)})"
+    said = (
+        f"{name_of(column, texts)} {_number(column, candidate.values[concern])}"
+        for concern, column in found.columns.items()
+    )
+    return f"{quoted(candidate.configuration)} ({', '.join(said)})"
 
 
 def _number(column: ResultColumn, estimate: Estimate) -> str:
     return with_interval(estimate, wide=True, from_zero=column.range[0] is None)
 
 
-def _apart(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    others = found.admitted - 1
-    if others < 1:
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(map(quoted, names[:MOST_NAMED])) + (", ..." if len(names) > MOST_NAMED else "")
+
+
+def _told(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
+    others = found.ended - 1
+    if others < 1 or found.seeds == 1:
         return []
-    if found.seeds == 1:
-        return [f"One seed tells none of the {others:,} others from it: what differs below may be chance."]
-    columns: dict[Question, ResultColumn | None] = {
-        "use": found.utility, "attack": found.privacy, "closeness": found.closeness
-    }  # fmt: skip
-    names = {each: text_of(column, texts).title for each, column in columns.items() if column is not None}
-    open_ = [names[each] for each, told in found.apart.items() if not told]
-    told_by = {names[each]: told for each, told in found.apart.items() if told}
-    sentences = []
-    if open_:
+    sentences, silent = [], []
+    for concern, column in found.columns.items():
+        by = f"{concern} ({text_of(column, texts).title})"
+        told = [(what, names[concern]) for what, names in (("worse", found.worse), ("better", found.better))]
+        shown = f"By {by} these {found.seeds} seeds show"
+        sentences += [
+            f"{shown} {len(names):,} of the {others:,} others to be {what}: {_named(names)}."
+            for what, names in told
+            if names
+        ]
+        silent += [] if any(names for _, names in told) else [by]
+    if silent:
         whom = "the other one" if others == 1 else f"any of the {others:,} others"
-        sentences.append(f"These {found.seeds} seeds do not tell {whom} from it by {' or by '.join(open_)}.")
-    for name, told in told_by.items():
-        which = ", ".join(told[:MOST_NAMED]) + (", ..." if len(told) > MOST_NAMED else "")
-        sentences.append(f"By {name} these {found.seeds} seeds tell {len(told):,} of {others:,} from it: {which}.")
-    return [*sentences, *_needed(found, names)]
+        sentences.append(f"These {found.seeds} seeds do not tell {whom} from it by {' or by '.join(silent)}.")
+    return sentences
 
 
-def _needed(found: Recommendation, names: Mapping[Question, str]) -> list[str]:
+def _levels(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
+    """Levels that stand out; where some are above the mean and some below it, the fewer, or those that are worse."""
+    groups: dict[tuple[Concern, str], dict[bool, list[FoundLevel]]] = {}
+    for each in found.levels:
+        groups.setdefault((each.concern, each.factor), {False: [], True: []})[each.is_better].append(each)
+    told = [min((side for side in (sides[False], sides[True]) if side), key=len) for sides in groups.values()]
+    return [
+        f"Over all runs, {each.factor} = {each.level} is {'better' if each.is_better else 'worse'} by {each.concern}: "
+        f"{text_of(found.columns[each.concern], texts).title} differs from its mean over all values of {each.factor} "
+        f"by {with_interval(each.effect, signed=True, wide=True)}."
+        for side in told
+        for each in side
+    ][:MOST_NAMED]
+
+
+def _settling(found: Recommendation) -> list[str]:
     needed = found.needed
-    if needed is None or found.chosen is None:
-        return []
-    what = (
-        f"the difference to {needed.configuration} in {names[needed.question]} ({number(needed.difference)}), "
-        "if it stays as large"
-    )
-    rows = f"about {needed.rows:.2g} times as many rows" if needed.rows < MOST_ROWS else ""
+    if needed is None:
+        alone = found.seeds == 1 and found.ended > 1
+        return ["Two seeds or more would say how far it may be behind the best."] if alone else []
+    times = f"{float(f'{needed.rows:.2g}'):,g}"
+    rows = f"about {times} times as many rows" if needed.rows < MOST_ROWS else ""
+    most = f"{needed.concern.capitalize()} needs most."
     if needed.seeds is not None:
-        also = f", or {rows}," if rows else ""
-        return [f"To tell more apart: about {needed.seeds:,} more seeds{also} would find {what}."]
+        return [f"To settle it: about {needed.seeds:,} more seeds{f', or {rows}' if rows else ''}. {most}"]
     if rows:
-        return [f"To tell more apart: more seeds of this table are not enough; {rows} would find {what}."]
-    return ["To tell more apart by use or attack takes another plan: the differences are too small for these data."]
+        return [f"To settle it: more seeds of this table are not enough, but {rows}. {most}"]
+    return [f"Neither seeds nor rows settle it: the margin of {needed.concern} is far below what chance makes of it."]
 
 
-def _choice(
-    answers: Answers, found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]
-) -> list[str]:
+def _choice(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]) -> list[str]:
     if found.admitted == 1:
         return [f"It is the only one of these: {_numbers_of(chosen, found, texts)}."]
-    rule = f"that is at most {number(answers.results.margin)} behind, or at most one standard error"
-    utility, privacy = name_of(found.utility, texts), name_of(found.privacy, texts)
-    steps = [
-        f"{found.as_useful:,} of these {found.admitted:,} are as useful as the most useful one by {utility} ({rule}).",
-        f"{found.as_safe:,} of those are as safe as the safest of them by {privacy} (by the same rule).",
+    *first, last = found.columns
+    left = found.kept["shown"]
+    beaten = found.admitted - left
+    worse = f"{beaten:,} of these {found.admitted:,} are shown to be worse than another one by a concern, and better "
+    steps = [worse + "than it by none."] if beaten else []
+    for concern in first:
+        steps.append(f"By {concern} {found.kept[concern]:,} of {left:,} are as good as the best of them.")
+        left = found.kept[concern]
+    return [
+        *steps,
+        "As good is: shown to be behind by no more than your margin, or behind by one standard error at most.",
+        f"The best of the {left:,} by {last} is {_numbers_of(chosen, found, texts)}.",
     ]
-    if found.closeness is None:
-        steps.append(f"The safest of the {found.as_useful:,} is {_numbers_of(chosen, found, texts)}.")
-    else:
-        steps.append(f"The closest of those to the data is {_numbers_of(chosen, found, texts)}.")
-    if found.most_useful.configuration != chosen.configuration:
-        steps.append(f"The most useful one is {_numbers_of(found.most_useful, found, texts)}.")
-    return steps
 
 
 def _again(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    if found.again_privacy is None or found.again_utility is None or found.ended < 2:
+    if not found.again or found.ended < 2:
         return []
-    privacy, utility = name_of(found.privacy, texts), name_of(found.utility, texts)
+    said = ", ".join(f"{name_of(found.columns[each], texts)} {number(value)}" for each, value in found.again.items())
     return [
-        f"Chosen among {found.ended:,}: each interval above holds for all of them together, but the means are the "
-        f"better for the choice. Chosen by all seeds but one and measured with that one, what this rule takes has "
-        f"{utility} {number(found.again_utility)} and {privacy} {number(found.again_privacy)}."
+        f"Chosen among {found.ended:,}: each interval holds for all of them together, but the means are the better for "
+        f"the choice. Chosen by all seeds but one and measured with that one, what this rule takes has {said}."
     ]
 
 
-def _alternatives(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    assert found.chosen is not None
-    sentences = []
-    if found.safest.configuration != found.chosen.configuration:
-        sentences.append(f"If privacy alone counts, the safest of these is {_numbers_of(found.safest, found, texts)}.")
+def _alternatives(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[str, MetricText]) -> list[str]:
+    sentences = [
+        f"If {concern} alone counts, {_numbers_of(best, found, texts)} has the best mean."
+        for concern, best in found.best.items()
+        if best.configuration != chosen.configuration
+    ]
     if found.refused is not None:
         sentences.append(f"More useful, but judged worse by the gate: {_numbers_of(found.refused, found, texts)}.")
     return sentences
-
-
-def _decides(answers: Answers, found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    sentences = []
-    for column in (found.utility, found.privacy):
-        effects = next((one for one in answers.effects if one.column == column.name), None)
-        if effects is None or not effects.main or effects.seeds < 2:
-            continue
-        spans = {factor: span for factor in effects.main if (span := _span(effects, factor)) is not None}
-        moved = sorted(spans, key=lambda factor: -spans[factor])
-        unmoved = [factor for factor in effects.main if factor not in spans]
-        parts = [f"{factor} (best and worst level {number(spans[factor])} apart)" for factor in moved[:3]]
-        text = f"What moves {name_of(column, texts)}: {', '.join(parts) or 'nothing that these seeds could show'}."
-        sentences.append(text + (f" Nothing was found for {', '.join(unmoved)}." if unmoved and parts else ""))
-    return sentences
-
-
-def _span(effects: MetricEffects, factor: str) -> float | None:
-    levels = [level.effect for level in effects.main[factor] if level.effect is not None]
-    if not any(effect.found for effect in levels):
-        return None
-    return max(effect.value for effect in levels) - min(effect.value for effect in levels)
 
 
 def paradox(differences: Sequence[PairedDifference], margin: float, texts: Mapping[str, MetricText]) -> str:

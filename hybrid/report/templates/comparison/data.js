@@ -33,10 +33,31 @@ const number = (value) => {
 const interval = (estimate) =>
   estimate.low === undefined ? "" : `${number(estimate.low)} to ${number(estimate.high)}`;
 
+// A metric's range; where it has no end, that of its numbers and 0.
+const wholeRange = (name) => {
+  const [low, high] = metrics.get(name).range;
+  const values = low === null || high === null ? column(name).filter((value) => value !== null) : [];
+  const ends = [low ?? Math.min(0, ...values), high ?? Math.max(0, ...values)];
+  return ends[0] < ends[1] ? ends : undefined;
+};
+
 // A number of a metric, or the end of the metric's range that it lies beyond.
 const within = (name, value) => {
   const [low, high] = metrics.get(name).range;
   return Math.min(Math.max(value, low ?? -Infinity), high ?? Infinity);
+};
+
+// Interval of a mean over the seeds: symmetric on the logit scale of its range; of one with one end, on the log
+// scale towards it.
+const overSeeds = (name, mean, half) => {
+  const [low, high] = metrics.get(name).range;
+  if (!half) return [mean, mean];
+  if ((low === null && high === null) || (low !== null && mean <= low) || (high !== null && mean >= high)) return [mean - half, mean + half];
+  if (low === null) return [mean - half, high - (high - mean) * Math.exp(-half / (high - mean))];
+  if (high === null) return [low + (mean - low) * Math.exp(-half / (mean - low)), mean + half];
+  const share = (mean - low) / (high - low);
+  const [middle, scaled] = [Math.log(share / (1 - share)), half / ((high - low) * share * (1 - share))];
+  return [-1, 1].map((side) => low + (high - low) / (1 + Math.exp(-(middle + side * scaled))));
 };
 
 // Mean and 95 % interval per configuration: over the seeds, or with one run the metric's own.
@@ -55,8 +76,7 @@ const summary = (name) => {
     const shown = (value, down, up) => [key, { value: within(name, value), low: within(name, down), high: within(name, up), n }];
     if (n === 1) return shown(mean, low?.[members[0]] ?? mean, high?.[members[0]] ?? mean);
     const squares = members.reduce((sum, run) => sum + (values[run] - mean) ** 2, 0);
-    const half = data.halves[n] * Math.sqrt(squares / (n - 1));
-    return shown(mean, mean - half, mean + half);
+    return shown(mean, ...overSeeds(name, mean, data.halves[n] * Math.sqrt(squares / (n - 1))));
   }));
 };
 

@@ -3,14 +3,15 @@ const WIDE = ["value", "low", "high", "wide_low", "wide_high"];
 const isFound = (estimate) => estimate.wide_low !== undefined && (estimate.wide_low > 0 || estimate.wide_high < 0);
 const ends = (estimates) => estimates.flatMap((each) => WIDE.map((key) => each[key])).filter((value) => value !== undefined);
 
-// Rows of points with intervals: thick its own 95 %, thin together with all of the same family.
-const forest = (rows, description, zero) => {
+// Rows of points with intervals: thick its own 95 %, thin together with all of the same family. All pictures with the
+// same reach share one axis.
+const forest = (rows, description, zero, reach) => {
   const known = rows.filter((row) => row.estimate);
   if (!known.length) return element("p", { class: "missing" }, "The plan does not tell its levels from other settings.");
-  const [width, left, step, top] = [560, 190, 22, 6];
-  const right = width - 170;
+  const [width, left, beside] = NARROW ? [370, 118, 108] : [560, 190, 170];
+  const [step, top, right] = [22, 6, width - beside];
   const svg = picture(width, top + step * rows.length + 22, description);
-  const axis = scale(ends(known.map((row) => row.estimate)).concat(zero ? [0] : []), left, right);
+  const axis = scale(ends(known.map((row) => row.estimate)).concat(zero ? [0] : []), left, right, reach);
   const bottom = top + step * rows.length + 4;
   for (const tick of axis.ticks) {
     svg.append(line(axis.place(tick), top, axis.place(tick), bottom, tick === 0 && zero ? "zero" : "grid"),
@@ -19,7 +20,7 @@ const forest = (rows, description, zero) => {
   const points = [];
   rows.forEach((row, at) => {
     const y = top + step * at + step / 2;
-    svg.append(label(left - 8, y + 4, row.label, "label", "end", 30));
+    svg.append(label(left - 8, y + 4, row.label, "label", "end", NARROW ? 18 : 30));
     if (!row.estimate) {
       svg.append(label(right + 10, y + 4, row.missing ?? "", "tick"));
       return;
@@ -67,7 +68,7 @@ if (effects.querySelector("select")) {
       text.append(element("span", { class: "second" }, interval(cell)));
       return text;
     })));
-    return element("table", { class: "grid" }, element("thead", {}, head), element("tbody", {}, ...body));
+    return withHeadings(element("table", { class: "grid" }, element("thead", {}, head), element("tbody", {}, ...body)));
   };
   const drawPair = () => {
     const pairs = byColumn.get(metricChoice.value).interactions;
@@ -81,8 +82,10 @@ if (effects.querySelector("select")) {
     const metric = metrics.get(metricChoice.value);
     effects.querySelector(".about").textContent = `${metric.sentence} ${metric.better[0].toUpperCase()}${metric.better.slice(1)}. `
       + `Made from ${found.configurations} configurations with ${found.seeds} ${found.seeds === 1 ? "seed" : "seeds"} each.`;
+    const largest = Math.max(0, ...ends(Object.values(found.main).flat().map((level) => level.effect).filter(Boolean)).map(Math.abs));
+    const reach = largest ? [-1.05 * largest, 1.05 * largest] : null;
     effects.querySelector(".forests").replaceChildren(...Object.entries(found.main).map(([factor, levels]) =>
-      element("figure", {}, element("h4", {}, factor), forest(effectRows(levels), `${metric.title} by ${factor}`, true))));
+      element("figure", {}, element("h4", {}, factor), forest(effectRows(levels), `${metric.title} by ${factor}`, true, reach))));
     const size = (pair) => Math.max(0, ...pair.cells.map((cell) => Math.abs(cell.value)));
     const order = found.interactions.map((pair, at) => [at, pair]).sort((a, b) => size(b[1]) - size(a[1]));
     pairChoice.replaceChildren();
@@ -96,57 +99,4 @@ if (effects.querySelector("select")) {
   metricChoice.addEventListener("change", draw);
   pairChoice.addEventListener("change", drawPair);
   draw();
-}
-
-// The thesis' figures: the stages side by side, then one of its factors after the other.
-const STAGE_NAMES = { original: "original", anonymized: "anonymized", synthetic: "synthetic", baseline: "generator alone" };
-for (const place of document.querySelectorAll("[data-stages]")) {
-  const { means } = data.stages.find((each) => each.column === place.dataset.stages);
-  const rows = Object.entries(means).map(([stage, mean]) => ({
-    label: STAGE_NAMES[stage],
-    estimate: { value: mean.value, low: mean.low, high: mean.high },
-    about: [STAGE_NAMES[stage], number(mean.value), interval(mean)],
-  }));
-  place.append(forest(rows, `${metrics.get(place.dataset.stages).title} at each stage`, false));
-}
-for (const place of document.querySelectorAll("[data-facet]")) {
-  const found = data.facets.find((each) => each.column === place.dataset.column);
-  const rows = found.main[place.dataset.facet].map((each) => ({
-    label: each.level,
-    estimate: each.mean && { value: each.mean.value, low: each.mean.low, high: each.mean.high },
-    missing: "not told apart by this plan",
-    text: each.mean && `${number(each.mean.value)}${isFound(each.effect) ? "  differs" : ""}`,
-    about: each.mean && [each.level, `${number(each.mean.value)} ${interval(each.mean)}`, `${each.runs} runs`],
-  }));
-  place.append(forest(rows, `${metrics.get(place.dataset.column).title} by ${place.dataset.facet}`, false));
-}
-
-// Two metrics against each other: a shape per generator, filled behind the pipeline, a cross for the generator alone.
-for (const place of document.querySelectorAll("[data-scatter]")) {
-  const [x, y] = [place.dataset.across, place.dataset.scatter];
-  const [xs, ys] = [summary(x), summary(y)];
-  const names = [...xs.keys()].filter((name) => ys.has(name));
-  const generator = (name) => configurations.get(name).facets.generator ?? "";
-  const levels = [...new Set(names.map(generator))];
-  const points = names.map((name) => ({ x: xs.get(name).value, y: ys.get(name).value, d: SHAPES[levels.indexOf(generator(name)) % SHAPES.length], kind: "shape",
-    about: [name, generator(name), `${metrics.get(x).title}: ${number(xs.get(name).value)}`, `${metrics.get(y).title}: ${number(ys.get(name).value)}`] }))
-    .concat(baselines(x, y).map((each) => ({ x: each.x, y: each.y, d: "M-5 -5l10 10m0 -10l-10 10", kind: "cross",
-      about: [`generator alone: ${generator(each.name)}`, `${metrics.get(x).title}: ${number(each.x)}`, `${metrics.get(y).title}: ${number(each.y)}`] })));
-  const [width, height, left, right, top, bottom] = [620, 380, 62, 600, 30, 330];
-  const svg = picture(width, height, `${metrics.get(y).title} against ${metrics.get(x).title}, by generator`);
-  const across = scale(points.map((each) => each.x), left, right);
-  const up = scale(points.map((each) => each.y), bottom, top);
-  for (const tick of up.ticks) svg.append(line(left, up.place(tick), right, up.place(tick), "grid"), label(left - 7, up.place(tick) + 4, up.text(tick), "tick", "end"));
-  for (const tick of across.ticks) svg.append(label(across.place(tick), bottom + 17, across.text(tick), "tick", "middle"));
-  svg.append(line(left, bottom, right, bottom, "axis"), label((left + right) / 2, height - 8, axisTitle(x), "label", "middle"), label(4, 14, axisTitle(y)));
-  const marks = points.map((each) => drawn("g", { transform: `translate(${across.place(each.x)} ${up.place(each.y)})`, class: "point best" },
-    drawn("circle", { r: 9, class: "hover" }), drawn("path", { d: each.d, class: each.kind })));
-  svg.append(...marks);
-  asPoints(marks, (at) => points[at].about);
-  const legend = element("ul", { class: "legend" }, ...levels.map((level, at) => element("li", {},
-    drawn("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
-      drawn("g", { class: "point best" }, drawn("path", { d: SHAPES[at % SHAPES.length], class: "shape" }))), level)),
-    element("li", {}, drawn("svg", { width: 16, height: 16, viewBox: "-8 -8 16 16", "aria-hidden": "true" },
-      drawn("path", { d: "M-5 -5l10 10m0 -10l-10 10", class: "cross" })), "generator alone"));
-  place.append(svg, legend);
 }

@@ -11,12 +11,10 @@ const baselines = (x, y) => {
   }
   return [...distinct.values()];
 };
-const axisTitle = (name) => `${metrics.get(name).title} (${metrics.get(name).better})`;
-
 // Privacy against utility: one point per configuration, the front of those that none beats.
 const front = document.getElementById("front");
 if (front.querySelector("select")) {
-  const [xChoice, yChoice, markChoice] = ["x", "y", "mark"].map((name) => document.getElementById(`front-${name}`));
+  const [xChoice, yChoice, markChoice, axesChoice] = ["x", "y", "mark", "axes"].map((name) => document.getElementById(`front-${name}`));
   const groups = metricGroups("synthetic");
   const first = (family) => data.headlines.find((name) => metrics.get(name).family === family);
   options(xChoice, groups, first("utility") ?? first("fidelity") ?? groups[0][1][0][0]);
@@ -39,18 +37,11 @@ if (front.querySelector("select")) {
     const best = paretoFront(names.map((name) => [sign(x) * xs.get(name).value, sign(y) * ys.get(name).value]));
     const counts = frontCounts(x, y, names);
     const alone = baselines(x, y);
-    const [width, height, left, right, top, bottom] = [900, 470, 62, 880, 30, 420];
-    const svg = picture(width, height, `${axisTitle(y)} against ${axisTitle(x)}`);
     const spread = (values, key) => names.flatMap((name) => [values.get(name).low, values.get(name).high])
       .concat(alone.map((each) => each[key]));
-    const [across, up] = [scale(spread(xs, "x"), left, right), scale(spread(ys, "y"), bottom, top)];
-    for (const tick of up.ticks) {
-      svg.append(line(left, up.place(tick), right, up.place(tick), "grid"),
-        label(left - 7, up.place(tick) + 4, up.text(tick), "tick", "end"));
-    }
-    for (const tick of across.ticks) svg.append(label(across.place(tick), bottom + 17, across.text(tick), "tick", "middle"));
-    svg.append(line(left, bottom, right, bottom, "axis"), label((left + right) / 2, height - 8, axisTitle(x), "label", "middle"),
-      label(4, 14, axisTitle(y)));
+    const reach = axesChoice.value === "whole" ? [x, y].map(wholeRange) : [];
+    const [width, height] = NARROW ? [370, 400] : [900, 470];
+    const { svg, across, up } = axes({ width, height, right: width - 20, bottom: height - 50 }, [x, y], [spread(xs, "x"), spread(ys, "y")], reach);
     const onFront = names.filter((_, at) => best[at]);
     const steps = onFront.map((name) => `${across.place(xs.get(name).value)} ${up.place(ys.get(name).value)}`);
     if (steps.length > 1) svg.append(drawn("path", { d: `M${steps.join("L")}`, class: "front" }));
@@ -71,13 +62,8 @@ if (front.querySelector("select")) {
       return point;
     });
     svg.append(...points.filter((_, at) => !best[at]), ...points.filter((_, at) => best[at]));
-    let free = -Infinity;
-    for (const name of onFront) {
-      const [a, b] = [across.place(xs.get(name).value), up.place(ys.get(name).value)];
-      if (a - free < 26) continue;
-      svg.append(label(a + 9, b - 7, name, "tick", "start", 16));
-      free = a;
-    }
+    const named = [...names.filter((name) => name === data.recommended), ...onFront, ...names.filter((_, at) => !best[at])];
+    nameBeside(svg, [...new Set(named)].map((name) => [across.place(xs.get(name).value), up.place(ys.get(name).value), name]), [width, height]);
     asPoints(points, (at) => {
       const [wins, seeds] = counts.get(names[at]);
       const where = seeds > 1 ? [`on the front with ${wins} of ${seeds} seeds`] : best[at] ? ["on the front"] : [];
@@ -104,10 +90,10 @@ if (front.querySelector("select")) {
       return seeds > 1 ? `${name} (${wins}/${seeds})` : name;
     });
     front.querySelector("figcaption").textContent = names.length
-      ? `On the front: ${list.join(", ")}.${data.seeds > 1 ? " In brackets: in how many of its seeds it is on the front of that seed." : ""}`
+      ? `On the front: ${list.join("; ")}.${data.seeds > 1 ? " In brackets: in how many of its seeds it is on the front of that seed." : ""}`
       : "No run has both metrics.";
   };
-  for (const select of [xChoice, yChoice, markChoice]) select.addEventListener("change", draw);
+  for (const select of [xChoice, yChoice, markChoice, axesChoice]) select.addEventListener("change", draw);
   listeners.push(draw);
   draw();
 }

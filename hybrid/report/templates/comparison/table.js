@@ -58,12 +58,13 @@ const drawTable = () => {
     for (const name of shown) {
       const value = column(name)[run];
       const cell = element("td", metrics.has(name) ? { class: "n" } : {}, cellText(name, value));
-      const low = column(`${name}_low`)?.[run] ?? null;
-      if (low !== null) cell.title = `${number(low)} to ${number(column(`${name}_high`)[run])}`;
+      const [low, high] = ["low", "high"].map((end) => column(`${name}_${end}`)?.[run] ?? null);
+      if (low !== null) cell.title = `${number(within(name, low))} to ${number(within(name, high))}`;
       row.append(cell);
     }
     return row;
   }));
+  withHeadings(all);
   document.getElementById("count").textContent = `${found.length.toLocaleString("en")} of ${runs.length.toLocaleString("en")} runs`;
 };
 

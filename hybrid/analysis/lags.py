@@ -1,0 +1,168 @@
+"""How far a chosen configuration may be behind the best, and how many seeds or rows would settle it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hybrid.analysis.contrasts import CONFIDENCE, NOISE, half_interval
+from hybrid.analysis.ranking import Contest, Criterion
+from hybrid.analysis.results import Concern
+from hybrid.base.arrays import Array, Mask
+from hybrid.evaluation.display import spans
+from hybrid.evaluation.engine.intervals import simultaneous
+
+MOST_SEEDS = 100
+"""More are not proposed."""
+
+
+@dataclass(frozen=True)
+class Lag:
+    """Lag of the chosen configuration behind the best of those that the earlier concerns leave.
+
+    Parameters
+    ----------
+    concern : {"usefulness", "privacy", "closeness"}
+    most : float
+        Its upper bound, 0 or more in the metric's unit: at 95 % together with those of the other concerns.
+    margin : float
+        Of the concern.
+    others : int
+        Configurations that it was compared with.
+    """
+
+    concern: Concern
+    most: float
+    margin: float
+    others: int
+
+    @property
+    def is_settled(self) -> bool:
+        """True if the seeds show a lag of the margin at most."""
+        return self.most <= self.margin + NOISE
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Seeds or rows that would settle a choice.
+
+    That is what shows every configuration that is left to be at most the margin better than the chosen one, or to be
+    the better choice, if the spread between the seeds stays as large.
+
+    Parameters
+    ----------
+    concern : {"usefulness", "privacy", "closeness"}
+        The one that needs most.
+    seeds : int or None
+        How many more; None where no number up to :data:`MOST_SEEDS` is enough.
+    rows : float
+        Or how many times as many rows, with as many seeds as now. Errors shrink with the square root of the rows.
+    """
+
+    concern: Concern
+    seeds: int | None
+    rows: float
+
+
+def lags(found: Contest, chosen: int, among: Mask) -> list[Lag]:
+    """Lags of a configuration, one per concern in the user's order; none with one seed.
+
+    One-sided bounds of the lag behind each of the others hold together for the true best of them, whichever was chosen
+    (multiple comparisons with the best, Hsu 1984); levels of Sidak over others and concerns.
+
+    Parameters
+    ----------
+    found : Contest
+    chosen : int
+        One that the rule keeps.
+    among : numpy.ndarray, shape (n,), bool
+        Configurations to choose from.
+    """
+    if found.seeds < 2:
+        return []
+    return [_lag(found, criterion, chosen, left) for criterion, left in found.entering(among)]
+
+
+def _lag(found: Contest, criterion: Criterion, chosen: int, left: Mask) -> Lag:
+    differences = _behind(criterion, chosen, left)
+    half = half_interval(found.seeds, _level(found, len(differences)), found.overlap)
+    bounds = differences.mean(axis=1) + differences.std(axis=1, ddof=1) * half
+    widest = spans(criterion.column.range)[1]
+    most = min(max(float(bounds.max(initial=0.0)), 0.0), math.inf if widest is None else widest)
+    return Lag(criterion.concern, most, criterion.margin, len(differences))
+
+
+def _behind(criterion: Criterion, chosen: int, left: Mask) -> Array:
+    """Lags behind each of the others that are left, shape (n, n_seeds)."""
+    others = left & (np.arange(len(left)) != chosen)
+    behind: Array = criterion.good[others] - criterion.good[chosen]
+    return behind
+
+
+def _level(found: Contest, others: int) -> float:
+    """Level of the interval whose upper end is the one-sided bound."""
+    return 2 * simultaneous(CONFIDENCE, len(found.criteria) * max(others, 1)) - 1
+
+
+def needed(found: Contest, chosen: int, among: Mask) -> Needed | None:
+    """What would settle the choice; None with one seed, and where it is settled."""
+    open_ = {lag.concern for lag in lags(found, chosen, among) if not lag.is_settled}
+    parts = [
+        _needed(found, criterion, chosen, left)
+        for criterion, left in found.entering(among)
+        if criterion.concern in open_
+    ]
+    return max(parts, key=lambda part: part.rows, default=None)
+
+
+def _needed(found: Contest, criterion: Criterion, chosen: int, left: Mask) -> Needed:
+    differences = _behind(criterion, chosen, left)
+    spread = differences.std(axis=1, ddof=1)
+    # Up to half the margin the others may be better and the choice stays; beyond it another one may be chosen instead.
+    allowed = criterion.margin - np.clip(differences.mean(axis=1), 0.0, criterion.margin / 2)
+    in_spreads = float((allowed[spread > 0] / spread[spread > 0]).min())
+    level = _level(found, len(differences))
+    enough = seeds_within(in_spreads, level, found.overlap)
+    half = half_interval(found.seeds, level, found.overlap)
+    # Where the lag is more than half the margin, the same number can be enough already.
+    more = None if enough is None else max(enough - found.seeds, 1)
+    return Needed(criterion.concern, more, max((half / in_spreads) ** 2, 1.0))
+
+
+def seeds_within(half: float, level: float, overlap: float) -> int | None:
+    """Fewest seeds with a half interval of at most so much; None above :data:`MOST_SEEDS`.
+
+    Parameters
+    ----------
+    half : float
+        In standard deviations between the seeds, above 0.
+    level : float
+        Of confidence, 0 to 1.
+    overlap : float
+        Correlation of two seeds, 0 to below 1.
+    """
+    return next((n for n in range(2, MOST_SEEDS + 1) if half_interval(n, level, overlap) <= half), None)
+
+
+def expected_half(seeds: int, people: int, overlap: float, family: int) -> float:
+    """Expected half interval of a difference of two shares.
+
+    Of shares of control people, about, before anything is measured.
+
+    The two shares, near .8, are of the same people and each has a draw of its own: their difference is taken to vary
+    between seeds as that of shares of independent people does, sqrt(2 x .8 x .2 / people).
+
+    Parameters
+    ----------
+    seeds : int
+        2 or more.
+    people : int
+        Control people of a run, above 0.
+    overlap : float
+        Correlation of two seeds, 0 to below 1.
+    family : int
+        Differences that are tested together.
+    """
+    return half_interval(seeds, simultaneous(CONFIDENCE, family), overlap) * math.sqrt(2 * 0.8 * 0.2 / people)
