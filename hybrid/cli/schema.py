@@ -20,7 +20,7 @@ def schema(
     Editors then complete its keys, explain them, and mark mistakes.
     """
     from hybrid.base.atomic import write_json
-    from hybrid.linked.json_schema import configuration_schema
+    from hybrid.linked.json_schema import configuration_schema, first_line
 
     made = configuration_schema()
     if out is None:
@@ -29,8 +29,7 @@ def schema(
     write_json(out, made)
     console.line("ok", f"{out}: written")
     console.out.print(
-        "\nfirst line of a configuration beside it, for editors with the YAML language server:\n"
-        f"# yaml-language-server: $schema={out.name}"
+        "\nfirst line of a configuration beside it, for editors with the YAML language server:\n" + first_line(out.name)
     )
 
 
