@@ -106,11 +106,12 @@ def test_report_and_saved_folder(admissions: pd.DataFrame, tmp_path: Path, monke
 def test_other_tables_come_back_as_they_came(admissions: pd.DataFrame, kind: str, tmp_path: Path) -> None:
     frame = admissions[["age", "sex", "readmitted", "bmi"]].head(200)
     frame.to_csv(tmp_path / "table.csv", index=False)
+    connection = duckdb.connect()
     reason = MISSING_EXTRA.format("test")
     polars = pytest.importorskip("polars", reason=reason) if kind in ("polars", "lazy") else None
     kinds: dict[str, Any] = {
         "arrow": lambda: pa.Table.from_pandas(frame),
-        "duckdb": lambda: duckdb.connect().from_df(frame),
+        "duckdb": lambda: connection.from_df(frame),
         "narwhals": lambda: nw.from_native(frame),
         "path": lambda: tmp_path / "table.csv",
         "polars": lambda: polars.DataFrame(pa.Table.from_pandas(frame)),
