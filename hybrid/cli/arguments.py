@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The run's configuration (YAML).")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder for the results.")]
-Seed = Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeat the draws of this seed.")]
+Seed = Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Repeat the draws of this seed.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Another value for a key, such as anonymize.k=10. Repeatable."),

@@ -44,17 +44,22 @@ def compare(
 
     After an interruption, the same command continues it. Exit code 1: a run failed, or --dry-run found one that will.
     """
-    from hybrid.comparison import compare as run_plan
-    from hybrid.comparison import forecast, load_plan
-    from hybrid.comparison.write import ANSWERS, RECOMMENDED
-
     refuse_engine(engine, scheduler)
-    plan = load_plan(config, scale)
-    if store is not None:
-        plan = plan.model_copy(update={"store": store})
-    folder = out or Path("runs") / plan.name
+    with console.progress() as progress:
+        from hybrid.comparison import compare as run_plan
+        from hybrid.comparison import forecast, load_plan
+        from hybrid.comparison.write import ANSWERS, RECOMMENDED
+
+        plan = load_plan(config, scale)
+        if store is not None:
+            plan = plan.model_copy(update={"store": store})
+        folder = out or Path("runs") / plan.name
+        todo = plan, config.parent, folder
+        if dry_run:
+            expected = forecast(*todo)
+        else:
+            table = run_plan(*todo, jobs, progress, scheduler=scheduler, retry_failed=retry_failed, work=work)
     if dry_run:
-        expected = forecast(plan, config.parent, folder)
         if as_json:
             console.print_json(forecast_json(expected, jobs))
         else:
@@ -63,9 +68,6 @@ def compare(
         if expected.refused:
             raise typer.Exit(1)
         return
-    with console.progress() as progress:
-        todo = plan, config.parent, folder, jobs, progress
-        table = run_plan(*todo, scheduler=scheduler, retry_failed=retry_failed, work=work)
     failed = int((table["status"] == "failed").sum())
     recommended = str(folder / RECOMMENDED) if (folder / RECOMMENDED).exists() else None
     files = {"table": str(folder / "comparison.csv"), "report": str(folder / "comparison.html")}

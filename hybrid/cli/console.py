@@ -168,4 +168,5 @@ def progress() -> Iterator[Progress]:
         yield LogProgress(lambda line: err.print(line))
         return
     with bars(err) as report:
+        report("start", 0)
         yield report

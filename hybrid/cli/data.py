@@ -47,15 +47,15 @@ def tune(
 def tune_file(config: Path, write: bool | None, *, seed: int | None, out: Path | None, jobs: int, work: Path) -> None:
     from rich.table import Table as Grid
 
-    from hybrid.base.atomic import write_text
-    from hybrid.jobs.start import configuration
-    from hybrid.pipeline.draft import Draft
-    from hybrid.tuning import tune as tuned
-    from hybrid.tuning.page import HEAD, PAGE, key, legend, row, sentences
-
-    loaded = configuration(config)
-    folder = out or work / "tune" / loaded.name
     with console.progress() as progress:
+        from hybrid.base.atomic import write_text
+        from hybrid.jobs.start import configuration
+        from hybrid.pipeline.draft import Draft
+        from hybrid.tuning import tune as tuned
+        from hybrid.tuning.page import HEAD, PAGE, key, legend, row, sentences
+
+        loaded = configuration(config)
+        folder = out or work / "tune" / loaded.name
         found = tuned(loaded, out=folder, seed=seed, work=work, jobs=jobs, progress=progress)
     grid = Grid(*HEAD)
     for one in found.rounds[-1]:
@@ -244,6 +244,7 @@ def init(
 
     Every guess is marked for review.
     """
+    from hybrid.linked.json_schema import refer_to_schema
     from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
 
     if (data is None) == (url_env is None):
@@ -260,11 +261,13 @@ def init(
         links = guess_links(place)
         write_links(links, target, force=force)
         notes = links.notes
+    schema_file = refer_to_schema(target)
     for note in notes:
         console.line("note", note)
     if tune:
         tune_file(target, write=True, seed=None, out=None, jobs=1, work=work)
     console.line("ok", f"{target}: read it, and decide every line marked 'review'")
+    console.line("ok", f"{schema_file}: editors complete and check the keys by it")
     console.out.print(f"\nnext: hybrid check {target}")
 
 

@@ -213,27 +213,28 @@ def release(
     A run of the same data, configuration, policy and version in --runs is published as it is: nothing is drawn again.
     Exit code 3: refused; 4: a person must approve it first.
     """
-    from hybrid.base.ownership import check_growing
-    from hybrid.jobs.finished_runs import finished_runs, only_finished_run
-    from hybrid.jobs.places import Places
-    from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
-    from hybrid.jobs.start import configuration
-    from hybrid.linked.run import run_of
-    from hybrid.publication.certificate import Acceptance
-    from hybrid.publication.facts import promise_of_run
-    from hybrid.publication.finished_run import read_run
-
     if accept_review and not (by and reason):
         raise ConfigError("--accept-review needs --by NAME and --reason TEXT", hint="say who accepts it, and why")
-    places = Places(work, runs, out)
-    if config.is_dir():
-        refuse_changes(config, seed=seed is not None, overrides=bool(set_))
-        check_growing(places.releases)
-        candidate = read_candidate(config, places)
-    else:
-        loaded = configuration(config, overrides=overrides(set_))
-        places.check_writable()
-        with console.progress() as progress:
+    found: list[Finished] | None = None
+    with console.progress() as progress:
+        from hybrid.base.ownership import check_growing
+        from hybrid.jobs.finished_runs import finished_runs, only_finished_run
+        from hybrid.jobs.places import Places
+        from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
+        from hybrid.jobs.start import configuration
+        from hybrid.linked.run import run_of
+        from hybrid.publication.certificate import Acceptance
+        from hybrid.publication.facts import promise_of_run
+        from hybrid.publication.finished_run import read_run
+
+        places = Places(work, runs, out)
+        if config.is_dir():
+            refuse_changes(config, seed=seed is not None, overrides=bool(set_))
+            check_growing(places.releases)
+            candidate = read_candidate(config, places)
+        else:
+            loaded = configuration(config, overrides=overrides(set_))
+            places.check_writable()
             started = run_of(loaded, seed, places.store, progress, ledger_dir=work)
             found = [] if anew or seed is not None else finished_runs(started, places)
             finished = only_finished_run(found)
@@ -241,6 +242,7 @@ def release(
                 candidate = write_candidate(started, places)
             else:
                 candidate = read_candidate(finished.run.folder, places)
+    if found is not None:
         _say_whether_drawn(finished, found)
     console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(read_run(candidate.folder)))
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")

@@ -39,13 +39,13 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
-    from hybrid.jobs.run import new_folder, promise_of
-    from hybrid.jobs.start import configuration
-    from hybrid.jobs.start import run as run_pipeline
-
-    loaded = configuration(config, overrides=overrides(set_))
-    folder = out or new_folder(loaded.name)
     with console.progress() as progress:
+        from hybrid.jobs.run import new_folder, promise_of
+        from hybrid.jobs.start import configuration
+        from hybrid.jobs.start import run as run_pipeline
+
+        loaded = configuration(config, overrides=overrides(set_))
+        folder = out or new_folder(loaded.name)
         done = run_pipeline(loaded, out=folder, seed=seed, store=store, work=work, progress=progress)
     if as_json:
         draw = None if done.draw is None else done.draw.words
@@ -70,11 +70,11 @@ def sample(
 
     They are a new run, which has an evaluation and a verdict of its own, and is counted as a draw.
     """
-    from hybrid.jobs.run import new_folder, promise_of
-    from hybrid.jobs.sample_run import sample_run
-
-    folder = out or new_folder("sample", run.resolve().parent)
     with console.progress() as progress:
+        from hybrid.jobs.run import new_folder, promise_of
+        from hybrid.jobs.sample_run import sample_run
+
+        folder = out or new_folder("sample", run.resolve().parent)
         pipeline = sample_run(run, where, out=folder, rows=rows, work=work, progress=progress)
     chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
     assert chosen is not None and redrawn is not None
@@ -177,21 +177,21 @@ def audit(
 
     CSV or Parquet, with the same columns in any order. Linked tables: folders of them, and --config.
     """
-    from hybrid.base.ownership import check_replaceable
-    from hybrid.evaluation.trust import load_trust
-    from hybrid.jobs.audit import audit_config, audit_tables, read_audit
-    from hybrid.jobs.run import new_folder
-
-    league = None if trust is None else load_trust(trust)
-    folder = out or new_folder("audit")
-    check_replaceable(folder)
-    roles = target or (), secret or (), quasi_identifier or ()
-    loaded = audit_config(config, train, *roles, beside=(control, synthetic))
-    audited = read_audit(train, control, synthetic, loaded)
-    notes = audited.notes
-    _print_notes(() if as_json else notes)
     with console.progress() as progress:
+        from hybrid.base.ownership import check_replaceable
+        from hybrid.evaluation.trust import load_trust
+        from hybrid.jobs.audit import audit_config, audit_tables, read_audit
+        from hybrid.jobs.run import new_folder
+
+        league = None if trust is None else load_trust(trust)
+        folder = out or new_folder("audit")
+        check_replaceable(folder)
+        roles = target or (), secret or (), quasi_identifier or ()
+        loaded = audit_config(config, train, *roles, beside=(control, synthetic))
+        audited = read_audit(train, control, synthetic, loaded)
+        notes = audited.notes
         verdict = audit_tables(audited, loaded, folder, seed, progress, league)
+    _print_notes(() if as_json else notes)
     if as_json:
         console.print_json(_judged(verdict, folder) | {"notes": notes})
         return

@@ -21,7 +21,7 @@ def schema(
     Editors then complete the configuration's keys, explain them, and mark mistakes.
     """
     from hybrid.base.atomic import write_json
-    from hybrid.linked.json_schema import configuration_schema
+    from hybrid.linked.json_schema import configuration_schema, first_line
     from hybrid.publication.facts import facts_schema
 
     made = facts_schema() if facts else configuration_schema()
@@ -33,8 +33,7 @@ def schema(
     if facts:
         return
     console.out.print(
-        "\nfirst line of a configuration beside it, for editors with the YAML language server:\n"
-        f"# yaml-language-server: $schema={out.name}"
+        "\nfirst line of a configuration beside it, for editors with the YAML language server:\n" + first_line(out.name)
     )
 
 

@@ -133,7 +133,7 @@ def configuration(
     if is_frame(config):
         raise ConfigError(
             f"config is a {type(config).__name__}, and no configuration",
-            hint="hybrid.synthesize(frame) guesses one; or hybrid.run(hybrid.guess(frame), data=frame)",
+            hint="hybrid.synthesize(frame) guesses one and runs it; or give hybrid.guess(frame), and data=frame",
         )
     if isinstance(config, RunConfig | LinkedConfig):
         if overrides:

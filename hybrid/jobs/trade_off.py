@@ -130,13 +130,17 @@ def trade_off_of(
     Raises
     ------
     ConfigError
-        There is no curve.
+        There is no curve, or a k or a limit is out of its range.
     HybridError
         As reading, splitting and protecting the table.
     """
     reason = no_curve(config)
     if reason is not None:
         raise ConfigError(WHY[reason])
+    if not all(isinstance(k, int) and k >= 1 for k in ks) or not all(0 <= limit <= 1 for limit in limits):
+        raise ConfigError(
+            "a k is no whole number of 1 or more, or a limit no share", hint="ks=[5, 10], limits=[0, 0.05]"
+        )
     seed = trial_seed(config.person.seed, store)
     stages = run_of(config, seed, store, progress).person.anonymization
     assert stages is not None

@@ -2,16 +2,51 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from hybrid.base.atomic import write_json, write_text
 from hybrid.linked.config import LinkOptions
 from hybrid.pipeline.config import RunConfig
 
 _OF_ONE_TABLE = ("data", "constraints", "risk")
 """Sections that a configuration of linked tables lacks."""
 _OFF = {"const": False}
+
+
+FILE = "hybrid.schema.json"
+"""Name of the schema beside a configuration."""
+
+
+def first_line(file: str = FILE) -> str:
+    """First line of a configuration, by which editors with the YAML language server find the schema beside it."""
+    return f"# yaml-language-server: $schema={file}"
+
+
+def refer_to_schema(config: Path) -> Path:
+    """Write the schema beside a configuration, and name it in the first line of the configuration.
+
+    Parameters
+    ----------
+    config : Path
+        A configuration that does not name a schema yet.
+
+    Returns
+    -------
+    Path
+        Where the schema is; one of an earlier version is replaced.
+
+    Raises
+    ------
+    OutputError
+        The folder is not writable or the disk is full.
+    """
+    schema = config.parent / FILE
+    write_json(schema, configuration_schema())
+    write_text(config, f"{first_line()}\n{config.read_text(encoding='utf-8')}")
+    return schema
 
 
 def configuration_schema() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.hashing import fingerprint
+from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
@@ -49,7 +50,7 @@ _OF_VIEWS = (READ, PROTECT, SYNTHESIZE, EVALUATE, POWER)
 """Stages of a table below the person table."""
 
 
-class LinkedRun:
+class LinkedRun(ListedNames):
     """All stages of all linked tables, computed on demand.
 
     Parameters
@@ -65,6 +66,8 @@ class LinkedRun:
     judge_power, origin
         As for :class:`hybrid.pipeline.pipeline.Pipeline`.
     """
+
+    LISTED = frozenset({"check", "config", "draw", "evaluation", "released", "seed", "tables", "verdict", "verdict_of"})
 
     def __init__(
         self,

@@ -488,12 +488,12 @@ class RunConfig(Options):
         return text
 
 
-def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunConfig:
+def load_config(path: Path | str, overrides: Mapping[str, Any] | None = None) -> RunConfig:
     """Read and check a configuration.
 
     Parameters
     ----------
-    path : Path
+    path : Path or str
         A YAML file.
     overrides : mapping of str to value, optional
         Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over the file.
@@ -509,7 +509,9 @@ def load_config(path: Path, overrides: Mapping[str, Any] | None = None) -> RunCo
         The file is missing or no YAML, has a key twice, an unknown key or a wrong value, or stages that make
         no sense together; all problems at once.
     """
-    return configured(read_config_file(path), overrides or {}, path)
+    if not isinstance(path, str | Path):
+        raise ConfigError(f"path is a {type(path).__name__}, not a path", hint='hybrid.load_config("config.yaml")')
+    return configured(read_config_file(Path(path)), overrides or {}, Path(path))
 
 
 def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig:

@@ -237,7 +237,10 @@ class DraftText:
 
 
 class _Columns(dict[str, "DraftColumn"]):
-    """Columns by name; an unknown one is an error with the near ones."""
+    """Columns by name; an unknown one is an error with the near ones, and none is replaced."""
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        raise ConfigError("a column is changed by its attributes", hint=f'draft.columns[{name!r}].role = "sensitive"')
 
     def __missing__(self, name: str) -> DraftColumn:
         near = difflib.get_close_matches(str(name), list(self), n=1)
@@ -270,6 +273,14 @@ class DraftColumn:
 
     def __init__(self, draft: DraftText, name: str, path: tuple[str, ...]) -> None:
         self.draft, self.name, self.path = draft, name, path
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = [one for one, found in vars(DraftColumn).items() if isinstance(found, property) and found.fset]
+        if name not in (*known, "draft", "name", "path"):
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(known)}"
+            raise ConfigError(f"a column has no {name!r} that can be set", hint=hint)
+        super().__setattr__(name, value)
 
     @property
     def role(self) -> str:

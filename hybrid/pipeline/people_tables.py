@@ -11,6 +11,7 @@ from typing import TypeVar
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.hashing import fingerprint
+from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
@@ -50,7 +51,7 @@ class Origin:
     split_seed: int
 
 
-class PeopleTables:
+class PeopleTables(ListedNames):
     """Tables of one run that a generator learns from, computed on demand.
 
     Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`, which judges them.

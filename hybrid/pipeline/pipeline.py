@@ -12,8 +12,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, get_args
 
+from hybrid.anonymize.search.problem import k_problem
 from hybrid.base.arrays import Array
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, InfeasibleError
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, prefixed, silent
@@ -51,6 +52,7 @@ from hybrid.report.charts.svg import Figure
 from hybrid.store import Store, took
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
+from hybrid.table.persons import n_persons
 from hybrid.table.split import Parts
 from hybrid.transition.disclosure import GiveAway
 
@@ -89,6 +91,11 @@ class Pipeline(DrawnTables):
         The configuration contradicts itself; see :func:`hybrid.pipeline.contradictions.refuse_contradictions`.
     """
 
+    LISTED = frozenset(
+        {"anonymized", "check", "config", "draw", "evaluation", "plot", "released", "seed", "synthetic", "table"}
+        | {"trade_off", "verdict"}
+    )
+
     def check(self) -> None:
         """Check the later stages before the first one is computed.
 
@@ -106,7 +113,17 @@ class Pipeline(DrawnTables):
         refuse_misfits(self.config.constraints, self.table.schema)
         refuse_misfit(self.config, self.table.schema)
         refuse_undeclared(self.config, self.table.schema)
+        self._refuse_k()
         _ = self.selection
+
+    def _refuse_k(self) -> None:
+        """Refuse a k that is greater than the number of training people, before anything is searched."""
+        options = self.config.anonymize
+        if options is None or not options.generalizes or self.config.privacy is not None or self.config.is_pushed_down:
+            return
+        problem = k_problem(options.k, n_persons(self.train), rows_are_persons=self.train.rows_are_persons)
+        if problem is not None:
+            raise InfeasibleError(problem)
 
     @property
     def tables(self) -> Mapping[str, Pipeline]:

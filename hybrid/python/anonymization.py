@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
+from hybrid.base.listed_names import ListedNames
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
 from hybrid.python.frames import AnyTable, is_several, like
@@ -24,7 +25,7 @@ ALL_ROWS: Mapping[str, Any] = {"split.control": 0.0, "split.release": 0.0, "samp
 """Settings under which all records are anonymized, none kept apart and none left to chance."""
 
 
-class Anonymized:
+class Anonymized(ListedNames):
     """A k-anonymous table of labels. Holds the original records: private.
 
     Parameters
@@ -121,9 +122,6 @@ class Anonymized:
         check_replaceable(Path(folder))
         write_anonymized(self.run, Path(folder))
         return Path(folder)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_")]
 
     def __repr__(self) -> str:
         found = self.result

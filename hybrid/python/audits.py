@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
+from hybrid.base.listed_names import ListedNames
 from hybrid.base.progress import Progress
 from hybrid.python.frames import AnyTables, several_in_memory
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from hybrid.report.charts.svg import Figure
 
 
-class Audit:
+class Audit(ListedNames):
     """Judgement of a synthetic table. Holds the original records: private.
 
     Parameters
@@ -87,9 +88,6 @@ class Audit:
         check_replaceable(Path(folder))
         self._judged.write(Path(folder))
         return Path(folder)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_")]
 
     def __repr__(self) -> str:
         lines = [f"Audit: {self.verdict!r}", *(f"  {note}" for note in self.notes)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
+from hybrid.base.listed_names import ListedNames
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Wishes, guessed
 
@@ -168,7 +169,7 @@ def of_draft(draft: Any) -> AnyConfig:
     return found if source is None else configuration(found, source)
 
 
-class TradeOffCurve:
+class TradeOffCurve(ListedNames):
     """Least loss at every pair of k and suppression limit.
 
     Parameters
@@ -213,9 +214,6 @@ class TradeOffCurve:
         from hybrid.report.charts.svg import Figure
 
         return Figure(tuple(_charts(self.to_frame())))
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_")]
 
     def __repr__(self) -> str:
         wide = self.to_frame().pivot_table(index="k", columns="suppression_limit", values="loss", observed=True)

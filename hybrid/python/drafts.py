@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,25 @@ if TYPE_CHECKING:
     from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
     from hybrid.table import Table
+
+
+_MAPPINGS = {
+    "roles": '{"age": "quasi_identifier"}',
+    "hierarchies": '{"age": hybrid.hierarchies.intervals(frame["age"], widths=[5, 10])}',
+    "settings": '{"protect.min_count": 10}',
+}
+"""Arguments that are mappings, and an example of each."""
+_LISTS = ("quasi_identifiers", "sensitive", "targets")
+_OTHERS = ("k", "person", "hierarchies", "settings")
+
+
+def _refuse_misspelt(arguments: Mapping[str, Any]) -> None:
+    unknown = next((name for name in arguments if name not in _OTHERS), None)
+    if unknown is not None:
+        known = (*_LISTS, "roles", *_OTHERS)
+        near = difflib.get_close_matches(unknown, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(known)}"
+        raise ConfigError(f"there is no argument {unknown!r}", hint=hint)
 
 
 @dataclass(frozen=True)
@@ -54,18 +74,22 @@ class Wishes:
         **others: Any,
     ) -> Wishes:
         """Wishes of the arguments of a function."""
-        named = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive, "targets": targets}
-        for what, names in named.items():
+        for what, names in zip(_LISTS, (quasi_identifiers, sensitive, targets), strict=True):
             if isinstance(names, str):
                 raise ConfigError(f"{what} is one text", hint=f"give a list: {what}=[{names!r}]")
+        _refuse_misspelt(others)
+        for what, shown in _MAPPINGS.items():
+            value = roles if what == "roles" else others.get(what)
+            if value is not None and not isinstance(value, Mapping):
+                raise ConfigError(f"{what} is a {type(value).__name__}, not a dict", hint=f"{what}={shown}")
         said = dict.fromkeys(sensitive, "sensitive") | dict.fromkeys(quasi_identifiers, "quasi_identifier")
         if twice := sorted(set(sensitive) & set(quasi_identifiers)):
             raise ConfigError(f"both sensitive and quasi-identifier: {', '.join(twice)}", hint="choose one role")
         k = others.get("k")
         if k is not None and (isinstance(k, bool) or not isinstance(k, int) or k < 2):
             raise ConfigError("k is no whole number of 2 or more", hint="5 is usual, 10 for tables that many will see")
-        known = {name: value for name, value in others.items() if value is not None}
-        return cls(said | dict(roles or {}), tuple(targets), **known)
+        given = {name: value for name, value in others.items() if value is not None}
+        return cls(said | dict(roles or {}), tuple(targets), **given)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
+from hybrid.base.listed_names import ListedNames
 from hybrid.base.progress import Progress
 from hybrid.python.drafts import Guessed, Wishes, guessed
 from hybrid.python.frames import AnyTables, like, several_in_memory
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hybrid.table import Table
 
 
-class Synthesis:
+class Synthesis(ListedNames):
     """A synthetic table with its verdict. Holds the original records: private.
 
     Parameters
@@ -208,9 +209,6 @@ class Synthesis:
     def _status(self) -> dict[str, Any]:
         return status_of(self.run.verdict if self._judged else None)
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("_")]
-
     def __repr__(self) -> str:
         tables = [f"{name or 'table'}: {len(table):,} rows" for name, table in self._tables().items()]
         lines = [f"Synthesis of {', '.join(tables)}", f"  {words_of(self._status())}"]
@@ -309,6 +307,8 @@ def synthesize(
     >>> result = hybrid.synthesize(frame)  # doctest: +SKIP
     >>> result.table, result.verdict  # doctest: +SKIP
     """
+    if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int) or rows < 1):
+        raise ConfigError("rows is no whole number of 1 or more", hint="rows=1000, or none for as many as came in")
     with shown(progress) as told:
         wished = {"synthesize.generator": generator, "synthesize.rows": rows}
         chosen = {key: value for key, value in wished.items() if value is not None} | dict(settings or {})

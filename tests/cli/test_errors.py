@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
+import yaml
 
 from hybrid.cli import main
 from tests.cli.cli_jobs import Run, edit
@@ -244,6 +247,19 @@ def test_folders_without_what_is_looked_for(hybrid: Run, capsys: Any, job: Path,
         assert said in capsys.readouterr().err
     assert hybrid("check", job.parent) == 2
     assert f"give the file: {job}" in capsys.readouterr().err
+
+
+def test_init_names_the_schema_that_it_writes(hybrid: Run, capsys: Any, job: Path, tmp_path: Path) -> None:
+    guessed = tmp_path / "new" / "config.yaml"
+    assert hybrid("init", job.parent / "admissions.csv", "--out", guessed) == 0
+    first, *_ = guessed.read_text(encoding="utf-8").splitlines()
+    schema = guessed.parent / first.removeprefix("# yaml-language-server: $schema=")
+    assert f"{schema}: editors" in capsys.readouterr().out
+    content = json.loads(schema.read_text(encoding="utf-8"))
+    errors = jsonschema.Draft202012Validator(content).iter_errors
+    written = yaml.safe_load(guessed.read_text(encoding="utf-8"))
+    assert not list(errors(written)) and list(errors(written | {"anonymise": {}}))
+    assert hybrid("check", guessed) == 0
 
 
 def test_init_again_says_one_thing(hybrid: Run, capsys: Any, job: Path) -> None:

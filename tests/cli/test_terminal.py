@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -88,3 +90,31 @@ def test_colours_still_reach_a_terminal() -> None:
 @pytest.mark.parametrize("text", ["", "plain", "Größe\n\tm²", "山田 太郎"])
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert plain(text) == text
+
+
+def test_a_bar_is_there_before_anything_heavy_is_imported() -> None:
+    """The first second of a run on a terminal is not silent, since imports alone take longer."""
+    script = """
+import sys
+from hybrid.base import bars
+from hybrid.cli import console, main
+
+class Shown(Exception):
+    pass
+
+def bar(_):
+    print(sorted({"pandas", "sklearn", "scipy", "numba"} & set(sys.modules)), flush=True)
+    raise KeyboardInterrupt
+
+console.bars = bar
+console.err._force_terminal = True
+main(sys.argv[1:])
+"""
+    for words in (
+        ["run", "c.yaml"],
+        ["audit", "--train", "a", "--synthetic", "b"],
+        ["compare", "p.yaml"],
+        ["tune", "c"],
+    ):
+        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True)
+        assert done.stdout == "[]\n" and done.returncode == 1, done.stderr

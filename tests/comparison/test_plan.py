@@ -224,14 +224,14 @@ def test_the_dry_run_finds_what_cannot_run_here(
 ) -> None:
     """A generator without its packages, and a configuration that is none: by name, and with exit code 1."""
     generators = [{"synthesize.generator": name} for name in ("none", "ctgan")]
-    listed = [*generators, {"synthesize.generator": "no such"}, {"evaluate.metrics": ["no_such"]}]
+    listed = [*generators, {"synthesize.generator": "no such"}, {"evaluate.metrics": ["no_such"]}, {"anonymize.k": 999}]
     path = write_plan(folder, configurations=listed, seeds=[1, 2], set={})
     monkeypatch.setattr("hybrid.synthesize.registry._available", lambda generator: generator.name != "ctgan")
     monkeypatch.setattr("hybrid.synthesize.registry._missing", lambda _: ["sdv"])
     found = forecast(load_plan(path), folder, tmp_path).refused
-    assert [each.configurations for each in found] == [("ctgan",), ("no such",), ("metrics no_such",)]
+    assert [each.configurations for each in found] == [("ctgan",), ("no such",), ("metrics no_such",), ("k 999",)]
     assert "the generator ctgan needs sdv, not installed here" in found[0].reason and "pip install" in found[0].reason
-    assert "no_such" in found[2].reason
+    assert "no_such" in found[2].reason and "k is 999 but there are only 210" in found[3].reason
     with pytest.raises(SystemExit) as ended:
         main(["compare", str(path), "--dry-run", "--out", str(tmp_path)])
     said = " ".join(capsys.readouterr().out.split())

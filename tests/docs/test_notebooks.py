@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.hooks.notebooks import FOLDER, page_of, sources
+from hybrid.synthesize.isolation.environments import install, interpreter
 from tests.docs.documentation_pages import blocks
 
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -60,3 +61,19 @@ def test_the_notebooks_are_known() -> None:
 def test_tables_beside_other_tools_are_judged(name: str) -> None:
     page = page_of(FOLDER / f"{name}.ipynb")
     assert "identical_match" in page and "<svg" in page and "reference 0.5" in page
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.generators
+@pytest.mark.slow
+def test_a_table_of_sdv_is_judged() -> None:
+    assert "300 rows, made by SDV 1." in page_of(FOLDER / "beside-sdv.ipynb")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.engines
+@pytest.mark.slow
+def test_a_table_of_synthcity_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert install("synthcity").state == "ready"
+    monkeypatch.setenv("SYNTHCITY_PYTHON", str(interpreter("synthcity")))
+    assert "rows, made by synthcity" in page_of(FOLDER / "beside-synthcity.ipynb")

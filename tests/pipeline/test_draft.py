@@ -95,6 +95,14 @@ def test_keys_are_set_removed_and_undone(draft: Draft) -> None:
         draft.columns["age"].role = "quasi"
 
 
+def test_what_a_column_does_not_have_cannot_be_set(draft: Draft) -> None:
+    with pytest.raises(ConfigError, match=r"no 'rol' that can be set  hint: did you mean 'role'"):
+        draft.columns["age"].rol = "sensitive"  # type: ignore[attr-defined]
+    with pytest.raises(ConfigError, match="a column is changed by its attributes"):
+        draft.columns["age"] = "sensitive"  # type: ignore[assignment]
+    assert not draft.undo()
+
+
 def test_a_signature_needs_decided_roles(draft: Draft) -> None:
     draft.columns["a.b"].role = "undecided"
     with pytest.raises(ConfigError, match=r"undecided columns: a\.b"):

@@ -65,6 +65,8 @@ def test_findings_of_a_frame_a_draft_and_a_mistake(admissions: pd.DataFrame) -> 
     assert hybrid.check(draft, progress=False).ok
     wrong = hybrid.check(admissions, quasi_identifiers=["agee"], progress=False)
     assert not wrong.ok and "did you mean 'age'" in wrong[0].hint
+    (misspelt,) = hybrid.check(admissions, quasi_identifierss=["age"], progress=False)
+    assert misspelt.level == "error" and "did you mean 'quasi_identifiers'" in misspelt.hint
     with pytest.raises(ConfigError, match="beside a configuration"):
         hybrid.check(draft, k=3, progress=False)
 
@@ -74,6 +76,9 @@ def test_price_of_k(admissions: pd.DataFrame) -> None:
         admissions[["age", "sex", "ward"]], quasi_identifiers=["age", "sex"], ks=[2, 20], limits=[0.0], progress=False
     )
     frame = curve.to_frame()
+    for wrong in ({"ks": [0]}, {"limits": [1.5]}):
+        with pytest.raises(ConfigError, match="a k is no whole number of 1 or more, or a limit no share"):
+            hybrid.trade_off(admissions[["age", "sex"]], quasi_identifiers=["age"], progress=False, **wrong)
     loss = frame[frame["suppression_limit"] == 0].set_index("k")["loss"]
     assert loss[2] <= loss[5] <= loss[20] <= 1 and {"age", "sex"} <= set(frame)
     assert any(one.startswith("age: ") for one in curve.sentences) and "k = 20" in repr(curve.plot())

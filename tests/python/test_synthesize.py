@@ -17,6 +17,7 @@ import hybrid
 from hybrid.demo import write_linked_demo
 from hybrid.errors import ConfigError, NotReleasableWarning
 from hybrid.python.status import KEY
+from tests.conftest import MISSING_EXTRA
 
 FEW: dict[str, Any] = {"evaluate.metrics": ["identical_match", "total_variation"], "evaluate.original": False}
 FEW |= {"evaluate.baseline": False, "evaluate.power": False, "split.control": 0.3}
@@ -101,21 +102,29 @@ def test_report_and_saved_folder(admissions: pd.DataFrame, tmp_path: Path, monke
     assert "sex" in repr(result.plot("sex"))
 
 
-@pytest.mark.parametrize("kind", ["arrow", "duckdb", "narwhals", "path"])
+@pytest.mark.parametrize("kind", ["arrow", "duckdb", "narwhals", "path", "polars", "lazy"])
 def test_other_tables_come_back_as_they_came(admissions: pd.DataFrame, kind: str, tmp_path: Path) -> None:
     frame = admissions[["age", "sex", "readmitted", "bmi"]].head(200)
-    connection = duckdb.connect()
     frame.to_csv(tmp_path / "table.csv", index=False)
-    data: Any = {
-        "arrow": pa.Table.from_pandas(frame),
-        "duckdb": connection.from_df(frame),
-        "narwhals": nw.from_native(frame),
-        "path": tmp_path / "table.csv",
-    }[kind]
+    connection = duckdb.connect()
+    reason = MISSING_EXTRA.format("test")
+    polars = pytest.importorskip("polars", reason=reason) if kind in ("polars", "lazy") else None
+    kinds: dict[str, Any] = {
+        "arrow": lambda: pa.Table.from_pandas(frame),
+        "duckdb": lambda: connection.from_df(frame),
+        "narwhals": lambda: nw.from_native(frame),
+        "path": lambda: tmp_path / "table.csv",
+        "polars": lambda: polars.DataFrame(pa.Table.from_pandas(frame)),
+        "lazy": lambda: polars.scan_csv(tmp_path / "table.csv"),
+    }
+    data = kinds[kind]()
     table = _made(data).table
     if kind == "duckdb":
         assert isinstance(table, duckdb.DuckDBPyRelation) and table.columns == list(frame.columns)
         assert table.count("*").fetchall() == [(200,)]
+    elif polars is not None:
+        assert isinstance(table, polars.DataFrame) and table.height == 200
+        assert dict(table.schema) == dict(data.collect_schema())
     elif kind == "path":
         assert isinstance(table, pd.DataFrame) and set(table["readmitted"].dropna()) <= {"yes", "no"}
     else:
@@ -162,6 +171,8 @@ def test_roles_that_are_said_hold(admissions: pd.DataFrame) -> None:
         ({"quasi_identifiers": ["agee"]}, "no column 'agee'  hint: did you mean 'age'"),
         ({"quasi_identifiers": "age"}, "is one text"),
         ({"k": 1}, "k is no whole number of 2"),
+        ({"rows": 0}, "rows is no whole number of 1"),
+        ({"roles": ["age"]}, r"roles is a list, not a dict  hint: roles=\{"),
         ({"sensitive": ["age"], "quasi_identifiers": ["age"]}, "both sensitive and quasi-identifier"),
         ({"settings": {"anonymize.kk": 3}}, "unknown key"),
         ({"roles": {"age": "secret"}}, "is no role"),
@@ -170,6 +181,19 @@ def test_roles_that_are_said_hold(admissions: pd.DataFrame) -> None:
 def test_wrong_arguments_are_named(admissions: pd.DataFrame, options: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         _made(admissions.head(50), **options)
+
+
+def test_completion_shows_at_most_a_dozen_names(made: hybrid.Synthesis) -> None:
+    labels = hybrid.Anonymized(made.run, lambda table: table)  # type: ignore[arg-type]
+    for result in (made, labels, made.run):
+        assert 5 <= len(dir(result)) <= 12 and not [name for name in dir(result) if name.startswith("_")]
+        assert all(hasattr(type(result), name) or name in vars(result) for name in dir(result))
+
+
+def test_a_seed_is_a_number(admissions: pd.DataFrame) -> None:
+    for seed in ("a", -1, 0.5):
+        with pytest.raises(ConfigError, match="the seed is no whole number"):
+            hybrid.synthesize(admissions.head(60), judge=False, seed=seed, progress=False)  # type: ignore[arg-type]
 
 
 def test_what_is_no_table_is_refused() -> None:

@@ -293,13 +293,20 @@ def refuse_impossible(task: SearchProblem) -> None:
         raise InfeasibleError(problems)
 
 
+def k_problem(k: int, people: int, *, rows_are_persons: bool) -> Problem | None:
+    """Problem of a k that is greater than the number of people; None without one."""
+    if k <= people:
+        return None
+    unit, known = ("records", "") if rows_are_persons else ("persons", " with a key")
+    return Problem(
+        f"k is {k} but there are only {people} {unit}{known}", f"use a k of at most {people}, or more {unit}"
+    )
+
+
 def _impossible(task: SearchProblem) -> Iterator[Problem]:
-    k = task.options.k
-    if k > (people := task.records.n_persons):
-        unit, known = ("records", "") if task.records.rows_are_persons else ("persons", " with a key")
-        yield Problem(
-            f"k is {k} but there are only {people} {unit}{known}", f"use a k of at most {people}, or more {unit}"
-        )
+    too_great = k_problem(task.options.k, task.records.n_persons, rows_are_persons=task.records.rows_are_persons)
+    if too_great is not None:
+        yield too_great
     for rule in task.rules:
         distinct = task.records.sensitive[rule.attribute].n_values
         if distinct < rule.least_distinct:
