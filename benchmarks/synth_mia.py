@@ -3,6 +3,8 @@
     python benchmarks/synth_mia.py CHECKOUT [--tables FOLDER] [--rows 1600] [--only adult] [--made "cart, leaves of 1"]
     python benchmarks/synth_mia.py alone [--tables FOLDER] [--rows 1600]
     python benchmarks/synth_mia.py clean [--draws 200]
+    python benchmarks/synth_mia.py make --kept FOLDER [--tables FOLDER] [--made ctgan]
+    python benchmarks/synth_mia.py CHECKOUT --kept FOLDER
 
 CHECKOUT holds the repository joshward96/Synth-MIA; its attacks need torch, so the python must have it. Tables are
 those of benchmarks/four_tables.py, half of the people in training. Every table is made without protection (trees with
@@ -13,6 +15,10 @@ otherwise. Gen-LRA with flows would train one for each attacked person and is le
 
 ``alone`` prints the AUC of every attack here, and what the battery would gain by one attack more. ``clean`` counts how
 often the battery's interval lies above .5 where nothing leaks: tables of fresh people, 60 to 200 of them.
+
+``make`` trains the deep generators, best where a GPU is, and keeps people and tables in a folder, one file each: several
+processes with an --only and a --made each may fill it. With ``--kept`` these are attacked, in whatever python. The files
+are pickles: read only your own.
 """
 
 from __future__ import annotations
@@ -21,6 +27,7 @@ import argparse
 import contextlib
 import io
 import os
+import pickle
 import sys
 import tempfile
 import time
@@ -57,6 +64,15 @@ HYBRID: dict[str, dict[str, Any]] = {
     "hybrid, cart, leaves of 1": {"synthesize.options": {"min_leaf": 1, "smoothing": 0}},
     "hybrid, baynet": {"synthesize": {"generator": "baynet"}},
 }
+SMALL_STEPS = {"batch_size": 32, "accumulation": 1}
+"""The 32 records of a step of REaLTabFormer at once instead of in four parts: a GPU has the memory."""
+DEEP: dict[str, dict[str, Any]] = {
+    "ctgan": {"generator": "ctgan"},
+    "tabddpm": {"generator": "tabddpm"},
+    "realtabformer": {"generator": "realtabformer", "options": SMALL_STEPS},
+    "realtabformer, all 50 epochs": {"generator": "realtabformer", "options": SMALL_STEPS | {"validation": 0}},
+}
+DEEP_HYBRID: dict[str, dict[str, Any]] = {f"hybrid, {made}": {"synthesize": options} for made, options in DEEP.items()}
 COMMON = {
     "split.control": 0.5,
     "split.stable": False,
@@ -83,20 +99,36 @@ Sides = tuple[np.ndarray, np.ndarray]
 
 def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Table, Table, Table]]:
     """Table, how it was made, and training, control and synthetic records."""
+    if chosen.kept and chosen.what != "make":
+        for file in sorted(chosen.kept.glob("*.pickle")):
+            name, made, *people = pickle.loads(file.read_bytes())  # noqa: S301  made by this script
+            if name in (chosen.only or name) and made in (chosen.made or made):
+                yield name, made, *people
+        return
+    alone, hybrid = (DEEP, DEEP_HYBRID) if chosen.what == "make" else (ALONE, HYBRID)
     for name, config in configurations(chosen.tables, work, chosen.rows).items():
         if name not in (chosen.only or name):
             continue
         run = Pipeline(load_config(config, COMMON), seed=1, judge_power=False)
         train, control = run.train, run.control
         assert control is not None
-        for made, options in ALONE.items():
+        for made, options in alone.items():
             if made in (chosen.made or made):
                 table = fit(train, SynthesizeOptions.model_validate(options), 1).sample(len(train), 1)
                 yield name, made, train, control, table
-        for made, changes in HYBRID.items():
+        for made, changes in hybrid.items():
             if made in (chosen.made or made):
                 run = Pipeline(load_config(config, COMMON | changes), seed=1, judge_power=False)
                 yield name, made, run.train, control, run.synthetic
+
+
+def make(chosen: argparse.Namespace, work: Path) -> None:
+    """Keep what ``cells`` makes."""
+    chosen.kept.mkdir(parents=True, exist_ok=True)
+    for cell in cells(work, chosen):
+        file = chosen.kept / f"{cell[0]}, {cell[1]}.pickle"
+        file.write_bytes(pickle.dumps(cell))
+        print(file.name, f"{len(cell[-1])} rows", flush=True)
 
 
 def density_ratio(context: Context, fold: Fold) -> Callable[[Part], np.ndarray]:
@@ -269,7 +301,8 @@ def clean(draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", help="folder of Synth-MIA, alone, or clean")
+    parser.add_argument("what", help="folder of Synth-MIA, alone, make, or clean")
+    parser.add_argument("--kept", type=Path, help="folder of the tables of deep generators")
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--rows", type=int, default=1600)
     parser.add_argument("--only", action="append")
@@ -281,7 +314,7 @@ def main() -> None:
         clean(chosen.draws)
         return
     with tempfile.TemporaryDirectory() as work:
-        alone(chosen, Path(work)) if chosen.what == "alone" else beside(chosen, Path(work))
+        {"alone": alone, "make": make}.get(chosen.what, beside)(chosen, Path(work))
 
 
 if __name__ == "__main__":
