@@ -5,6 +5,7 @@
     python benchmarks/synth_mia.py clean [--draws 200]
     python benchmarks/synth_mia.py make --kept FOLDER [--tables FOLDER] [--made ctgan]
     python benchmarks/synth_mia.py CHECKOUT --kept FOLDER
+    python benchmarks/synth_mia.py verdict [--kept FOLDER] [--tables FOLDER]
 
 CHECKOUT holds the repository joshward96/Synth-MIA; its attacks need torch, so the python must have it. Tables are
 those of benchmarks/four_tables.py, half of the people in training. Every table is made without protection (trees with
@@ -16,9 +17,10 @@ otherwise. Gen-LRA with flows would train one for each attacked person and is le
 ``alone`` prints the AUC of every attack here, and what the battery would gain by one attack more. ``clean`` counts how
 often the battery's interval lies above .5 where nothing leaks: tables of fresh people, 60 to 200 of them.
 
-``make`` trains the deep generators, best where a GPU is, and keeps people and tables in a folder, one file each: several
-processes with an --only and a --made each may fill it. With ``--kept`` these are attacked, in whatever python. The files
-are pickles: read only your own.
+``make`` trains the deep generators, best where a GPU is, and keeps people and tables in a folder, one file each:
+several processes with an --only and a --made each may fill it. With ``--kept`` these are attacked, in whatever python.
+The files are pickles of real records: read only your own, and pass them to nobody. ``verdict`` prints which rules of
+the default policy about leaks object to each table.
 """
 
 from __future__ import annotations
@@ -39,18 +41,21 @@ from typing import Any
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
 
 import cross_control
+import gate
 import numpy as np
 import pandas as pd
 from four_tables import configurations
 
 from hybrid.base.rng import rng_for
-from hybrid.evaluation import EvaluateOptions
+from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.attacks import membership_battery
 from hybrid.evaluation.attacks.membership import Fold, folds, log_density
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import auc, auc_interval, placements, quantile
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import load_policy, packaged_policy
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
 
@@ -101,7 +106,7 @@ def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Ta
     """Table, how it was made, and training, control and synthetic records."""
     if chosen.kept and chosen.what != "make":
         for file in sorted(chosen.kept.glob("*.pickle")):
-            name, made, *people = pickle.loads(file.read_bytes())  # noqa: S301  made by this script
+            name, made, *people = pickle.loads(file.read_bytes())
             if name in (chosen.only or name) and made in (chosen.made or made):
                 yield name, made, *people
         return
@@ -278,6 +283,21 @@ def alone(chosen: argparse.Namespace, work: Path) -> None:
         print(f"{name}: to the strongest {gap.mean():+.3f} (least {gap.min():+.3f}){added}")
 
 
+def verdicts(chosen: argparse.Namespace, work: Path) -> None:
+    """Rules of the default policy that object, beside those that are about membership."""
+    source = packaged_policy("default")
+    assert source is not None
+    policy = gate.excess_rules(load_policy(source))
+    print("| table, made by | verdict | membership rules | all rules that object |\n|---|---|---|---|")
+    for table, made, train, control, synthetic in cells(work, chosen):
+        asked = gate.options(table, policy)
+        verdict = judge(policy, evaluate(train, control, {"synthetic": synthetic}, asked, rng_for(1, "evaluate")), None)
+        against = [check for check in verdict.checks if check.status in ("review", "block")]
+        member = [check.status for check in against if str(check.metric).startswith("membership")]
+        rules = ", ".join(f"{check.rule} ({check.status})" for check in against)
+        print(f"| {table}, {made} | {verdict.status} | {', '.join(member) or '-'} | {rules or '-'} |", flush=True)
+
+
 def clean(draws: int) -> None:
     """Share of intervals above .5 on tables of fresh people."""
     above, widths = {"membership_battery": 0, "strongest of its attacks": 0}, []
@@ -301,7 +321,7 @@ def clean(draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", help="folder of Synth-MIA, alone, make, or clean")
+    parser.add_argument("what", help="folder of Synth-MIA, alone, make, verdict, or clean")
     parser.add_argument("--kept", type=Path, help="folder of the tables of deep generators")
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--rows", type=int, default=1600)
@@ -314,7 +334,7 @@ def main() -> None:
         clean(chosen.draws)
         return
     with tempfile.TemporaryDirectory() as work:
-        {"alone": alone, "make": make}.get(chosen.what, beside)(chosen, Path(work))
+        {"alone": alone, "make": make, "verdict": verdicts}.get(chosen.what, beside)(chosen, Path(work))
 
 
 if __name__ == "__main__":
