@@ -182,7 +182,7 @@ def theirs(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
     assert context.control is not None
     scores: dict[str, list[Sides]] = {name: [] for name in EQUALS}
     spent = dict.fromkeys(EQUALS, 0.0)
-    synth = plain(context.table)
+    synth = plain(context.table)[list(context.train.schema.names)]
     for fold in folds(context):
         parts = [plain(context.train.take(fold.members.rows))]
         parts += [plain(context.control.take(part.rows)) for part in (fold.others, fold.reference)]
