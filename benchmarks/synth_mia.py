@@ -174,14 +174,14 @@ def plain(table: Table) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def theirs(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
+def theirs(context: Context, names: list[str]) -> tuple[dict[str, list[Sides]], dict[str, float]]:
     """Scores by fold of Synth-MIA's attacks, and CPU seconds."""
     from synth_mia import attackers
     from synth_mia.utils import TabularPreprocessor
 
     assert context.control is not None
-    scores: dict[str, list[Sides]] = {name: [] for name in EQUALS}
-    spent = dict.fromkeys(EQUALS, 0.0)
+    scores: dict[str, list[Sides]] = {name: [] for name in names}
+    spent = dict.fromkeys(names, 0.0)
     synth = plain(context.table)[list(context.train.schema.names)]
     for fold in folds(context):
         parts = [plain(context.train.take(fold.members.rows))]
@@ -195,7 +195,7 @@ def theirs(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
             if coding == "ordinal":
                 varying = (rows.std(axis=0) > 0) & (reference.std(axis=0) > 0)
             arrays[coding] = [part[:, varying] for part in (members, others, rows, reference)]
-        for name in EQUALS:
+        for name in names:
             np.random.seed(1)  # noqa: NPY002  their attacks draw from the global stream
             started = time.process_time()
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -227,15 +227,17 @@ def difference(mine: list[Sides], its: list[Sides]) -> tuple[float, float]:
 
 def beside(chosen: argparse.Namespace, work: Path) -> None:
     sys.path.insert(0, chosen.what)
-    print(f"| table, made by | {' | '.join(EQUALS)} | strongest of theirs | battery | CPU s, theirs, ours |")
-    print(f"|{'---|' * (len(EQUALS) + 4)}")
+    names = [name for name in EQUALS if name not in (chosen.without or ())]
+    print(f"| table, made by | {' | '.join(names)} | strongest of theirs | battery | CPU s, theirs, ours |")
+    print(f"|{'---|' * (len(names) + 4)}")
     weaker, pairs = 0, 0
     for table, made, *people in cells(work, chosen):
         context = Context(*people, EvaluateOptions(), 1)
         mine, my_time = ours(context)
-        its, its_time = theirs(context)
+        its, its_time = theirs(context, names)
         row = []
-        for name, equal in EQUALS.items():
+        for name in names:
+            equal = EQUALS[name]
             value, half = difference(mine[equal], its[name])
             pairs, weaker = pairs + 1, weaker + (value + half < 0)
             row.append(f"{mean_auc(its[name]):.3f}, {mean_auc(mine[equal]):.3f} ({value:+.3f} ± {half:.3f})")
@@ -327,6 +329,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1600)
     parser.add_argument("--only", action="append")
     parser.add_argument("--made", action="append")
+    parser.add_argument("--without", action="append", choices=EQUALS, help="leave out an attack of theirs")
     parser.add_argument("--draws", type=int, default=200)
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
