@@ -3,6 +3,9 @@
     python benchmarks/synth_mia.py CHECKOUT [--tables FOLDER] [--rows 1600] [--only adult] [--made "cart, leaves of 1"]
     python benchmarks/synth_mia.py alone [--tables FOLDER] [--rows 1600]
     python benchmarks/synth_mia.py clean [--draws 200]
+    python benchmarks/synth_mia.py make --kept FOLDER [--tables FOLDER] [--made ctgan]
+    python benchmarks/synth_mia.py CHECKOUT --kept FOLDER
+    python benchmarks/synth_mia.py verdict [--kept FOLDER] [--tables FOLDER]
 
 CHECKOUT holds the repository joshward96/Synth-MIA; its attacks need torch, so the python must have it. Tables are
 those of benchmarks/four_tables.py, half of the people in training. Every table is made without protection (trees with
@@ -13,6 +16,11 @@ otherwise. Gen-LRA with flows would train one for each attacked person and is le
 
 ``alone`` prints the AUC of every attack here, and what the battery would gain by one attack more. ``clean`` counts how
 often the battery's interval lies above .5 where nothing leaks: tables of fresh people, 60 to 200 of them.
+
+``make`` trains the deep generators, best where a GPU is, and keeps people and tables in a folder, one file each:
+several processes with an --only and a --made each may fill it. With ``--kept`` these are attacked, in whatever python.
+The files are pickles of real records: read only your own, and pass them to nobody. ``verdict`` prints which rules of
+the default policy about leaks object to each table.
 """
 
 from __future__ import annotations
@@ -21,6 +29,7 @@ import argparse
 import contextlib
 import io
 import os
+import pickle
 import sys
 import tempfile
 import time
@@ -32,18 +41,21 @@ from typing import Any
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1", NUMBA_NUM_THREADS="1")
 
 import cross_control
+import gate
 import numpy as np
 import pandas as pd
 from four_tables import configurations
 
 from hybrid.base.rng import rng_for
-from hybrid.evaluation import EvaluateOptions
+from hybrid.evaluation import EvaluateOptions, evaluate
 from hybrid.evaluation.attacks import membership_battery
 from hybrid.evaluation.attacks.membership import Fold, folds, log_density
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import auc, auc_interval, placements, quantile
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.gate import judge
+from hybrid.publication.policy import load_policy, packaged_policy
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
 
@@ -57,6 +69,15 @@ HYBRID: dict[str, dict[str, Any]] = {
     "hybrid, cart, leaves of 1": {"synthesize.options": {"min_leaf": 1, "smoothing": 0}},
     "hybrid, baynet": {"synthesize": {"generator": "baynet"}},
 }
+SMALL_STEPS = {"batch_size": 32, "accumulation": 1}
+"""The 32 records of a step of REaLTabFormer at once instead of in four parts: a GPU has the memory."""
+DEEP: dict[str, dict[str, Any]] = {
+    "ctgan": {"generator": "ctgan"},
+    "tabddpm": {"generator": "tabddpm"},
+    "realtabformer": {"generator": "realtabformer", "options": SMALL_STEPS},
+    "realtabformer, all 50 epochs": {"generator": "realtabformer", "options": SMALL_STEPS | {"validation": 0}},
+}
+DEEP_HYBRID: dict[str, dict[str, Any]] = {f"hybrid, {made}": {"synthesize": options} for made, options in DEEP.items()}
 COMMON = {
     "split.control": 0.5,
     "split.stable": False,
@@ -83,20 +104,36 @@ Sides = tuple[np.ndarray, np.ndarray]
 
 def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Table, Table, Table]]:
     """Table, how it was made, and training, control and synthetic records."""
+    if chosen.kept and chosen.what != "make":
+        for file in sorted(chosen.kept.glob("*.pickle")):
+            name, made, *people = pickle.loads(file.read_bytes())
+            if name in (chosen.only or name) and made in (chosen.made or made):
+                yield name, made, *people
+        return
+    alone, hybrid = (DEEP, DEEP_HYBRID) if chosen.what == "make" else (ALONE, HYBRID)
     for name, config in configurations(chosen.tables, work, chosen.rows).items():
         if name not in (chosen.only or name):
             continue
         run = Pipeline(load_config(config, COMMON), seed=1, judge_power=False)
         train, control = run.train, run.control
         assert control is not None
-        for made, options in ALONE.items():
+        for made, options in alone.items():
             if made in (chosen.made or made):
                 table = fit(train, SynthesizeOptions.model_validate(options), 1).sample(len(train), 1)
                 yield name, made, train, control, table
-        for made, changes in HYBRID.items():
+        for made, changes in hybrid.items():
             if made in (chosen.made or made):
                 run = Pipeline(load_config(config, COMMON | changes), seed=1, judge_power=False)
                 yield name, made, run.train, control, run.synthetic
+
+
+def make(chosen: argparse.Namespace, work: Path) -> None:
+    """Keep what ``cells`` makes."""
+    chosen.kept.mkdir(parents=True, exist_ok=True)
+    for cell in cells(work, chosen):
+        file = chosen.kept / f"{cell[0]}, {cell[1]}.pickle"
+        file.write_bytes(pickle.dumps(cell))
+        print(file.name, f"{len(cell[-1])} rows", flush=True)
 
 
 def density_ratio(context: Context, fold: Fold) -> Callable[[Part], np.ndarray]:
@@ -137,15 +174,15 @@ def plain(table: Table) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def theirs(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
+def theirs(context: Context, names: list[str]) -> tuple[dict[str, list[Sides]], dict[str, float]]:
     """Scores by fold of Synth-MIA's attacks, and CPU seconds."""
     from synth_mia import attackers
     from synth_mia.utils import TabularPreprocessor
 
     assert context.control is not None
-    scores: dict[str, list[Sides]] = {name: [] for name in EQUALS}
-    spent = dict.fromkeys(EQUALS, 0.0)
-    synth = plain(context.table)
+    scores: dict[str, list[Sides]] = {name: [] for name in names}
+    spent = dict.fromkeys(names, 0.0)
+    synth = plain(context.table)[list(context.train.schema.names)]
     for fold in folds(context):
         parts = [plain(context.train.take(fold.members.rows))]
         parts += [plain(context.control.take(part.rows)) for part in (fold.others, fold.reference)]
@@ -158,7 +195,7 @@ def theirs(context: Context) -> tuple[dict[str, list[Sides]], dict[str, float]]:
             if coding == "ordinal":
                 varying = (rows.std(axis=0) > 0) & (reference.std(axis=0) > 0)
             arrays[coding] = [part[:, varying] for part in (members, others, rows, reference)]
-        for name in EQUALS:
+        for name in names:
             np.random.seed(1)  # noqa: NPY002  their attacks draw from the global stream
             started = time.process_time()
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -190,15 +227,17 @@ def difference(mine: list[Sides], its: list[Sides]) -> tuple[float, float]:
 
 def beside(chosen: argparse.Namespace, work: Path) -> None:
     sys.path.insert(0, chosen.what)
-    print(f"| table, made by | {' | '.join(EQUALS)} | strongest of theirs | battery | CPU s, theirs, ours |")
-    print(f"|{'---|' * (len(EQUALS) + 4)}")
+    names = [name for name in EQUALS if name not in (chosen.without or ())]
+    print(f"| table, made by | {' | '.join(names)} | strongest of theirs | battery | CPU s, theirs, ours |")
+    print(f"|{'---|' * (len(names) + 4)}")
     weaker, pairs = 0, 0
     for table, made, *people in cells(work, chosen):
         context = Context(*people, EvaluateOptions(), 1)
         mine, my_time = ours(context)
-        its, its_time = theirs(context)
+        its, its_time = theirs(context, names)
         row = []
-        for name, equal in EQUALS.items():
+        for name in names:
+            equal = EQUALS[name]
             value, half = difference(mine[equal], its[name])
             pairs, weaker = pairs + 1, weaker + (value + half < 0)
             row.append(f"{mean_auc(its[name]):.3f}, {mean_auc(mine[equal]):.3f} ({value:+.3f} ± {half:.3f})")
@@ -246,6 +285,21 @@ def alone(chosen: argparse.Namespace, work: Path) -> None:
         print(f"{name}: to the strongest {gap.mean():+.3f} (least {gap.min():+.3f}){added}")
 
 
+def verdicts(chosen: argparse.Namespace, work: Path) -> None:
+    """Rules of the default policy that object, beside those that are about membership."""
+    source = packaged_policy("default")
+    assert source is not None
+    policy = gate.excess_rules(load_policy(source))
+    print("| table, made by | verdict | membership rules | all rules that object |\n|---|---|---|---|")
+    for table, made, train, control, synthetic in cells(work, chosen):
+        asked = gate.options(table, policy)
+        verdict = judge(policy, evaluate(train, control, {"synthetic": synthetic}, asked, rng_for(1, "evaluate")), None)
+        against = [check for check in verdict.checks if check.status in ("review", "block")]
+        member = [check.status for check in against if str(check.metric).startswith("membership")]
+        rules = ", ".join(f"{check.rule} ({check.status})" for check in against)
+        print(f"| {table}, {made} | {verdict.status} | {', '.join(member) or '-'} | {rules or '-'} |", flush=True)
+
+
 def clean(draws: int) -> None:
     """Share of intervals above .5 on tables of fresh people."""
     above, widths = {"membership_battery": 0, "strongest of its attacks": 0}, []
@@ -269,11 +323,13 @@ def clean(draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", help="folder of Synth-MIA, alone, or clean")
+    parser.add_argument("what", help="folder of Synth-MIA, alone, make, verdict, or clean")
+    parser.add_argument("--kept", type=Path, help="folder of the tables of deep generators")
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--rows", type=int, default=1600)
     parser.add_argument("--only", action="append")
     parser.add_argument("--made", action="append")
+    parser.add_argument("--without", action="append", choices=EQUALS, help="leave out an attack of theirs")
     parser.add_argument("--draws", type=int, default=200)
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -281,7 +337,7 @@ def main() -> None:
         clean(chosen.draws)
         return
     with tempfile.TemporaryDirectory() as work:
-        alone(chosen, Path(work)) if chosen.what == "alone" else beside(chosen, Path(work))
+        {"alone": alone, "make": make, "verdict": verdicts}.get(chosen.what, beside)(chosen, Path(work))
 
 
 if __name__ == "__main__":
