@@ -1,7 +1,7 @@
 """Estimates of means, shares and regression models, and rules that combine those of several synthetic tables."""
 
 from hybrid.estimates.combine import Estimates, Rule, combine
-from hybrid.estimates.estimate import TABLE_NUMBER, estimate
+from hybrid.estimates.estimate import estimate
 from hybrid.estimates.formula import Design, Formula
 from hybrid.estimates.models import Fit, NotEstimable, fit
 
@@ -12,7 +12,6 @@ __all__ = [
     "Formula",
     "NotEstimable",
     "Rule",
-    "TABLE_NUMBER",
     "combine",
     "estimate",
     "fit",

@@ -10,12 +10,10 @@ from hybrid.base.errors import ConfigError
 from hybrid.estimates.combine import Estimates, combine
 from hybrid.estimates.formula import Design, Formula
 from hybrid.estimates.models import fit
+from hybrid.table.numbered import TABLE_NUMBER
 
 if TYPE_CHECKING:
     import pandas as pd
-
-TABLE_NUMBER = "synthetic_table"
-"""Column of a release of several tables: number of the table of each row, 1 and up."""
 
 
 def estimate(formula: str, data: pd.DataFrame, n: int | None = None, *, confidence: float = 0.95) -> Estimates:
