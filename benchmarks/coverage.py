@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.estimates import Design, Fit, Formula, NotEstimable, Rule, combine, fit
+from hybrid.estimates.formula import Numbers
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
 
@@ -31,6 +32,7 @@ HIERARCHIES = {
     "sex": "type: tree\ntree: {all: [f, m]}\n",
     "region": "type: tree\ntree: {upper: [north, east], lower: [south, west]}\n",
 }
+POLICY = "name: none\nversion: '1'\nowner: nobody\nrules:\n- {name: copies, metric: identical_match, direction: lower, review: 1, reason: None}\n"
 PARAMETRIC = {
     "generator": "cart",
     "options": {
@@ -83,10 +85,11 @@ def truth() -> dict[tuple[str, str], float]:
 def configuration(folder: Path, setting: dict[str, Any], rows: int) -> RunConfig:
     for name, text in HIERARCHIES.items():
         (folder / f"{name}.yaml").write_text(text)
+    (folder / "policy.yaml").write_text(POLICY)
     pd.DataFrame({name: [] for name in ("age", "sex", "region", "income", "ill")}).to_csv(folder / "people.csv")
     roles = {name: {"role": "quasi_identifier", "hierarchy": f"{name}.yaml"} for name in HIERARCHIES}
     columns = {**roles, "income": {"role": "sensitive"}, "ill": {"role": "sensitive", "kind": "categorical"}}
-    content = {"data": {"path": "people.csv", "columns": columns}, "split": {"control": 0}, "evaluate": {}, **setting}
+    content = {"data": {"path": "people.csv", "columns": columns}, "split": {"control": 0}, "policy": "./policy.yaml", **setting}
     content["synthesize"] = {**setting["synthesize"], "rows": rows}
     (folder / "config.yaml").write_text(pd.Series(content).to_json())
     return load_config(folder / "config.yaml")
@@ -119,7 +122,9 @@ def measured(setting: str, number: int, known: dict[tuple[str, str], float]) -> 
     for design in designs():
         text = design.formula.text
         try:
-            fits = [fit(design, design.numbers(table)) for table in tables]
+            numbers = design.numbers(pd.concat(tables))
+            parts = [slice(at * PEOPLE, (at + 1) * PEOPLE) for at in range(len(tables))]
+            fits = [fit(design, Numbers(*(one[part] for one in numbers))) for part in parts]
         except NotEstimable:
             yield {"setting": setting, "population": number, "analysis": text, "name": "", "rule": "", "m": 0}
             continue
