@@ -32,7 +32,13 @@ HIERARCHIES = {
     "sex": "type: tree\ntree: {all: [f, m]}\n",
     "region": "type: tree\ntree: {upper: [north, east], lower: [south, west]}\n",
 }
-POLICY = "name: none\nversion: '1'\nowner: nobody\nrules:\n- {name: copies, metric: identical_match, direction: lower, review: 1, reason: None}\n"
+POLICY = """\
+name: none
+version: "1"
+owner: nobody
+rules:
+- {name: copies, metric: identical_match, direction: lower, review: 1, reason: None}
+"""
 PARAMETRIC = {
     "generator": "cart",
     "options": {
@@ -44,6 +50,7 @@ COPYING: dict[str, Any] = {"generator": "cart", "options": {"min_leaf": 5, "smoo
 SETTINGS: dict[str, dict[str, Any]] = {
     "real": {},
     "regressions": {"synthesize": PARAMETRIC},
+    "regressions, unprotected": {"synthesize": PARAMETRIC, "protect": "off"},
     "trees": {"synthesize": TREES},
     "trees as in synthpop": {"synthesize": COPYING, "protect": "off"},
     **{
@@ -89,7 +96,12 @@ def configuration(folder: Path, setting: dict[str, Any], rows: int) -> RunConfig
     pd.DataFrame({name: [] for name in ("age", "sex", "region", "income", "ill")}).to_csv(folder / "people.csv")
     roles = {name: {"role": "quasi_identifier", "hierarchy": f"{name}.yaml"} for name in HIERARCHIES}
     columns = {**roles, "income": {"role": "sensitive"}, "ill": {"role": "sensitive", "kind": "categorical"}}
-    content = {"data": {"path": "people.csv", "columns": columns}, "split": {"control": 0}, "policy": "./policy.yaml", **setting}
+    content = {
+        "data": {"path": "people.csv", "columns": columns},
+        "split": {"control": 0},
+        "policy": "./policy.yaml",
+        **setting,
+    }
     content["synthesize"] = {**setting["synthesize"], "rows": rows}
     (folder / "config.yaml").write_text(pd.Series(content).to_json())
     return load_config(folder / "config.yaml")
@@ -103,7 +115,9 @@ def drawn(setting: str, sample: pd.DataFrame, seed: int) -> Iterator[pd.DataFram
         yield sample
         return
     with tempfile.TemporaryDirectory() as folder:
-        config = configuration(Path(folder), SETTINGS[REFITTED.get(setting, setting)], PEOPLE if refits else PEOPLE * most)
+        config = configuration(
+            Path(folder), SETTINGS[REFITTED.get(setting, setting)], PEOPLE if refits else PEOPLE * most
+        )
         if not refits:
             frame = Pipeline(config.with_frame(sample), seed).generated.table.frame
             yield from (frame.iloc[at * PEOPLE : (at + 1) * PEOPLE] for at in range(most))

@@ -8,7 +8,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import DataError
-from hybrid.estimates.formula import Design, Model, Numbers
+from hybrid.estimates.formula import Design, Numbers
 
 STEPS = 50
 """Newton steps at most."""
@@ -112,7 +112,9 @@ def _cox(x: Array, numbers: Numbers) -> tuple[Array, Array]:
     def sums(values: Array) -> tuple[Array, Array]:
         """Sums over those at risk at each event, and over the events at its time."""
         risk = values[::-1].cumsum(axis=0)[::-1]
-        tied = np.concatenate([np.zeros_like(values[:1]), np.where(event.reshape(-1, *[1] * (values.ndim - 1)), values, 0).cumsum(axis=0)])
+        tied = np.concatenate(
+            [np.zeros_like(values[:1]), np.where(event.reshape(-1, *[1] * (values.ndim - 1)), values, 0).cumsum(axis=0)]
+        )
         return risk[at], tied[after[happened]] - tied[at]
 
     def steps(found: Array) -> tuple[float, Array, Array]:

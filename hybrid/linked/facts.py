@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from hybrid.linked.config import AnyConfig
@@ -79,7 +80,9 @@ def table_facts(run: AnyRun, name: str) -> TableFacts:
     pipeline, released = run.tables[name], run.released[name]
     generalizes = pipeline.anonymized is not None
     rows = pipeline.released_rows if name == SINGLE else len(released)
-    return TableFacts.of(run.sources.tables[name], pipeline.control, released, anonymized=generalizes, rows=rows)
+    facts = TableFacts.of(run.sources.tables[name], pipeline.control, released, anonymized=generalizes, rows=rows)
+    learned = pipeline.learned_records if name == SINGLE else None
+    return replace(facts, learned=None if learned is None else rounded(learned))
 
 
 def joint_facts(run: AnyRun) -> TableFacts:

@@ -35,6 +35,8 @@ class TableFacts:
     identifiers: tuple[str, ...]
     generalized: tuple[str, ...]
     as_they_are: tuple[str, ...]
+    learned: int | None = None
+    """Records that the generator learned from, rounded to tens; None where no generator ran, or it is not told."""
 
     @classmethod
     def of(

@@ -19,7 +19,7 @@ from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Kind, Role, Schema, Table
 
 MOST_COLUMNS, MOST_PREDICTORS, MOST_LEVELS = 30, 8, 10
-"""Of the default analyses: columns whose mean or share is estimated, predictors of a model, and levels of a predictor."""
+"""Of the default analyses: columns whose mean or share is estimated, predictors of a model, levels of each."""
 DIGITS = 3
 """Significant digits of estimates in the details: more would differ by one person."""
 
@@ -33,7 +33,7 @@ class ComparedEstimate:
     analysis, name : str
         Formula, and what is estimated.
     real, table : (float, float, float)
-        Estimate, and both ends of its interval for conclusions about the population.
+        Estimate, and both ends of its interval for conclusions about the population. None: the table has no estimate.
     overlap : float
         Of the intervals, 0 (apart) to 1 (equal).
     difference : float
@@ -47,7 +47,7 @@ class ComparedEstimate:
     analysis: str
     name: str
     real: tuple[float, float, float]
-    table: tuple[float, float, float]
+    table: tuple[float, float, float] | None
     overlap: float
     difference: float
     noise: float
@@ -130,9 +130,8 @@ def default_analyses(schema: Schema, targets: Sequence[str], frame: pd.DataFrame
 
 def _compared(context: Context) -> Comparison | NotComputable:
     if not context.train.rows_are_persons:
-        return NotComputable("persons have several rows, and the standard errors here are those of single rows")
-    if context.schema.having(Role.WEIGHT):
-        return NotComputable("rows have sampling weights, and the estimates here have none")
+        reason = "persons have several rows, and the standard errors of users' estimates are here those of single rows"
+        return NotComputable(reason, lacks="single_rows")
     return context.once("analyses", lambda: _comparison(context))
 
 
@@ -181,10 +180,10 @@ def _estimates(
             continue
         value, error = float(real.estimates[at]), float(np.sqrt(real.variances[at]))
         ends = value - z * error, value + z * error
-        plain = bool(design.formula.predictors)
-        shown = _rounded(value, *ends)
+        is_model = bool(design.formula.predictors)
+        shown = (_rounded(value), _rounded(ends[0]), _rounded(ends[1]))
         if its is None or not error:
-            yield ComparedEstimate(design.formula.text, name, shown, (0.0, 0.0, 0.0), 0.0, 0.0, 0.0, False if plain else None)
+            yield ComparedEstimate(design.formula.text, name, shown, None, 0.0, 0.0, 0.0, False if is_model else None)
             continue
         other, variance, size = float(its.estimates[at]), float(its.variances[at]), its.rows / real.rows
         like_real = z * float(np.sqrt(variance * size))
@@ -196,11 +195,11 @@ def _estimates(
             design.formula.text,
             name,
             shown,
-            _rounded(other, *found),
-            _overlap(ends, (other - like_real, other + like_real)),
-            (other - value) / error,
-            float(np.sqrt(variance)) / error,
-            _conclusion(*ends) == _conclusion(*found) if plain else None,
+            (_rounded(other), _rounded(found[0]), _rounded(found[1])),
+            _rounded(_overlap(ends, (other - like_real, other + like_real))),
+            _rounded((other - value) / error),
+            _rounded(float(np.sqrt(variance)) / error),
+            _conclusion(*ends) == _conclusion(*found) if is_model else None,
         )
 
 
@@ -214,9 +213,8 @@ def _conclusion(low: float, high: float) -> int:
     return 1 if low > 0 else -1 if high < 0 else 0
 
 
-def _rounded(*values: float) -> tuple[float, float, float]:
-    a, b, c = (float(f"{value:.{DIGITS}g}") for value in values)
-    return a, b, c
+def _rounded(value: float) -> float:
+    return float(f"{value:.{DIGITS}g}")
 
 
 def pmse_ratio(context: Context) -> Outcome:
@@ -224,8 +222,8 @@ def pmse_ratio(context: Context) -> Outcome:
 
     A logistic regression with p coefficients tells the N rows of the table and of training apart by all columns, each
     by itself. pMSE is the mean of (score - c)^2 with c the table's share of the rows. From the right model its
-    expectation is (p - 1) (1 - c)^2 c / N (Snoke, Raab, Nowok, Dibben and Slavkovic 2018, JRSS A 181(3)). 0 is a copy, 1
-    the right model; above 10 the columns themselves differ visibly.
+    expectation is (p - 1) (1 - c)^2 c / N (Snoke, Raab, Nowok, Dibben and Slavkovic 2018, JRSS A 181(3)). 0 is a copy,
+    1 the right model; above 10 the columns themselves differ visibly.
     """
     sides = [_main_effects(context, table.frame) for table in (context.train, context.table)]
     inputs = np.concatenate(sides)
@@ -273,7 +271,8 @@ def _independent(inputs: Array) -> Array:
         return np.empty(0, dtype=int)
     diagonal, pivots = qr(inputs - inputs.mean(axis=0), mode="r", pivoting=True)
     sizes = np.abs(np.diag(diagonal))
-    return np.sort(pivots[: len(sizes)][sizes > 1e-8 * max(float(sizes[0]), 1e-300)])
+    kept: Array = np.sort(pivots[: len(sizes)][sizes > 1e-8 * max(float(sizes[0]), 1e-300)])
+    return kept
 
 
 METRICS = (

@@ -9,6 +9,7 @@ from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts.figures import column_chart
 from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
 from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.analyses import first_page_lines
 from hybrid.report.run.sections.section import Section
 
 MOST = 5
@@ -55,6 +56,7 @@ def _said(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
         found = evaluation.find(name, "synthetic")
         if found is not None and isinstance(found.outcome, Measure) and found.outcome.details.get("said"):
             yield what, found.outcome.details["said"]
+    yield from first_page_lines(evaluation)
 
 
 def _farther_than_chance(view: ColumnView) -> float:
