@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from hybrid.linked.config import AnyConfig
@@ -80,9 +79,9 @@ def table_facts(run: AnyRun, name: str) -> TableFacts:
     pipeline, released = run.tables[name], run.released[name]
     generalizes = pipeline.anonymized is not None
     rows = pipeline.released_rows if name == SINGLE else len(released)
-    facts = TableFacts.of(run.sources.tables[name], pipeline.control, released, anonymized=generalizes, rows=rows)
     learned = pipeline.learned_records if name == SINGLE else None
-    return replace(facts, learned=None if learned is None else rounded(learned))
+    source = run.sources.tables[name]
+    return TableFacts.of(source, pipeline.control, released, anonymized=generalizes, rows=rows, learned=learned)
 
 
 def joint_facts(run: AnyRun) -> TableFacts:

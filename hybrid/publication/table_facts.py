@@ -40,11 +40,19 @@ class TableFacts:
 
     @classmethod
     def of(
-        cls, source: Table, control: Table | None, released: Table, *, anonymized: bool, rows: int | None = None
+        cls,
+        source: Table,
+        control: Table | None,
+        released: Table,
+        *,
+        anonymized: bool,
+        rows: int | None = None,
+        learned: int | None = None,
     ) -> TableFacts:
         """The facts of the tables of a run.
 
         ``rows``: of the released table, where ``released`` is its judged sample; None: those of ``released``.
+        ``learned``: records that the generator learned from.
         """
         schema = source.schema
         generalized = schema.quasi_identifiers if anonymized else []
@@ -57,6 +65,7 @@ class TableFacts:
             identifiers=tuple(schema.identifiers),
             generalized=tuple(generalized),
             as_they_are=tuple(name for name in schema.names if name not in named),
+            learned=None if learned is None else rounded(learned),
         )
 
     @classmethod

@@ -20,13 +20,14 @@ from hybrid.table import Kind, Role, Schema, Table
 
 MOST_COLUMNS, MOST_PREDICTORS, MOST_LEVELS = 30, 8, 10
 """Of the default analyses: columns whose mean or share is estimated, predictors of a model, levels of each."""
-DIGITS = 3
-"""Significant digits of estimates in the details: more would differ by one person."""
 
 
 @dataclass(frozen=True)
 class ComparedEstimate:
-    """One estimate, real beside the table; estimates and ends of intervals have three significant digits.
+    """One estimate, real beside the table.
+
+    Estimates and ends of intervals are rounded to a power of ten, half a standard error at most: they do not tell of
+    one person. Other numbers have three significant digits.
 
     Parameters
     ----------
@@ -181,7 +182,8 @@ def _estimates(
         value, error = float(real.estimates[at]), float(np.sqrt(real.variances[at]))
         ends = value - z * error, value + z * error
         is_model = bool(design.formula.predictors)
-        shown = (_rounded(value), _rounded(ends[0]), _rounded(ends[1]))
+        digits = 1 - int(np.floor(np.log10(5 * error))) if error else 0
+        shown = _shown(digits, value, *ends)
         if its is None or not error:
             yield ComparedEstimate(design.formula.text, name, shown, None, 0.0, 0.0, 0.0, False if is_model else None)
             continue
@@ -195,7 +197,7 @@ def _estimates(
             design.formula.text,
             name,
             shown,
-            (_rounded(other), _rounded(found[0]), _rounded(found[1])),
+            _shown(digits, other, *found),
             _rounded(_overlap(ends, (other - like_real, other + like_real))),
             _rounded((other - value) / error),
             _rounded(float(np.sqrt(variance)) / error),
@@ -213,8 +215,13 @@ def _conclusion(low: float, high: float) -> int:
     return 1 if low > 0 else -1 if high < 0 else 0
 
 
+def _shown(digits: int, *values: float) -> tuple[float, float, float]:
+    a, b, c = (round(value, digits) + 0.0 for value in values)
+    return a, b, c
+
+
 def _rounded(value: float) -> float:
-    return float(f"{value:.{DIGITS}g}")
+    return float(f"{value:.3g}")
 
 
 def pmse_ratio(context: Context) -> Outcome:
