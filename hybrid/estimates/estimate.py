@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def estimate(formula: str, data: pd.DataFrame, n: int | None = None, *, confidence: float = 0.95) -> Estimates:
+def estimate(
+    formula: str, data: pd.DataFrame, n: int | None = None, *, confidence: float = 0.95, least: int = 20
+) -> Estimates:
     """Estimate a model, with intervals for conclusions about the population.
 
     Parameters
@@ -30,6 +32,9 @@ def estimate(formula: str, data: pd.DataFrame, n: int | None = None, *, confiden
         Records that the generator learned from, which a release states. Not given: the rows are those of real people.
     confidence : float
         Level of the intervals, 0..1.
+    least : int
+        Levels of a predictor that fewer rows of a table have on average count as ``other``, or as the reference where
+        all of them together have fewer.
 
     Returns
     -------
@@ -43,8 +48,9 @@ def estimate(formula: str, data: pd.DataFrame, n: int | None = None, *, confiden
     NotEstimable
         A table does not determine the model.
     """
-    design = Design.of(Formula.parse(formula), data)
+    read = Formula.parse(formula)
     if n is None:
+        design = Design.of(read, data, least)
         found = fit(design, design.numbers(data))
         freedom = np.full(len(found.names), found.freedom)
         return Estimates.of(found.names, found.estimates, found.variances, freedom, confidence)
@@ -53,6 +59,7 @@ def estimate(formula: str, data: pd.DataFrame, n: int | None = None, *, confiden
         raise ConfigError(
             f"{TABLE_NUMBER}: the tables have different numbers of rows", hint="give all rows of the release"
         )
+    design = Design.of(read, data, least * len(tables))
     fits = [fit(design, design.numbers(rows)) for rows in tables]
     q, u = [one.estimates for one in fits], [one.variances for one in fits]
     return combine(q, u, n, len(tables[0]), confidence=confidence, names=design.names)

@@ -75,7 +75,7 @@ class Formula:
 
 
 class Numbers(NamedTuple):
-    """What a model is fitted to; rows with a missing value are left out.
+    """Numbers of a table for a model; rows with a missing value are left out.
 
     ``inputs``: shape (n, p). ``outcome``: shape (n,), of logistic and survival models 1 where the event occurred.
     ``time``: shape (n,), of survival models; else empty.
@@ -122,7 +122,7 @@ class Design:
             The table that decides: the real one, where there is one.
         least : int
             Levels of fewer rows have no coefficient of their own. They count as ``other``, or as the reference where
-            all of them together have fewer rows. The reference is the level of most rows.
+            all of them together have fewer rows. The reference is the first of the others in alphabetical order.
 
         Raises
         ------
@@ -211,8 +211,8 @@ def _model(formula: Formula, outcome: pd.Series) -> tuple[Model, object]:
 
 def _levels(values: pd.Series, least: int) -> tuple[tuple[object, ...], tuple[object, ...]]:
     counts = values.astype(object).value_counts()
-    order = sorted(counts.index, key=lambda level: (-int(counts[level]), str(level)))
-    own = [level for level in order[1:] if counts[level] >= least]
-    rare = tuple(level for level in order[1:] if counts[level] < least)
+    order = sorted(counts.index, key=str)
+    own = [level for level in order if counts[level] >= least]
+    rare = tuple(level for level in order if counts[level] < least)
     together: Sequence[object] = [OTHER] if rare and sum(counts[level] for level in rare) >= least else []
-    return (*own, *together), rare
+    return (*own[1:], *together), rare

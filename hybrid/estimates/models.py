@@ -14,8 +14,8 @@ STEPS = 50
 """Newton steps at most."""
 CLOSE = 1e-9
 """Largest change of the log likelihood per row that ends the steps."""
-FARTHEST = 20.0
-"""Standardized logistic or Cox coefficients beyond this have no finite estimate: the predictor decides the outcome."""
+UNSURE = 10.0
+"""Standard error of a standardized logistic or Cox coefficient beyond which it has no finite estimate."""
 
 
 class NotEstimable(DataError):
@@ -66,7 +66,7 @@ def fit(design: Design, numbers: Numbers) -> Fit:
     if np.linalg.matrix_rank(z) < p:
         raise NotEstimable(f"{design.formula.text}: predictors determine each other", hint="leave one of them out")
     found, covariance = _MODELS[design.model](z, numbers)
-    if design.model != "linear" and np.abs(found).max() > FARTHEST:
+    if design.model != "linear" and not np.sqrt(covariance.diagonal()).max() < UNSURE:
         raise NotEstimable(f"{design.formula.text}: a predictor decides the outcome", hint="leave it out")
     back = np.diag(1 / scale)
     if design.model != "cox":

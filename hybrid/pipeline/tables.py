@@ -209,7 +209,7 @@ class DrawnTables(PeopleTables):
 
     @property
     def learned_records(self) -> int | None:
-        """Records that the generator learned from; None where none ran, or where their number is not to be told."""
+        """Records that the generator learned from; None where none ran, or where their number is not published."""
         known = self.config.privacy is None and leak_of(self.config.risk) is None and not self.is_unsynthesized
         return len(self.values) if known else None
 

@@ -61,6 +61,14 @@ def test_rare_levels_are_one_level_or_the_reference() -> None:
     assert Design.of(formula, frame, 1).names == ("(intercept)", "g = b", "g = c", "g = d", "g = e")
     assert Design.of(formula, frame, 3).names == ("(intercept)", "g = b", "g = other")
     assert Design.of(formula, frame, 5).names == ("(intercept)", "g = b")
+    assert estimate("y ~ g", frame, least=3).names == ("(intercept)", "g = b", "g = other")
+
+
+def test_a_level_in_which_nothing_ever_occurs_has_no_estimate() -> None:
+    frame = pd.DataFrame({"died": [0, 1] * 40 + [0] * 8, "g": [*"ab" * 40, *"c" * 8]})
+    frame.loc[[0, 1], "died"] = 0, 0
+    with pytest.raises(NotEstimable, match="decides the outcome"):
+        estimate("died ~ g", frame, least=1)
 
 
 def test_gaps_are_left_out_and_tables_of_a_release_are_combined() -> None:

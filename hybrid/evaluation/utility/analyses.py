@@ -154,7 +154,7 @@ def _comparison(context: Context) -> Comparison | NotComputable:
 
 
 def _real(design: Design, context: Context) -> Fit:
-    """The fit to real people; refused where an estimate would tell of fewer than ``min_cell``."""
+    """Fit to real people; refused where fewer than ``min_cell`` of them would decide an estimate."""
     numbers, least = design.numbers(context.train.frame), context.options.min_cell
     few = NotEstimable(f"{design.formula.text}: fewer than {least} people would decide an estimate")
     spread = [*numbers.inputs.T, *([] if design.event is None else [numbers.outcome])]
