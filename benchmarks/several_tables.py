@@ -2,7 +2,7 @@
 
 python benchmarks/several_tables.py [--populations 5]
 
-People of benchmarks/coverage.py, half of them kept apart. The attacks of the gate, on 1, 5 and 20 tables together.
+People of benchmarks/analyses.py, half of them kept apart. The attacks of the gate, on 1, 5 and 20 tables together.
 """
 
 from __future__ import annotations
@@ -14,13 +14,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from coverage import SETTINGS, TABLES, configuration, people
+from analyses import SETTINGS, TABLES, configuration, people
 
 from hybrid.evaluation import Measure
 from hybrid.pipeline.pipeline import Pipeline
 
 PEOPLE = 1000
-ATTACKS = ("identical_match", "dcr_share", "membership", "membership_density", "membership_exposed", "gtcap")
+ATTACKS = (
+    "identical_match",
+    "persons_copied",
+    "persons_near",
+    "dcr_share",
+    "membership",
+    "membership_exposed",
+    "gtcap",
+)
 CHOSEN = ("regressions", "trees", "trees as in synthpop", "trees, k 5")
 
 

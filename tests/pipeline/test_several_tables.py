@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from hybrid.base.errors import ConfigError
+from hybrid.evaluation import EvaluateOptions, NotComputable, evaluate
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config, parse_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -65,6 +67,26 @@ def test_a_training_on_others_draws_as_many_tables(run: tuple[Path, Pipeline]) -
     some = pipeline.train.take(np.arange(150))
     assert len(pipeline.with_training(some, 5).generated.table) == 3 * 150
     assert len(pipeline.with_training(some, 5, drawn=2.0).generated.table) == 300
+
+
+def test_more_tables_copy_more_people_and_that_is_measured() -> None:
+    """A generator that repeats a tenth of the people in each table: ten tables hold two thirds of them."""
+    rng = np.random.default_rng(2)
+    schema = Schema(tuple(Column(name, Role.INSENSITIVE, Kind.DECIMAL) for name in "ab"))
+
+    def people(values: np.ndarray) -> Table:
+        return Table(pd.DataFrame(values, columns=["a", "b"]), schema)
+
+    train, control = rng.normal(size=(300, 2)), rng.normal(size=(300, 2))
+    tables = [np.concatenate([rng.permutation(train)[:30], rng.normal(size=(270, 2))]) for _ in range(10)]
+    options, found = EvaluateOptions(metrics=("identical_match", "persons_copied")), {}
+    for m in (1, 10):
+        stages: Any = {"synthetic": people(np.concatenate(tables[:m]))}
+        measured = evaluate(people(train), people(control), stages, options, np.random.default_rng(1))
+        found[m] = {one.name: one.outcome for one in measured.metrics}
+    assert found[1]["identical_match"].value == found[10]["identical_match"].value == 0.1  # type: ignore[union-attr]
+    assert isinstance(found[1]["persons_copied"], NotComputable)
+    assert found[10]["persons_copied"].value == pytest.approx(1 - 0.9**10, abs=0.06)  # type: ignore[union-attr]
 
 
 def test_persons_stay_in_one_table() -> None:

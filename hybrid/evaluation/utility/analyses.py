@@ -267,7 +267,8 @@ def _main_effects(context: Context, frame: pd.DataFrame) -> Array:
 def _as_numbers(values: pd.Series) -> Array:
     if values.dtype.kind == "M":
         return np.where(values.isna(), np.nan, values.astype("datetime64[us]").astype("int64") / 1e6)
-    return values.to_numpy(dtype=float, na_value=np.nan)
+    numbers: Array = values.to_numpy(dtype=float, na_value=np.nan)
+    return numbers
 
 
 def _independent(inputs: Array) -> Array:

@@ -1,6 +1,6 @@
 """Coverage of intervals from synthetic tables: figures behind docs/evidence/analyses.md.
 
-python benchmarks/coverage.py [--populations 200] [--settings NAME ...] [--out coverage.csv]
+python benchmarks/analyses.py [--populations 200] [--settings NAME ...] [--out analyses.csv]
 
 Each population is a sample of people from a known law. A setting of the pipeline makes 20 tables of it. An interval of
 the rules of :mod:`hybrid.estimates` from 1, 5 and 20 of these tables should hold the known value in 95 of 100 cases.
@@ -193,7 +193,7 @@ def main() -> None:
     parser.add_argument("--populations", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--settings", nargs="*", default=[*SETTINGS, *REFITTED])
-    parser.add_argument("--out", type=Path, default=Path("coverage.csv"))
+    parser.add_argument("--out", type=Path, default=Path("analyses.csv"))
     chosen = parser.parse_args()
     known, rows = truth(), []
     for number in range(chosen.first, chosen.first + chosen.populations):
