@@ -8,6 +8,7 @@ Examples
 >>> hybrid.anonymize(frame, quasi_identifiers=["age", "sex"], k=5).table  # doctest: +SKIP
 >>> hybrid.audit(train=real, synthetic=made, control=held_out).verdict  # doctest: +SKIP
 >>> hybrid.metrics.dcr_share(train=real, synthetic=made, control=held_out)  # doctest: +SKIP
+>>> hybrid.estimate("died ~ age + sex", synthetic, n=7000).to_frame()  # doctest: +SKIP
 >>> hybrid.release("config.yaml", data=frame).folder  # doctest: +SKIP
 """
 
@@ -19,6 +20,7 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from hybrid import errors, hierarchies, metrics, privacy_models, techniques, transitions
     from hybrid.comparison import compare
+    from hybrid.estimates import Estimates, combine, estimate
     from hybrid.evaluation import evaluate
     from hybrid.hierarchy import Hierarchy
     from hybrid.jobs.audit import audit_files
@@ -49,6 +51,9 @@ _HOME = {
     "compare": "hybrid.comparison",
     "tune": "hybrid.tuning",
     "evaluate": "hybrid.evaluation",
+    "combine": "hybrid.estimates",
+    "estimate": "hybrid.estimates",
+    "Estimates": "hybrid.estimates",
     "load_config": "hybrid.pipeline.config",
     "Synthesis": "hybrid.python.synthesis",
     "Anonymized": "hybrid.python.anonymization",
@@ -89,6 +94,8 @@ __all__ = [
     "run",
     "release",
     "compare",
+    "estimate",
+    "combine",
     "metrics",
     "transitions",
     "techniques",
@@ -99,6 +106,7 @@ __all__ = [
     "Synthesis",
     "Anonymized",
     "Audit",
+    "Estimates",
     "audit_files",
     "evaluate",
     "load_config",

@@ -198,11 +198,15 @@ class Context:
         """The parts that each part of :meth:`parts` was cut with."""
         self.asked_about: dict[tuple[Role, Hashable], tuple[int, int]] = {}
         """How many records of a part were asked about since this was last cleared, and of how many."""
+        self.learned: int | None = None
+        """Records that the generator of the table learned from; None where no generator drew it."""
 
     def compared_with(self, train: Table, control: Table | None) -> Context:
         """The same context for other training and control records."""
         what = train, control, self.table, self.options, self.seed, self.stage, self.share
-        return Context(*what, progress=self.progress, rules=self.rules, redrawn=self.redrawn)
+        other = Context(*what, progress=self.progress, rules=self.rules, redrawn=self.redrawn)
+        other.learned = self.learned
+        return other
 
     @property
     def schema(self) -> Schema:

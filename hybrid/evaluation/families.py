@@ -42,6 +42,7 @@ class Own(TypedDict, total=False):
     printed: tuple[str, ...]
     printed_safe: tuple[str, ...]
     experimental: bool
+    of_many_rows: bool
 
 
 def attack(compute: Callable[..., Outcome], risk: Risk, sentence: str, **own: Unpack[Own]) -> Metric:

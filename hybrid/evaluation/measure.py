@@ -42,6 +42,7 @@ Lacking = Literal[
     "privacy_score",
     "numbers",
     "model",
+    "single_rows",
 ]
 """What a metric may lack: control records, declared columns, the person of a row, persons with several different rows,
 the order of a person's rows, sampling weights, the record that each row was made from, a column that names single
@@ -50,7 +51,7 @@ attacker knows (matches), values that one row of the table holds alone, records 
 alone, declared constraints, dates of a row that lie close together, columns of which one says something about another,
 an encoder, a parent table, the instance privacy score; trainings: a way from records to the table that can be repeated
 in minutes; numbers: numbers, or those with so many digits that a copy stands out; model: a kept model that can be asked
-about single records."""
+about single records; single_rows: persons with one row each."""
 
 
 @dataclass(frozen=True)

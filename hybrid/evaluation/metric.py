@@ -107,6 +107,9 @@ class Metric:
         The same, larger being safer.
     experimental : bool
         Whether no policy may judge it.
+    of_many_rows : bool
+        Whether a metric that needs persons is also about people of one row each, if the table has more rows than there
+        are training records: several tables of one release copy more people than one, at the same share of rows.
     """
 
     name: str
@@ -134,6 +137,7 @@ class Metric:
     printed: tuple[str, ...] = ()
     printed_safe: tuple[str, ...] = ()
     experimental: bool = False
+    of_many_rows: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "compute"}
@@ -175,7 +179,8 @@ class Metric:
         return MetricResult(self.name, self.family, context.stage, self.direction, outcome, column)
 
     def _missing(self, context: Context, column: str | None) -> NotComputable | None:
-        if "persons" in self.needs and context.train.rows_are_persons:
+        many = self.of_many_rows and len(context.table) > len(context.train)
+        if "persons" in self.needs and context.train.rows_are_persons and not many:
             return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
         if "parents" in self.needs and context.parentage is None:
             return NotComputable("the table has no parent table", lacks="parents")

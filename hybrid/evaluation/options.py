@@ -133,6 +133,10 @@ class EvaluateOptions(Options):
     original: bool = True
     """Whether the training rows themselves are measured, too, as the stage "original": what publishing them would
     score. Only comparisons need it."""
+    analyses: tuple[str, ...] | None = None
+    """What users will estimate, as formulas: `income ~ 1` (a mean), `income ~ age + sex` (a linear model), `died ~ age`
+    (a logistic one, of two values), `Surv(days, died) ~ age` (Cox's). Not given: means and shares of the columns, and a
+    model of each target, or else of each sensitive column."""
     families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None

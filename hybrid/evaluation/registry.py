@@ -50,7 +50,7 @@ from hybrid.evaluation.fidelity import (
     weighted,
 )
 from hybrid.evaluation.metric import Metric
-from hybrid.evaluation.utility import by_group, c2st, discriminator, prediction, queries
+from hybrid.evaluation.utility import analyses, by_group, c2st, discriminator, prediction, queries
 
 MODULES: tuple[ModuleType, ...] = (
     anonymity,
@@ -79,6 +79,7 @@ MODULES: tuple[ModuleType, ...] = (
     prediction,
     discriminator,
     queries,
+    analyses,
     c2st,
     by_group,
     columns,

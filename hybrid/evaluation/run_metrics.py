@@ -6,15 +6,16 @@ import itertools
 import math
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.progress import Progress, silent
 from hybrid.constraints import Redrawn, Rules
+from hybrid.estimates import Formula
 from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, KeptModel, Parentage, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
@@ -43,6 +44,7 @@ def evaluate(
     redrawn: Redrawn | None = None,
     model: KeptModel | None = None,
     metrics: Sequence[Metric] | None = None,
+    learned: int | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -88,6 +90,8 @@ def evaluate(
         The trained model of the synthetic table, where it is kept.
     metrics : sequence of Metric, optional
         What is computed, as :func:`metrics_of` gives it; by default all that the options request without a policy.
+    learned : int, optional
+        Records that the generator of the synthetic table learned from; 0: none drew it. By default those of ``train``.
 
     Returns
     -------
@@ -116,6 +120,8 @@ def evaluate(
             *((redrawn, model) if stage == "synthetic" else ()),
         )
         context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, *more)
+        if stage in ("synthetic", "baseline"):
+            context.learned = len(train) if learned is None or stage == "baseline" else learned or None
         others = context if compared is None else context.compared_with(*compared)
         backwards = not options.seconds and list(stages).index(stage) % 2 == 1
         return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)], backwards)
@@ -221,6 +227,18 @@ def metrics_of(options: EvaluateOptions, asked: Collection[str] | None = None) -
     return [metric for metric in REGISTRY.values() if chosen(metric)]
 
 
+def _wrong_formulas(options: EvaluateOptions, schema: Schema) -> Iterator[Problem]:
+    for text in options.analyses or ():
+        try:
+            absent = [name for name in Formula.parse(text).columns if name not in schema]
+        except ConfigError as error:
+            yield from (Problem(f"evaluate.analyses: {one.message}", one.hint) for one in error.problems)
+            continue
+        if absent:
+            known = f"one of: {', '.join(schema.names)}"
+            yield Problem(f"evaluate.analyses: {text}: no such column: {', '.join(absent)}", known)
+
+
 def check_options(options: EvaluateOptions, schema: Schema) -> None:
     """Refuse options that name a metric or column that does not exist.
 
@@ -235,6 +253,9 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
             later = [f"write {RENAMED[name]} instead of {name}" for name in wrong if name in RENAMED]
             hint = "; ".join(later) or f"one of: {', '.join(REGISTRY)}"
             raise ConfigError(f"evaluate.{key}: unknown: {', '.join(wrong)}", hint=hint)
+    wrong_formulas = list(_wrong_formulas(options, schema))
+    if wrong_formulas:
+        raise ConfigError(wrong_formulas)
     sides = options.linkability or ((), ())
     ordinal = tuple(options.retrain.ordinal) if options.retrain else ()
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}

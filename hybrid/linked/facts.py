@@ -79,7 +79,9 @@ def table_facts(run: AnyRun, name: str) -> TableFacts:
     pipeline, released = run.tables[name], run.released[name]
     generalizes = pipeline.anonymized is not None
     rows = pipeline.released_rows if name == SINGLE else len(released)
-    return TableFacts.of(run.sources.tables[name], pipeline.control, released, anonymized=generalizes, rows=rows)
+    learned = pipeline.learned_records if name == SINGLE else None
+    source = run.sources.tables[name]
+    return TableFacts.of(source, pipeline.control, released, anonymized=generalizes, rows=rows, learned=learned)
 
 
 def joint_facts(run: AnyRun) -> TableFacts:

@@ -93,8 +93,8 @@ class Generation:
     """Models by stage, for many draws; None: each draw trains, or reads what the store keeps."""
 
     def again(self, rows: int, attempt: int) -> Generation:
-        """The same generation for further rows."""
-        options = self.config.synthesize.model_copy(update={"rows": rows})
+        """The same generation for further rows, of one table."""
+        options = self.config.synthesize.model_copy(update={"rows": rows, "tables": 1})
         return replace(self, config=self.config.model_copy(update={"synthesize": options}), attempt=attempt)
 
     def from_originals(self) -> Generated:
@@ -184,6 +184,7 @@ class Generation:
             wanted = max(round(options.rows * n_persons(form.learned) / len(form.learned)), 1)
         if self.selection is not None:
             wanted = self.selection.wanted(options.rows)
+        wanted *= options.tables
         table, redrawn = _held(fitted, form, self.rules, wanted, drawing, self.static, finish, self.selection)
         left_out = len(learned) - len(form.learned)
         told = self.rules or self.selection is not None

@@ -38,6 +38,7 @@ from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.power import judged_table, measure_power_of
 from hybrid.pipeline.privacy_statements import Explanation, combined_explanation
 from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
+from hybrid.pipeline.refusals import TABLES, refusal
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, stage_named, subject_of
@@ -52,6 +53,7 @@ from hybrid.report.charts.svg import Figure
 from hybrid.store import Store, took
 from hybrid.synthesize.registry import require
 from hybrid.table import Schema, Table
+from hybrid.table.numbered import TABLE_NUMBER
 from hybrid.table.persons import n_persons
 from hybrid.table.split import Parts
 from hybrid.transition.disclosure import GiveAway
@@ -108,6 +110,8 @@ class Pipeline(DrawnTables):
         if not self.config.synthesize.is_off:
             require(self.config.synthesize.engine)
         check_options(self.config.evaluate, self.table.schema.without_identifiers())
+        if self.config.synthesize.tables > 1 and TABLE_NUMBER in self.table.schema:
+            raise ConfigError([refusal(TABLES, f"column {TABLE_NUMBER}")])
         if self.config.privacy is None:
             refuse_identifying(self.config, self.table)
         refuse_misfits(self.config.constraints, self.table.schema)
@@ -423,7 +427,8 @@ class Pipeline(DrawnTables):
         known = self._share, self._again, self.rules, origins, compared, self.parentage, self.untried
         redrawn = self.redrawn if "synthetic" in tables else None
         model = self._kept_model if "synthetic" in tables else None
-        how = rng, self.progress, *known, redrawn, model, metrics
+        learned = self.learned_records or 0
+        how = rng, self.progress, *known, redrawn, model, metrics, learned
         found = evaluate(self.train, self.control, tables, options, *how)
         return self._with_folds(found) if self.folds else found
 

@@ -18,6 +18,7 @@ from hybrid.synthesize.registry import REGISTRY, sequence_generators
 from hybrid.table import Role
 from hybrid.table.data_options import EACH_ROW
 from hybrid.table.file_formats import output_suffix
+from hybrid.table.numbered import TABLE_NUMBER
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
@@ -27,6 +28,7 @@ Words: TypeAlias = str | tuple[str, ...]
 DP, PUSHED = "privacy.mode: dp", "data.sql.push_down"
 LABELS, SAMPLED = f"hybrid anonymize with {PUSHED}", f"hybrid run with {PUSHED}"
 RISK, CROSS, FILTER, PARTS = "risk", "split.control: cross", "synthesize.filter", "synthesize.part_rows"
+TABLES = "synthesize.tables"
 PERSONS, NO_PERSONS, NO_ANONYMIZE = "data.person", "no data.person", "no anonymize"
 SAMPLED_FIRST, MASKED, LINKED = "sample.order: pre", "masked values", "tables"
 
@@ -64,6 +66,7 @@ def modes_of(config: RunConfig) -> Collection[str]:
         FILTER: config.synthesize.filter is not None,
         CROSS: config.split.is_crossed,
         PARTS: config.synthesize.part_rows is not None,
+        TABLES: config.synthesize.tables > 1,
         DP: config.privacy is not None,
         SAMPLED_FIRST: config.sample.order == "pre",
         NO_ANONYMIZE: config.anonymize is None,
@@ -193,6 +196,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     ],
     "synthesize.part_rows": lambda c: c.synthesize.part_rows is not None,
     "synthesize.rows of one part": _has_few_rows,
+    "synthesize.tables": lambda c: c.synthesize.tables > 1,
     "synthesize.where": lambda c: c.synthesize.where is not None,
     "transition": lambda c: c.transition is not None,
     "transition.method below labels": _choosing_transition,
@@ -303,6 +307,24 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         "output.format: csv": (
             "synthesize.part_rows writes Parquet, and the table would be of another format",
             "set output.format: parquet",
+        ),
+    },
+    TABLES: {
+        "synthesize.part_rows": ("synthesize.tables: synthesize.part_rows judges a sample of the rows", _ONE_LEFT_OUT),
+        "synthesize.filter": (
+            "synthesize.tables: synthesize.filter leaves out rows, and the tables would differ in size",
+            _ONE_LEFT_OUT,
+        ),
+        "privacy": ("synthesize.tables: privacy.mode dp pays for one table", "leave tables out"),
+        "risk": ("synthesize.tables is for releases, and risk for known leaks", "leave tables out"),
+        "role weight": (
+            "synthesize.tables: the weights of all tables together would add up to the population",
+            "leave tables out, or give the weight another role",
+        ),
+        "data.sql.push_down": ("synthesize.tables: data.sql.push_down learns a sample of the rows", "leave tables out"),
+        "column synthetic_table": (
+            f"synthesize.tables: the release numbers its tables in a column {TABLE_NUMBER}, and the source has one",
+            "give that column of the source another name",
         ),
     },
     PERSONS: {
@@ -435,6 +457,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "leave stages out",
         ),
         "synthesize.part_rows": ("synthesize.part_rows is for single tables", "leave synthesize.part_rows out"),
+        "synthesize.tables": ("synthesize.tables is for single tables", "leave synthesize.tables out"),
         "generators of single rows": (
             "synthesize.generator: {0} does not draw rows of a parent",
             f"use {' or '.join(sequence_generators())}",

@@ -24,6 +24,7 @@ from hybrid.publication.nature import made, nature
 from hybrid.publication.privacy_account import Account
 from hybrid.table import Table
 from hybrid.table.file_formats import output_suffix
+from hybrid.table.numbered import with_table_numbers
 from hybrid.table.surrogates import with_surrogates
 from hybrid.table.write import write_table
 from hybrid.transition.protocol import Restored
@@ -39,8 +40,10 @@ class DrawnTables(PeopleTables):
         """
         config, options = self.config, self.config.synthesize
         rows = options.rows if options.part_rows is None else options.part_rows
-        rows = rows if drawn is None else max(round(drawn * len(table)), 1)
-        config = config.model_copy(update={"synthesize": options.model_copy(update={"rows": rows, "part_rows": None})})
+        how = {"rows": rows, "part_rows": None}
+        if drawn is not None:
+            how |= {"rows": max(round(drawn * len(table)), 1), "tables": 1}
+        config = config.model_copy(update={"synthesize": options.model_copy(update=how)})
         other = type(self)(config, seed, inputs=self.inputs.with_training(table), judge_power=False)
         other.decided = True
         if self.config.synthesize.filter is not None:
@@ -205,6 +208,12 @@ class DrawnTables(PeopleTables):
         return self._stage(FILTER.name, lambda: filtered(drawn, train, control, options, seed, again))
 
     @property
+    def learned_records(self) -> int | None:
+        """Records that the generator learned from; None where none ran, or where their number is not published."""
+        known = self.config.privacy is None and leak_of(self.config.risk) is None and not self.is_unsynthesized
+        return len(self.values) if known else None
+
+    @property
     def budget(self) -> Budget | None:
         """Account of the synthetic table; None without a privacy budget."""
         return self.drawn.budget if isinstance(self.drawn, PrivateTable) else None
@@ -228,9 +237,11 @@ class DrawnTables(PeopleTables):
     def synthetic(self) -> Table:
         """The table to release: the source's columns in the source's order.
 
-        Of one that is drawn in parts, the sample that is judged.
+        Of one that is drawn in parts, the sample that is judged. Of several, their rows one after the other, with the
+        number of the table as the last column.
         """
-        return self._with_identifiers(self.generated.table)
+        found, tables = self._with_identifiers(self.generated.table), self.config.synthesize.tables
+        return found if tables == 1 else with_table_numbers(found, tables)
 
     def _with_identifiers(self, table: Table, rows: int = 0, persons: int = 0) -> Table:
         """Drawn records with surrogates, after others of so many rows and persons."""

@@ -8,6 +8,7 @@ from typing import Any
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.publication.guarantee import makes_labels
 from hybrid.publication.private_words import budget_words, is_dp
+from hybrid.table.numbered import TABLE_NUMBER
 
 KEYWORD = "synthetic data"
 """Keyword of descriptions of synthetic tables."""
@@ -36,6 +37,9 @@ def made(config: Mapping[str, Any], anonymization: AnonymizationResult | None) -
     if anonymization is not None:
         yield from _anonymized(config.get("transition") or {}, anonymization)
     yield "No generator was used." if generator == "none" else f"The generator {generator} drew the rows."
+    tables = (config.get("synthesize") or {}).get("tables", 1)
+    if tables > 1:
+        yield f"They are {tables} tables of one trained generator, which the column {TABLE_NUMBER} numbers."
 
 
 def _generator(config: Mapping[str, Any]) -> str | None:

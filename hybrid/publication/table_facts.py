@@ -35,14 +35,24 @@ class TableFacts:
     identifiers: tuple[str, ...]
     generalized: tuple[str, ...]
     as_they_are: tuple[str, ...]
+    learned: int | None = None
+    """Records that the generator learned from, rounded to tens; None where no generator ran, or it is not told."""
 
     @classmethod
     def of(
-        cls, source: Table, control: Table | None, released: Table, *, anonymized: bool, rows: int | None = None
+        cls,
+        source: Table,
+        control: Table | None,
+        released: Table,
+        *,
+        anonymized: bool,
+        rows: int | None = None,
+        learned: int | None = None,
     ) -> TableFacts:
         """The facts of the tables of a run.
 
         ``rows``: of the released table, where ``released`` is its judged sample; None: those of ``released``.
+        ``learned``: records that the generator learned from.
         """
         schema = source.schema
         generalized = schema.quasi_identifiers if anonymized else []
@@ -55,6 +65,7 @@ class TableFacts:
             identifiers=tuple(schema.identifiers),
             generalized=tuple(generalized),
             as_they_are=tuple(name for name in schema.names if name not in named),
+            learned=None if learned is None else rounded(learned),
         )
 
     @classmethod

@@ -50,6 +50,10 @@ class SynthesizeOptions(Options):
     """Synthetic records to draw; same: as many as there are training records, also where a sample of them is learned
     from. Where persons are drawn (`data.person`, and a generator that learns persons): as many as training persons, or
     so many that about this many records come out."""
+    tables: int = Field(default=1, ge=1, le=100)
+    """Tables of the release, of ``rows`` rows each, drawn from one trained generator. They are judged together, since
+    an attacker has all of them, and written into one file: its column `synthetic_table` numbers the table of each row.
+    More tables give narrower intervals (`hybrid.combine`), and more rows to an attacker."""
     part_rows: int | None = Field(default=None, ge=1)
     """For tables larger than memory: rows that are drawn, and written to a Parquet file, at a time; ``rows`` is more
     than that. A random sample of as many rows is judged, so that the verdict is a review at best. null: all at once."""
@@ -80,8 +84,8 @@ class SynthesizeOptions(Options):
     def _consistent(self) -> Self:
         if not self.is_off:
             self.resolve()
-        elif self.options or self.where is not None:
-            key = "options" if self.options else "where"
+        elif self.options or self.where is not None or self.tables > 1:
+            key = "options" if self.options else "where" if self.where is not None else "tables"
             raise ValueError(f"{key}: set, but generator is none")
         return self
 

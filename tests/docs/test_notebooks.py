@@ -53,7 +53,7 @@ def test_cells_are_python_and_hold_no_outputs(path: Path) -> None:
 
 def test_the_notebooks_are_known() -> None:
     beside = ["beside-mostlyai", "beside-sdv", "beside-synthcity"]
-    assert [path.stem for path in NOTEBOOKS] == ["audit", *beside, "first-release", "strategies"]
+    assert [path.stem for path in NOTEBOOKS] == ["audit", *beside, "conclusions", "first-release", "strategies"]
 
 
 @pytest.mark.filterwarnings("ignore")

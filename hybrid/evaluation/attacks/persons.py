@@ -213,6 +213,7 @@ METRICS = (
         copy=1.0,
         needs=("control", "persons"),
         mechanism="exact",
+        of_many_rows=True,
     ),
     attack(
         persons_near,
@@ -221,6 +222,7 @@ METRICS = (
         copy=1.0,
         needs=("control", "persons"),
         knows="a reference sample",
+        of_many_rows=True,
     ),
     attack(
         copied_sequences,

@@ -36,6 +36,7 @@ Condition = Literal[
     "persons",
     "trainings",
     "several_rows",
+    "single_rows",
     "households",
     "weight",
     "numbers",
@@ -45,6 +46,7 @@ predict a target beyond chance; lone_values: values that one row of the table ho
 nobody equals, or beside whom nobody lies; tied_dates: dates of a row that lie close together; linked_columns: columns
 of which one says something about another; persons: data.person names columns; trainings: the way from records to
 the table can be repeated in minutes, or evaluate.retrain asks for it; several_rows: a person with two different rows;
+single_rows: persons with one row each;
 households: data.household names columns; parents: the table has a parent table; weight: a column has that role;
 numbers: numbers with so many digits together that a copy stands out.
 Control records are none of them."""

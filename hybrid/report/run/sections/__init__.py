@@ -6,6 +6,7 @@ One file per section, one line here.
 from typing import Any
 
 from hybrid.report.run.sections import (
+    analyses,
     anonymity,
     changes,
     checks,
@@ -36,6 +37,7 @@ DETAILS: tuple[Section, ...] = (
     columns.SECTION,
     pairs.SECTION,
     constraints.SECTION,
+    analyses.SECTION,
     utility.SECTION,
     privacy.SECTION,
     stages.SECTION,

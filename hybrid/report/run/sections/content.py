@@ -10,6 +10,7 @@ from hybrid.publication.facts import differences_of
 from hybrid.report.charts.figures import column_chart
 from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
 from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.sections.analyses import first_page_lines
 from hybrid.report.run.sections.section import Section
 
 MOST = 5
@@ -54,6 +55,7 @@ TEMPLATE = """\
 def _said(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     for found in differences_of(evaluation):
         yield SAID_BY[found.metric], found.said
+    yield from first_page_lines(evaluation)
 
 
 def _farther_than_chance(view: ColumnView) -> float:

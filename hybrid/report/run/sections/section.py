@@ -49,6 +49,10 @@ class ReportedRun(Protocol):
         """Rows of the table to be released."""
 
     @property
+    def learned_records(self) -> int | None:
+        """Records that the generator learned from; None where none ran, or where their number is not published."""
+
+    @property
     def evaluation(self) -> Evaluation:
         """All metrics."""
 

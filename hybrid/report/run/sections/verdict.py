@@ -98,7 +98,9 @@ def _collect(run: ReportedRun, smallest: int) -> dict[str, Any]:  # noqa: ARG001
     return {
         "owner": run.policy.owner,
         "config": run.config.model_dump(mode="json"),
-        "table": TableFacts.of(*tables, anonymized=result is not None, rows=run.released_rows),
+        "table": TableFacts.of(
+            *tables, anonymized=result is not None, rows=run.released_rows, learned=run.learned_records
+        ),
         "anonymization": result,
         "private": run.is_private,
     }

@@ -1,0 +1,18 @@
+"""Estimates of means, shares and regression models, and rules that combine those of several synthetic tables."""
+
+from hybrid.estimates.combine import Estimates, Rule, combine
+from hybrid.estimates.estimate import estimate
+from hybrid.estimates.formula import Design, Formula
+from hybrid.estimates.models import Fit, NotEstimable, fit
+
+__all__ = [
+    "Design",
+    "Estimates",
+    "Fit",
+    "Formula",
+    "NotEstimable",
+    "Rule",
+    "combine",
+    "estimate",
+    "fit",
+]

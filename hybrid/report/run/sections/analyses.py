@@ -1,0 +1,91 @@
+"""Estimates of users, from the table beside those from real people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hybrid.evaluation.measure import Evaluation, Measure
+from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.metrics import TableRow, number, synthetic_measure
+from hybrid.report.run.sections.section import Section
+
+MOST = 60
+"""Estimates shown: all of models, then means and shares that differ most."""
+CHANCE = 1.96
+"""Standard errors beyond which 5 in 100 differences lie by chance."""
+TEMPLATE = """\
+{% if rows %}
+{{ exposure_table(["Analysis", "Estimate", "Real", "Table", "Overlap", "Difference", "By anonymization", "In words"], rows) }}
+<p class="note small">Real, table: estimate, with the interval that holds the value for the population in 95 of 100 cases, if the table’s model is right. Overlap: 1 if both intervals are equal, 0 if they have nothing in common. Difference: of the table’s estimate, in standard errors of the real one. In words: <i>chance</i> where drawing the rows at random explains the difference, <i>bias</i> where it does not. More rows or tables do not mend a bias.</p>
+{% if anonymized %}<p class="note small">By anonymization: the difference of the anonymized and restored records, before a generator. They are those of the same people, so that it is a bias and no chance: of generalized values, of people left out, and of the sample. The rest is the generator’s.</p>{% endif %}
+{% else %}<p class="missing">No estimates were compared.</p>{% endif %}
+{% for text, reason in left_out.items() %}
+<p class="missing">{{ text }}: {{ reason }}</p>
+{% endfor %}
+"""
+
+
+def first_page_lines(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
+    """Three lines for the page that people decide by; none where no estimates were compared."""
+    found = synthetic_measure(evaluation, "interval_overlap")
+    if found is None:
+        return
+    details = found.details
+    if details["conclusions"]:
+        what = f"{details['kept']} of {details['conclusions']} coefficients"
+        yield "Conclusions", f"{what} of users’ models lead to the same conclusion as those from real people"
+    apart = "" if found.reference is None else f", those of people kept apart by {_in_100(found.reference)}"
+    yield "Intervals", f"Intervals of estimates overlap with the real ones by {_in_100(found.value)} in 100{apart}"
+    yield "Estimate", f"{details['said']} of the real one"
+
+
+def _in_100(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+def _interval(found: tuple[float, float, float] | None) -> str:
+    return "none" if found is None else f"{found[0]:g} ({found[1]:g} to {found[2]:g})"
+
+
+def _rows(found: Measure, anonymized: Mapping[tuple[str, str], float]) -> list[TableRow]:
+    estimates = sorted(found.details["estimates"], key=lambda one: (one["concluded"] is None, -abs(one["difference"])))
+    rows = []
+    for one in estimates[:MOST]:
+        before = anonymized.get((one["analysis"], one["name"]))
+        words = "no estimate" if one["table"] is None else "chance"
+        if abs(one["difference"]) > CHANCE * one["noise"]:
+            words = "bias"
+        shown = (
+            _interval(one["real"]),
+            _interval(one["table"]),
+            number(one["overlap"]),
+            number(one["difference"]),
+            "–" if before is None else number(before),
+            words,
+        )
+        rows.append(TableRow((one["analysis"].replace("`", ""), one["name"]), shown))
+    return rows
+
+
+def _values(inputs: ReportInputs) -> dict[str, Any] | None:
+    found = synthetic_measure(inputs.evaluation, "interval_overlap")
+    if found is None:
+        return None
+    before = inputs.evaluation.find("interval_overlap", "anonymized")
+    known = before.outcome.details["estimates"] if before is not None and isinstance(before.outcome, Measure) else []
+    anonymized = {(one["analysis"], one["name"]): one["difference"] for one in known if one["table"] is not None}
+    return {
+        "rows": _rows(found, anonymized),
+        "anonymized": bool(anonymized),
+        "left_out": found.details["left_out"],
+    }
+
+
+SECTION = Section(
+    anchor="analyses",
+    title="What an analyst may conclude",
+    lead="Means, shares and models that users estimate, from the table beside those from real people.",
+    template=TEMPLATE,
+    values=_values,
+)

@@ -1,0 +1,121 @@
+"""Models against statsmodels 0.14 and by properties; formulas as they are read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hybrid.base.errors import ConfigError
+from hybrid.estimates import Design, Formula, NotEstimable, combine, estimate
+
+PEOPLE = pd.DataFrame(
+    {
+        "days": [1, 2, 2, 3, 4, 4, 4, 5, 6, 7, 8, 8],
+        "died": [1, 1, 1, 0, 1, 1, 0, 1, 0, 1, 1, 0],
+        "x": [2.0, 1, 4, 3, 0, 5, 2, 1, 3, 0, 1, 2],
+        "m": [0, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("formula", "values", "errors"),
+    [
+        ("Surv(days, died) ~ x + m", [0.04480484, 0.34948225], [0.26445221, 0.73729543]),
+        ("died ~ x + m", [1.03475811, -0.55995234, 2.11110006], [1.31121293, 0.53181858, 1.63634021]),
+        ("days ~ x + m", [5.21428571, -0.48051948, 0.49350649], [1.34543442, 0.48679649, 1.43309006]),
+    ],
+)
+def test_coefficients_and_errors_are_those_of_statsmodels(
+    formula: str, values: list[float], errors: list[float]
+) -> None:
+    found = estimate(formula, PEOPLE)
+    assert found.estimates == pytest.approx(values, abs=1e-6)
+    assert found.errors == pytest.approx(errors, abs=1e-6)
+
+
+def test_a_mean_and_a_share_by_hand() -> None:
+    mean = estimate("x ~ 1", PEOPLE)
+    assert mean.estimates == [2.0] and mean.errors**2 == pytest.approx(26 / 11 / 12)
+    share = estimate("died ~ 1", PEOPLE.assign(died=np.where(PEOPLE["died"] == 1, "yes", "no")))
+    assert share.names == ("(share of yes)",)
+    assert share.estimates == pytest.approx([8 / 12]) and share.errors**2 == pytest.approx(8 / 12 * 4 / 12 / 11)
+
+
+@settings(max_examples=20)
+@given(st.floats(0.01, 1000), st.floats(-1000, 1000))
+def test_units_change_a_coefficient_and_nothing_else(factor: float, shift: float) -> None:
+    moved = PEOPLE.assign(x=PEOPLE["x"] * factor + shift)
+    for formula in ("days ~ x + m", "died ~ x + m", "Surv(days, died) ~ x + m"):
+        here, there = estimate(formula, PEOPLE).to_frame(), estimate(formula, moved).to_frame()
+        assert there.loc["x", "estimate"] * factor == pytest.approx(here.loc["x", "estimate"], abs=1e-5)
+        assert there.loc["m"].tolist() == pytest.approx(here.loc["m"].tolist(), abs=1e-5)
+
+
+def test_rare_levels_are_one_level_or_the_reference() -> None:
+    frame = pd.DataFrame({"y": np.arange(20.0), "g": [*"aaaaaaaaaabbbbbbccde"]})
+    formula = Formula.parse("y ~ g")
+    assert Design.of(formula, frame, 1).names == ("(intercept)", "g = b", "g = c", "g = d", "g = e")
+    assert Design.of(formula, frame, 3).names == ("(intercept)", "g = b", "g = other")
+    assert Design.of(formula, frame, 5).names == ("(intercept)", "g = b")
+    assert estimate("y ~ g", frame, least=3).names == ("(intercept)", "g = b", "g = other")
+
+
+def test_a_level_in_which_nothing_ever_occurs_has_no_estimate() -> None:
+    frame = pd.DataFrame({"died": [0, 1] * 40 + [0] * 8, "g": [*"ab" * 40, *"c" * 8]})
+    frame.loc[[0, 1], "died"] = 0, 0
+    with pytest.raises(NotEstimable, match="decides the outcome"):
+        estimate("died ~ g", frame, least=1)
+
+
+def test_gaps_are_left_out_and_tables_of_a_release_are_combined() -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"x": rng.normal(size=300), "synthetic_table": np.repeat([1, 2, 3], 100)})
+    frame["y"] = frame["x"] + rng.normal(size=300)
+    found = estimate("y ~ x", frame, n=400)
+    parts = [estimate("y ~ x", part) for _, part in frame.groupby("synthetic_table")]
+    stated = combine([one.estimates for one in parts], [one.errors**2 for one in parts], n=400, k=100)
+    assert found.low == pytest.approx(stated.low) and found.names == ("(intercept)", "x")
+    gaps = frame.assign(y=frame["y"].where(frame.index % 2 == 0))
+    assert estimate("y ~ x", gaps).errors[1] > 1.3 * estimate("y ~ x", frame).errors[1]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["y", "y ~", "y ~ a * b", "y ~ a:b", "log(y) ~ a", "Surv(y) ~ a", "Surv(d, e) ~ 1", "y ~ a + a"]
+)
+def test_other_formulas_are_refused(wrong: str) -> None:
+    with pytest.raises(ConfigError):
+        Formula.parse(wrong)
+
+
+def test_names_with_spaces_and_plus_signs_are_quoted() -> None:
+    found = Formula.parse("`blood pressure` ~ `a + b` + age")
+    assert (found.outcome, found.predictors) == ("blood pressure", ("a + b", "age"))
+
+
+def test_columns_that_do_not_fit_are_named_without_values() -> None:
+    frame = PEOPLE.assign(day=pd.Timestamp("2024-02-03"), ward=[*"abcabcabcabc"], one=1)
+    frame.loc[0, "day"] = pd.Timestamp("2024-02-04")
+    for formula, said in (
+        ("died ~ absent", "no such column: absent"),
+        ("died ~ one", "one has fewer than two values"),
+        ("x ~ day", "day is no number"),
+        ("ward ~ x", "ward has more than two values"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            estimate(formula, frame)
+
+
+def test_what_a_table_does_not_determine_has_no_estimate() -> None:
+    frame = PEOPLE.assign(double=2 * PEOPLE["x"], sure=PEOPLE["died"] * 1.5 + 1)
+    for formula, said in (
+        ("days ~ x + double", "determine each other"),
+        ("died ~ sure", "decides the outcome"),
+        ("days ~ x + m + sure", "12 rows"),
+    ):
+        rows = frame if "12" not in said else frame[:4]
+        with pytest.raises(NotEstimable, match=said.replace("12", "4")):
+            estimate(formula, rows)

@@ -1,0 +1,114 @@
+"""Estimates of users, real beside the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hybrid.base.errors import ConfigError
+from hybrid.estimates import combine, estimate
+from hybrid.evaluation import EvaluateOptions, Measure, NotComputable, evaluate
+from hybrid.evaluation.utility.analyses import default_analyses
+from hybrid.table import Table
+from tests.evaluation.simulated_people import make_people
+
+CHOSEN = ("interval_overlap", "conclusions_kept", "pmse_ratio")
+
+
+def measured(train: Table, table: Table, learned: int | None = None, **options: Any) -> dict[str, Any]:
+    chosen = EvaluateOptions.model_validate({"metrics": CHOSEN, **options})
+    stages: Any = {"synthetic": table}
+    found = evaluate(train, None, stages, chosen, np.random.default_rng(1), learned=learned)
+    return {one.name: one.outcome for one in found.metrics}
+
+
+@pytest.fixture(scope="module")
+def train() -> Table:
+    return make_people(800, np.random.default_rng(4))
+
+
+def test_a_copy_differs_in_nothing_and_its_interval_is_wider(train: Table) -> None:
+    found = measured(train, train, analyses=("cost ~ age + sex", "height ~ 1"))
+    overlap = found["interval_overlap"]
+    assert overlap.value == 1.0 and found["conclusions_kept"].value == 1.0
+    assert found["pmse_ratio"].value == pytest.approx(0, abs=1e-6)
+    for one in overlap.details["estimates"]:
+        assert one["difference"] == 0 and one["noise"] == 1
+        half = [(side[2] - side[1]) / 2 for side in (one["table"], one["real"])]
+        # As many rows as records: T_s = 2 v.
+        assert half[0] / half[1] == pytest.approx(np.sqrt(2), rel=0.2)
+
+
+def test_the_interval_is_that_of_the_rule_for_several_tables(train: Table) -> None:
+    rng = np.random.default_rng(5)
+    tables = [make_people(500, rng) for _ in range(3)]
+    frame = pd.concat([one.frame for one in tables], ignore_index=True).astype(dict(train.frame.dtypes))
+    (one,) = measured(train, Table(frame, train.schema), 640, analyses=("urgent ~ 1",))["interval_overlap"].details[
+        "estimates"
+    ]
+    parts = [estimate("urgent ~ 1", each.frame) for each in tables]
+    stated = combine([each.estimates for each in parts], [each.errors**2 for each in parts], n=640, k=500)
+    assert one["table"] == pytest.approx((stated.estimates[0], stated.low[0], stated.high[0]), rel=0.01)
+
+
+def test_a_reversed_relation_changes_the_conclusion_and_the_rest_stays(train: Table) -> None:
+    frame = train.frame.assign(age=train.frame["age"].max() + train.frame["age"].min() - train.frame["age"])
+    found = measured(train, Table(frame, train.schema), analyses=("cost ~ age + urgent",))
+    estimates = {one["name"]: one for one in found["interval_overlap"].details["estimates"]}
+    assert not estimates["age"]["concluded"] and estimates["age"]["overlap"] == 0
+    assert estimates["urgent = True"]["concluded"] and estimates["urgent = True"]["overlap"] > 0.9
+    assert found["conclusions_kept"].value == 0.5
+    assert "cost ~ age + urgent, age differs most" in found["interval_overlap"].details["said"]
+
+
+def test_no_estimate_is_of_few_people(train: Table) -> None:
+    rare = np.arange(800) < 7
+    frame = train.frame.assign(place=np.where(rare, "islet", train.frame["place"].astype(str)), height=rare * 1.0)
+    people = Table(frame.astype(dict(train.frame.dtypes)), train.schema)
+    found = measured(people, people, analyses=("cost ~ place", "cost ~ height", "height ~ age"))["interval_overlap"]
+    assert not any("islet" in str(one) for one in found.details["estimates"])
+    assert set(found.details["left_out"]) == {"cost ~ height", "height ~ age"}
+    assert all("fewer than 20 people" in reason for reason in found.details["left_out"].values())
+
+
+def test_a_model_that_the_table_does_not_determine_counts_as_lost(train: Table) -> None:
+    one_sex = Table(train.frame.assign(sex=train.frame["sex"].where(train.frame["sex"] == "f", "f")), train.schema)
+    found = measured(train, one_sex, analyses=("cost ~ sex + age",))
+    assert found["interval_overlap"].value == 0 == found["conclusions_kept"].value
+    assert {one["table"] for one in found["interval_overlap"].details["estimates"]} == {None}
+
+
+def test_the_propensity_ratio_is_one_for_the_right_model(train: Table) -> None:
+    """The right model of single columns: each is drawn from the training records with replacement."""
+    ratios = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({name: rng.choice(train.frame[name], 800) for name in train.frame})
+        table = Table(frame.astype(dict(train.frame.dtypes)), train.schema)
+        ratios.append(measured(train, table, metrics=("pmse_ratio",))["pmse_ratio"].value)
+    # A mean of 6 chi-squared ratios with some 23 degrees of freedom has a standard error of .12.
+    assert np.mean(ratios) == pytest.approx(1, abs=0.4)
+    shifted = Table(train.frame.assign(age=train.frame["age"] + 10), train.schema)
+    assert measured(train, shifted, metrics=("pmse_ratio",))["pmse_ratio"].value > 10
+
+
+def test_default_analyses_are_means_shares_and_a_model_of_each_target(train: Table) -> None:
+    found = default_analyses(train.schema, ["urgent"], train.frame)
+    assert found[:2] == ["`age` ~ 1", "`sex` ~ 1"] and "`admitted` ~ 1" not in found
+    assert found[-1] == "`urgent` ~ `age` + `sex` + `cost` + `height` + `illness`"
+    assert isinstance(measured(train, train)["interval_overlap"], Measure)
+
+
+def test_persons_with_several_rows_are_not_measured(train: Table) -> None:
+    several = Table(train.frame, train.schema, np.arange(800) // 2)
+    found = measured(several, several)["interval_overlap"]
+    assert isinstance(found, NotComputable) and found.lacks == "single_rows"
+
+
+def test_unknown_columns_and_formulas_are_refused_together(train: Table) -> None:
+    with pytest.raises(ConfigError) as caught:
+        measured(train, train, analyses=("cost ~ agee", "cost ~ age * sex"))
+    assert [problem.message.split(":")[0] for problem in caught.value.problems] == ["evaluate.analyses"] * 2
