@@ -1,4 +1,4 @@
-"""How far a chosen configuration may be behind the best, and how many seeds or rows would settle it."""
+"""Upper bounds of the lag behind the best of a chosen configuration, and the seeds or rows that would settle it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _level(found: Contest, others: int) -> float:
 
 
 def needed(found: Contest, chosen: int, among: Mask) -> Needed | None:
-    """What would settle the choice; None with one seed, and where it is settled."""
+    """Seeds or rows that would settle the choice; None with one seed, and where it is settled."""
     open_ = {lag.concern for lag in lags(found, chosen, among) if not lag.is_settled}
     parts = [
         _needed(found, criterion, chosen, left)

@@ -1,12 +1,13 @@
 """Order of configurations: one rule, which the recommendation and the rankings share.
 
 Of the configurations with the best verdict of the gate, those that no other is shown to beat: to be better by a
-concern and worse by none. Of these, those as good as the best by the user's first concern; of these, those as good as
-the best of them by the second; of these, the best by the third. That is the first; the same rule among the others
-gives the second, and so on. As good as the best is what is shown to be at most the concern's margin behind it (non-
-inferior: the one-sided 95 % bound of the lag over the seeds, Schuirmann 1987), or is at most one standard error
-behind it (the rule of Breiman et al. 1984, section 3.4.3, for trees), so that a toss-up of one concern is left to the
-next. With one seed the standard error is that of the metric itself. The rankings are tables A.1 to A.4 of the thesis.
+concern, by more than its margin, while they are ahead by no concern before that. Of these, those as good as the best
+by the user's first concern; of these, those as good as the best of them by the second; of these, the best by the
+third. That is the first; the same rule among the others gives the second, and so on. As good as the best is what is
+shown to be at most the concern's margin behind it (non- inferior: the one-sided 95 % bound of the lag over the seeds,
+Schuirmann 1987), or is at most one standard error behind it (the rule of Breiman et al. 1984, section 3.4.3, for
+trees), so that a toss-up of one concern is left to the next. With one seed the standard error is that of the metric
+itself. The rankings are tables A.1 to A.4 of the thesis.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ SEVERITY = ("pass", "review", "block")
 
 @dataclass(frozen=True)
 class Criterion:
-    """Concern of the rule, and the metric that stands for it.
+    """Concern of the rule, and the metric that measures it.
 
     Parameters
     ----------
@@ -131,15 +132,17 @@ class Criterion:
         within = self.column.range
         return estimates(np.ones((1, 1)), own, family, overlap=overlap, within=within, logit=True)[0]
 
-    def shown(self, questions: int, overlap: float) -> Mask:
+    def shown(self, level: float, overlap: float, margin: float = 0.0) -> Mask:
         """Pairs in which the seeds show the first to be better than the second, shape (n, n), bool.
 
         Parameters
         ----------
-        questions : int
-            Differences that are tested together.
+        level : float
+            Of the two-sided interval that leaves zero out.
         overlap : float
             Correlation of two seeds, 0 to below 1.
+        margin : float
+            The gain must be larger, too.
         """
         seeds = self.values.shape[1]
         if seeds < 2:
@@ -148,8 +151,15 @@ class Criterion:
         means, spread = gains.mean(axis=2), gains.std(axis=2, ddof=1)
         # The same with every seed: the next seed may show a spread.
         varies = spread > NOISE * np.abs(means)
-        half = half_interval(seeds, simultaneous(CONFIDENCE, questions), overlap)
-        found: Mask = varies & (means > spread * half)
+        found: Mask = varies & (means > spread * half_interval(seeds, level, overlap)) & (means > margin + NOISE)
+        return found
+
+    def ahead(self, overlap: float) -> Mask:
+        """Pairs in which the first is better by more than the margin and by its own one-sided bound, shape (n, n)."""
+        gains = self.good[:, None] - self.good[None]
+        seeds = gains.shape[2]
+        half = gains.std(axis=2, ddof=1) * half_interval(seeds, ONE_SIDED, overlap) if seeds > 1 else 0.0
+        found: Mask = gains.mean(axis=2) > np.maximum(half, self.margin + NOISE)
         return found
 
 
@@ -182,14 +192,31 @@ class Contest:
         All pairs by all concerns are tested together, at half the error that is left to the first box: the other half
         is that of levels of factors.
         """
-        questions = HALVES * _pairs(len(self.names)) * len(self.criteria)
-        return {each.concern: each.shown(questions, self.overlap) for each in self.criteria}
+        return {each.concern: each.shown(self._level, self.overlap) for each in self.criteria}
+
+    @property
+    def _level(self) -> float:
+        return simultaneous(CONFIDENCE, HALVES * _pairs(len(self.names)) * len(self.criteria))
 
     @cached_property
-    def beaten(self) -> Mask:
-        """Pairs in which the first is shown to be worse than the second by a concern, and better by none."""
-        better = np.any(list(self.shown.values()), axis=0)
-        found: Mask = better.T & ~better
+    def _evidence(self) -> list[tuple[Mask, Mask]]:
+        """By concern the pairs in which the first is shown to be better by more than the margin, or is ahead."""
+        return [
+            (each.shown(self._level, self.overlap, each.margin), each.ahead(self.overlap)) for each in self.criteria
+        ]
+
+    def beaten(self, among: Mask) -> Mask:
+        """Configurations that one of some is shown to beat, shape (n,), bool.
+
+        To be better by a concern, by more than its margin, where nothing is ahead of it by an earlier concern, nor the
+        other one ahead of it.
+        """
+        found, fit = np.zeros(len(among), dtype=bool), among.copy()
+        excused = np.zeros((len(among), len(among)), dtype=bool)
+        for better, ahead in self._evidence:
+            found |= (better & fit[:, None] & ~excused.T).any(axis=0)
+            excused |= ahead
+            fit &= ~ahead[among].any(axis=0)
         return found
 
     @property
@@ -199,18 +226,19 @@ class Contest:
     def kept(self, among: Mask) -> dict[str, Mask]:
         """Configurations that each step of the rule keeps: "verdict", "shown", then every concern in its order."""
         best: Mask = among & (self.severity == self.severity[among].min())
-        unbeaten: Mask = best & ~self.beaten[:, best].any(axis=1)
-        steps = {"verdict": best, "shown": unbeaten if unbeaten.any() else best}
-        best = steps["shown"]
+        left: Mask = best & ~self.beaten(best)
+        steps = {"verdict": best, "shown": left if left.any() else best}
+        left = steps["shown"]
         for criterion in self.criteria:
-            best = criterion.as_good(best, self.overlap)
-            steps[criterion.concern] = best
+            good = left & criterion.as_good(best, self.overlap)
+            best = left = good if good.any() else criterion.as_good(left, self.overlap)
+            steps[criterion.concern] = left
         return steps
 
     def entering(self, among: Mask) -> list[tuple[Criterion, Mask]]:
         """Every criterion with the configurations that the steps before it keep."""
-        _, *kept = self.kept(among).values()
-        return list(zip(self.criteria, kept[:-1], strict=True))
+        verdict, _, *kept = self.kept(among).values()
+        return list(zip(self.criteria, [verdict, *kept[:-1]], strict=True))
 
     def first(self, among: Mask) -> int:
         """Choice of the rule among some, at least one.
@@ -261,9 +289,9 @@ def contest(results: Results) -> Contest | None:
 
 
 def _deciding(results: Results) -> dict[Concern, list[str]]:
-    """Names of the metrics that stand for each concern; the first that was measured does.
+    """Names of the metrics of each concern; the first that was measured counts.
 
-    Closeness is about the whole table: no model of one column, and not the metric that stands for usefulness.
+    Closeness is about the whole table: no model of one column, and not the metric of usefulness.
     """
     ranked = sorted((metric.decides, name) for name, metric in results.metrics.items() if metric.decides is not None)
     names = [name for _, name in ranked]
@@ -339,8 +367,8 @@ class RankedConfiguration:
     values : dict
         Means over the seeds by concern. The wide intervals hold for all configurations together.
     behind : str
-        What puts it behind the first: "verdict", "shown" (to be worse than another one by a concern, and better by
-        none), or the concern at which it is worse than the first's best rivals; empty for the first.
+        What puts it behind the first: "verdict", "shown" (to be worse than another one), or the concern at which it is
+        worse than the first's best rivals; empty for the first.
     better, worse : tuple of str
         Concerns by which the seeds show it to be better or worse than the first, all pairs and concerns tested
         together.

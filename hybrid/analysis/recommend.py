@@ -53,7 +53,7 @@ class Recommendation:
     Parameters
     ----------
     columns : dict
-        The metric that stands for each concern, in the user's order; each the mean over its columns.
+        The metric of each concern, in the user's order; each the mean over its columns.
     margins : dict
         Of the concerns.
     chosen : CandidateConfiguration or None
@@ -75,7 +75,7 @@ class Recommendation:
         By concern the configurations that the seeds show to be better or worse than the first, all pairs and concerns
         tested together.
     differing : int
-        Pairs of configurations that the seeds tell apart by a concern or more, all pairs and concerns tested together.
+        Pairs of configurations that the seeds distinguish by a concern or more, all pairs and concerns tested together.
     levels : list of FoundLevel
         What the seeds show about levels of factors, all levels of all factors and all concerns tested together.
     lags : list of Lag
@@ -161,7 +161,7 @@ def _candidate(found: Contest, at: int) -> CandidateConfiguration:
 
 
 def _differing(found: Contest) -> int:
-    """Pairs that the seeds tell apart by one concern or more."""
+    """Number of pairs that the seeds distinguish by one concern or more."""
     told = np.any([shown | shown.T for shown in found.shown.values()], axis=0)
     return int(np.triu(told, 1).sum())
 

@@ -93,7 +93,7 @@ class Forecast:
 
     @property
     def is_measured(self) -> bool:
-        """Whether it rests on measured times alone."""
+        """True if measured times alone are behind it."""
         return all(stage.is_measured for stage in self.stages)
 
 

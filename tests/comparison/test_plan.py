@@ -42,7 +42,8 @@ def test_every_combination_with_every_seed_in_order(folder: Path) -> None:
         (t.configuration, t.factors["anonymize.k"], t.factors["transition.order"], t.seed) for t in trials(plan, folder)
     ]
     pairs = list(itertools.product([5, 7], ["pre", "post"]))
-    assert found == [(f"c{i}", *pair, seed) for i, pair in enumerate(pairs, 1) for seed in (1, 2)]
+    said = {"pre": "before", "post": "after"}
+    assert found == [(f"k {k}, {said[order]}", k, order, seed) for k, order in pairs for seed in (1, 2)]
 
 
 def test_a_list_of_configurations(folder: Path) -> None:

@@ -201,7 +201,7 @@ def test_the_box_says_what_the_seeds_do_not_tell_apart() -> None:
     box = advice(_answers(table), TEXTS)
     said = " ".join(box.shown)
     assert box.headline == "“c2” comes first, but it may not be the best."
-    alike = re.search(r"These 3 seeds do not[^.]*\.", said)
+    alike = re.search(r"These 3 seeds show no[^.]*\.", said)
     apart = re.search(r"By (\w+) \(Discriminator\) these 3 seeds show (\d) of the 2 others to be worse: [^.]*\.", said)
     assert alike is not None and "usefulness (TSTR)" in alike[0] and "privacy (Strongest attack)" in alike[0]
     assert apart is not None and apart[1] == "closeness" and sorted(re.findall(r"c\d", apart[0])) == ["c1", "c3"]
@@ -216,7 +216,9 @@ def test_the_box_says_when_nothing_differs() -> None:
     for spread, end in ((1e-5, "by usefulness, then by privacy."), (0.02, "comes first, perhaps by chance.")):
         table[TSTR], table[COPIES] = 0.8 + spread * noise, 0.1 + spread * noise[::-1]
         headline = advice(_answers(table), TEXTS).headline
-        assert headline.startswith("These 3 seeds tell none of the 3 configurations apart.") and headline.endswith(end)
+        assert headline.startswith(
+            "These 3 seeds show no difference between the 3 configurations."
+        ) and headline.endswith(end)
 
 
 def test_the_box_names_a_level_that_is_bad() -> None:

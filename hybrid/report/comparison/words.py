@@ -135,7 +135,7 @@ def quoted(name: str) -> str:
 
 
 def concern_titles(answers: Answers, texts: Mapping[str, MetricText]) -> dict[Concern, str]:
-    """Title of the metric that stands for each concern of the ranking."""
+    """Title of the metric of each concern of the ranking."""
     criteria = () if answers.contest is None else answers.contest.criteria
     return {each.concern: text_of(each.column, texts).title for each in criteria}
 
@@ -153,11 +153,11 @@ def _headline(found: Recommendation, chosen: CandidateConfiguration) -> str:
     if found.ended == 1:
         return f"Take {name}: no other configuration ended well with every seed."
     if found.seeds == 1:
-        return f"One seed tells no configuration from another. {name} comes first, perhaps by chance."
+        return f"One seed shows no difference between configurations. {name} comes first, perhaps by chance."
     margins = f"it is behind the best by no more than your margins, by {_in_order(found)}"
     if found.differing or found.levels:
         return f"Take {name}: {margins}." if found.is_settled else f"{name} comes first, but it may not be the best."
-    alike = f"These {found.seeds} seeds tell none of the {found.ended:,} configurations apart."
+    alike = f"These {found.seeds} seeds show no difference between the {found.ended:,} configurations."
     return f"{alike} Take {name}: {margins}." if found.is_settled else f"{alike} {name} comes first, perhaps by chance."
 
 
@@ -214,12 +214,12 @@ def _told(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
         silent += [] if any(names for _, names in told) else [by]
     if silent:
         whom = "the other one" if others == 1 else f"any of the {others:,} others"
-        sentences.append(f"These {found.seeds} seeds do not tell {whom} from it by {' or by '.join(silent)}.")
+        sentences.append(f"These {found.seeds} seeds show no difference to {whom} by {' or by '.join(silent)}.")
     return sentences
 
 
 def _levels(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
-    """Levels that stand out; where some are above the mean and some below it, the fewer, or those that are worse."""
+    """Sentences about levels; where some are above the mean and some below it, the fewer, or those that are worse."""
     groups: dict[tuple[Concern, str], dict[bool, list[FoundLevel]]] = {}
     for each in found.levels:
         groups.setdefault((each.concern, each.factor), {False: [], True: []})[each.is_better].append(each)
@@ -254,8 +254,8 @@ def _choice(found: Recommendation, chosen: CandidateConfiguration, texts: Mappin
     *first, last = found.columns
     left = found.kept["shown"]
     beaten = found.admitted - left
-    worse = f"{beaten:,} of these {found.admitted:,} are shown to be worse than another one by a concern, and better "
-    steps = [worse + "than it by none."] if beaten else []
+    worse = f"{beaten:,} of these {found.admitted:,} are shown to be worse than another one by more than a margin."
+    steps = [worse] if beaten else []
     for concern in first:
         steps.append(f"By {concern} {found.kept[concern]:,} of {left:,} are as good as the best of them.")
         left = found.kept[concern]
