@@ -40,7 +40,8 @@ class ComparedEstimate:
     difference : float
         Estimate of the table less the real one, in standard errors of the real one.
     noise : float
-        Standard error of that difference if the table's law were the real one: by how much chance alone moves it.
+        Standard error of that difference where chance alone makes it: of the rows that were drawn, and of the sample of
+        records that they were learned from.
     concluded : bool or None
         Whether both intervals say the same: above 0, below 0, or neither. None for means, shares and intercepts.
     """
@@ -175,6 +176,7 @@ def _estimates(
         its: Fit | None = fit(design, design.numbers(table.frame))
     except NotEstimable:
         its = None
+    sampled = 0.0 if learned is None else max(len(context.train) / learned - 1, 0.0)
     z = float(norm.ppf((1 + context.options.confidence) / 2))
     for at, name in enumerate(real.names):
         if name == "(intercept)":
@@ -200,7 +202,7 @@ def _estimates(
             _shown(digits, other, *found),
             _rounded(_overlap(ends, (other - like_real, other + like_real))),
             _rounded((other - value) / error),
-            _rounded(float(np.sqrt(variance)) / error),
+            _rounded(float(np.sqrt(variance / error**2 + sampled))),
             _conclusion(*ends) == _conclusion(*found) if is_model else None,
         )
 
