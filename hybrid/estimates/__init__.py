@@ -3,7 +3,7 @@
 from hybrid.estimates.combine import Estimates, Rule, combine
 from hybrid.estimates.estimate import estimate
 from hybrid.estimates.formula import Design, Formula
-from hybrid.estimates.models import Fit, NotEstimable, fit
+from hybrid.estimates.models import Fit, NotEstimable, fit, propensities
 
 __all__ = [
     "Design",
@@ -15,4 +15,5 @@ __all__ = [
     "combine",
     "estimate",
     "fit",
+    "propensities",
 ]

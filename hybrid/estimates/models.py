@@ -75,6 +75,25 @@ def fit(design: Design, numbers: Numbers) -> Fit:
     return Fit(design.names, estimates, variances, n, n - p if design.model == "linear" else np.inf)
 
 
+def propensities(inputs: Array, labels: Array) -> Array:
+    """Fitted chances of a logistic regression, shape (n,); the labels where the inputs separate them.
+
+    Parameters
+    ----------
+    inputs : numpy.ndarray, shape (n, p)
+        Without an intercept; none follows from others.
+    labels : numpy.ndarray, shape (n,)
+        0 or 1.
+    """
+    x = np.column_stack([np.ones(len(inputs)), inputs])
+    try:
+        found = _logistic(x, Numbers(x, labels, np.empty(0)))[0]
+    except NotEstimable:
+        return labels
+    chances: Array = 1 / (1 + np.exp(-np.clip(x @ found, -500, 500)))
+    return chances
+
+
 def _linear(x: Array, numbers: Numbers) -> tuple[Array, Array]:
     inverse = np.linalg.inv(x.T @ x)
     found = inverse @ (x.T @ numbers.outcome)

@@ -136,7 +136,7 @@ class EvaluateOptions(Options):
     analyses: tuple[str, ...] | None = None
     """What users will estimate, as formulas: `income ~ 1` (a mean), `income ~ age + sex` (a linear model), `died ~ age`
     (a logistic one, of two values), `Surv(days, died) ~ age` (Cox's). Not given: means and shares of the columns, and a
-    model of each target, or else of each sensitive column."""
+    model of each target, or else of each sensitive column, or of one that is no quasi-identifier."""
     families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None

@@ -97,7 +97,7 @@ def test_the_propensity_ratio_is_one_for_the_right_model(train: Table) -> None:
 
 def test_default_analyses_are_means_shares_and_a_model_of_each_target(train: Table) -> None:
     found = default_analyses(train.schema, ["urgent"], train.frame)
-    assert found[:2] == ["`age` ~ 1", "`sex` ~ 1"] and "`admitted` ~ 1" not in found
+    assert found[:2] == ["`age` ~ 1", "`cost` ~ 1"] and "`admitted` ~ 1" not in found
     assert found[-1] == "`urgent` ~ `age` + `sex` + `cost` + `height` + `illness`"
     assert isinstance(measured(train, train)["interval_overlap"], Measure)
 

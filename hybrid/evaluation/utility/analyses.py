@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HybridError
-from hybrid.estimates import Design, Fit, Formula, NotEstimable, fit
+from hybrid.estimates import Design, Fit, Formula, NotEstimable, fit, propensities
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
@@ -40,7 +40,8 @@ class ComparedEstimate:
     difference : float
         Estimate of the table less the real one, in standard errors of the real one.
     noise : float
-        Standard error of that difference if the table's law were the real one: by how much chance alone moves it.
+        Standard error of that difference where chance alone makes it: of the rows that were drawn, and of the sample of
+        records that they were learned from.
     concluded : bool or None
         Whether both intervals say the same: above 0, below 0, or neither. None for means, shares and intercepts.
     """
@@ -67,7 +68,8 @@ def interval_overlap(context: Context) -> Outcome:
     """Mean overlap of the intervals of real estimates and of those from the table, 0..1; higher is better.
 
     Estimates are those of ``evaluate.analyses``, or of default analyses: means and shares of the columns, and a model
-    of each target (or else of each sensitive column) by up to eight other columns.
+    of each target by up to eight other columns; where there is none, of each sensitive column, or of one that is no
+    quasi-identifier.
 
     Of intervals [L, U] of both, with o = max(0, min(U) - max(L)), it is the mean of o over their lengths (Karr et al.
     2006, The American Statistician 60(3)). The table's interval is that which the real table would give: its variance
@@ -111,17 +113,16 @@ def conclusions_kept(context: Context) -> Outcome:
 
 
 def default_analyses(schema: Schema, targets: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """Formulas for a table whose configuration names none."""
+    """Formulas for a table whose configuration names none, whatever the order of its columns."""
     columns = [one for one in schema if one.role is not Role.WEIGHT and one.kind.measure in (None, "number")]
     levels = {one.name: 2 if one.kind.is_number else int(frame[one.name].nunique()) for one in columns}
-    names = [one.name for one in columns if levels[one.name] > 1]
+    names = sorted(one.name for one in columns if levels[one.name] > 1)
     known = {*schema.quasi_identifiers}
     ordered = sorted((name for name in names if levels[name] <= MOST_LEVELS), key=lambda name: name not in known)
-    explained = [
-        name
-        for name in (targets or schema.sensitive)
-        if name in names and (schema[name].kind.is_number or levels[name] == 2)
-    ]
+    usable = [name for name in names if schema[name].kind.is_number or levels[name] == 2]
+    others = [name for name in usable if name not in known][:1]
+    asked = ([name for name in usable if name in of] for of in (targets, schema.sensitive))
+    explained = next(filter(None, asked), others)
     models = [(name, [one for one in ordered if one != name][:MOST_PREDICTORS]) for name in explained]
     return [
         *(f"`{name}` ~ 1" for name in names[:MOST_COLUMNS]),
@@ -175,6 +176,7 @@ def _estimates(
         its: Fit | None = fit(design, design.numbers(table.frame))
     except NotEstimable:
         its = None
+    sampled = 0.0 if learned is None else max(len(context.train) / learned - 1, 0.0)
     z = float(norm.ppf((1 + context.options.confidence) / 2))
     for at, name in enumerate(real.names):
         if name == "(intercept)":
@@ -200,7 +202,7 @@ def _estimates(
             _shown(digits, other, *found),
             _rounded(_overlap(ends, (other - like_real, other + like_real))),
             _rounded((other - value) / error),
-            _rounded(float(np.sqrt(variance)) / error),
+            _rounded(float(np.sqrt(variance / error**2 + sampled))),
             _conclusion(*ends) == _conclusion(*found) if is_model else None,
         )
 
@@ -239,10 +241,7 @@ def pmse_ratio(context: Context) -> Outcome:
     share, n, p = float(labels.mean()), len(labels), kept.shape[1] + 1
     if p < 2:
         return NotComputable("no column has two values", "too_few")
-    from sklearn.linear_model import LogisticRegression
-
-    model = LogisticRegression(C=1e6, max_iter=500, tol=1e-6).fit(kept, labels)
-    error = float(((model.predict_proba(kept)[:, 1] - share) ** 2).mean())
+    error = float(((propensities(kept, labels) - share) ** 2).mean())
     expected = (p - 1) * (1 - share) ** 2 * share / n
     return Measure(error / expected, n=n, details={"pmse": error, "expected": expected, "coefficients": p})
 
@@ -296,6 +295,7 @@ METRICS = (
         "For how many coefficients of users' models the table leads to the same conclusion as real people.",
         direction="higher",
         needs=(),
+        copy=None,
     ),
     utility(
         pmse_ratio,

@@ -25,6 +25,8 @@ UNFIT = {
     "lost_column": "Do not use the column named in the check: it is not distributed as in the real table.",
     "lost_link": "Do not study how the columns named in the check depend on each other: most of that is gone.",
     "lost_prediction": "Do not predict the column named in the check from the others: most of what they say is gone.",
+    "conclusions_kept": "Do not rely on coefficients of models: too few were shown to agree with real people.",
+    "interval_overlap": "Do not publish estimates as they are: they were not shown to agree with real people.",
     "discriminator": "Do not take single rows for realistic: a program tells them from real ones.",
     "constraint_violations": "Do not rely on rules between columns, such as a total that is the sum of its parts.",
     "weighted_margins": "Do not apply the sampling weights to estimate shares of the population.",

@@ -17,8 +17,8 @@ CHANCE = 1.96
 TEMPLATE = """\
 {% if rows %}
 {{ exposure_table(["Analysis", "Estimate", "Real", "Table", "Overlap", "Difference", "By anonymization", "In words"], rows) }}
-<p class="note small">Real, table: estimate, with the interval that holds the value for the population in 95 of 100 cases, if the table’s model is right. Overlap: 1 if both intervals are equal, 0 if they have nothing in common. Difference: of the table’s estimate, in standard errors of the real one. In words: <i>chance</i> where drawing the rows at random explains the difference, <i>bias</i> where it does not. More rows or tables do not mend a bias.</p>
-{% if anonymized %}<p class="note small">By anonymization: the difference of the anonymized and restored records, before a generator. They are those of the same people, so that it is a bias and no chance: of generalized values, of people left out, and of the sample. The rest is the generator’s.</p>{% endif %}
+<p class="note small">Real, table: estimate, with the interval that holds the value for the population in 95 of 100 cases, if the table’s model is right. Overlap: 1 if both intervals are equal, 0 if they have nothing in common. Difference: of the table’s estimate, in standard errors of the real one. In words: <i>chance</i> where the rows that were drawn, and the sample of records, explain the difference; <i>bias</i> where they do not. More rows or tables do not remove a bias.</p>
+{% if anonymized %}<p class="note small">By anonymization: the difference of the anonymized and restored records, before a generator. They are those of the same people, all or a sample: of generalized values, of people left out, and of the sample. The rest is the generator’s.</p>{% endif %}
 {% else %}<p class="missing">No estimates were compared.</p>{% endif %}
 {% for text, reason in left_out.items() %}
 <p class="missing">{{ text }}: {{ reason }}</p>
