@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-from scipy.stats import norm, t
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, Problem
@@ -49,6 +48,8 @@ class Estimates:
         cls, names: Sequence[str], estimates: Array, variances: Array, freedom: Array, confidence: float = 0.95
     ) -> Estimates:
         """Estimates with Student's intervals; each array has shape (p,)."""
+        from scipy.stats import norm, t
+
         errors = np.sqrt(variances)
         finite = np.isfinite(freedom)
         tail = (1 + confidence) / 2

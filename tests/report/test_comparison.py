@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 from hybrid.analysis import answer, results
+from hybrid.analysis.contrasts import Estimate
 from hybrid.evaluation import REGISTRY, EvaluateOptions
 from hybrid.evaluation.fidelity import references
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.report import comparison_json, describe, render_comparison
-from hybrid.report.comparison.words import advice
+from hybrid.report.comparison.words import advice, with_interval
 from hybrid.report.run.inputs import title_of
 
 TEXTS = describe(REGISTRY.values())
@@ -219,6 +220,21 @@ def test_the_box_says_when_nothing_differs() -> None:
         assert headline.startswith(
             "These 3 seeds show no difference between the 3 configurations."
         ) and headline.endswith(end)
+
+
+def test_the_box_says_that_the_gate_left_one() -> None:
+    """No difference is shown, and all but one are blocked: there is nobody to be behind."""
+    table = _table().iloc[:9].copy()
+    table[TSTR] = 0.8 + 0.02 * np.array([-1, 0, 1, 1, -1, 0, 0, 1, -1])
+    table["verdict"] = np.where(table["configuration"] == "c3", "review", "block")
+    box = advice(_answers(table), TEXTS)
+    assert box.headline == "Take “c3”: the gate judges every other configuration worse, with a seed or more."
+    assert {row.most for row in box.rows} == {"no other is left"}
+
+
+def test_an_end_far_below_its_number_has_three_decimals() -> None:
+    assert with_interval(Estimate(0.24, 1.8e-10, 0.96, seeds=3)) == "0.240 (0.000 to 0.960)"
+    assert with_interval(Estimate(2e-5, 1e-5, 3e-5, seeds=3)).count("e") == 3
 
 
 def test_the_box_names_a_level_that_is_bad() -> None:

@@ -22,7 +22,7 @@ def minimal(**changes) -> ReportInputs:
     return replace(ReportInputs("run", datetime(2026, 1, 2), "No promise."), **changes)
 
 
-NEEDS_A_RUN = ("protection", "constraints", "who-is-missing", "rows")
+NEEDS_A_RUN = ("protection", "constraints", "who-is-missing", "analyses", "rows")
 
 
 def test_all_sections_in_the_order_of_the_registry(full_inputs: ReportInputs) -> None:

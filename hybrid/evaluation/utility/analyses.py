@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from hybrid.base.arrays import Array
 from hybrid.base.errors import HybridError
 from hybrid.estimates import Design, Fit, Formula, NotEstimable, fit, propensities
 from hybrid.evaluation.context import Context
+from hybrid.evaluation.engine.intervals import quantile
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Kind, Role, Schema, Table
@@ -177,7 +177,7 @@ def _estimates(
     except NotEstimable:
         its = None
     sampled = 0.0 if learned is None else max(len(context.train) / learned - 1, 0.0)
-    z = float(norm.ppf((1 + context.options.confidence) / 2))
+    z = quantile(context.options.confidence)
     for at, name in enumerate(real.names):
         if name == "(intercept)":
             continue

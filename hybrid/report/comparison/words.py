@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, paradox_verdict
+from hybrid.analysis.lags import Lag
 from hybrid.analysis.recommend import CandidateConfiguration, FoundLevel, Recommendation
 from hybrid.analysis.results import Concern, ResultColumn, Results
 from hybrid.report.comparison.data import name_of, text_of
@@ -67,7 +68,9 @@ def with_interval(estimate: Estimate, *, signed: bool = False, wide: bool = Fals
         value = f"+{value}"
     low, high = (estimate.wide_low, estimate.wide_high) if wide else (estimate.low, estimate.high)
     if low is not None and high is not None:
-        return f"{value} ({'0 or less' if from_zero and low < 0 <= high else number(low)} to {number(high)})"
+        ends = (0.0 if abs(end) < 0.0005 <= abs(estimate.value) else end for end in (low, high))
+        first, last = map(number, ends)
+        return f"{value} ({'0 or less' if from_zero and low < 0 <= high else first} to {last})"
     return f"{value} (one seed)" if estimate.seeds == 1 else f"{value} (the same with every seed)"
 
 
@@ -152,6 +155,8 @@ def _headline(found: Recommendation, chosen: CandidateConfiguration) -> str:
     name = quoted(chosen.configuration)
     if found.ended == 1:
         return f"Take {name}: no other configuration ended well with every seed."
+    if found.admitted == 1:
+        return f"Take {name}: the gate judges every other configuration worse, with a seed or more."
     if found.seeds == 1:
         return f"One seed shows no difference between configurations. {name} comes first, perhaps by chance."
     margins = f"it is behind the best by no more than your margins, by {_in_order(found)}"
@@ -173,12 +178,18 @@ def _rows(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[
             name_of(column, texts),
             BETTER[column.family, column.direction],
             _number(column, chosen.values[concern]),
-            number(lags[concern].most) if concern in lags else "not known",
+            _most(lags.get(concern)),
             number(found.margins[concern]),
             ("yes" if lags[concern].is_settled else "no") if concern in lags else "no",
         )
         for concern, column in found.columns.items()
     ]
+
+
+def _most(lag: Lag | None) -> str:
+    if lag is None:
+        return "not known"
+    return number(lag.most) if lag.others else "no other is left"
 
 
 def _numbers_of(candidate: CandidateConfiguration, found: Recommendation, texts: Mapping[str, MetricText]) -> str:
