@@ -195,8 +195,7 @@ def _metric(column: ResultColumn, texts: Mapping[str, MetricText]) -> dict[str, 
 def _estimate(estimate: Estimate, also: Sequence[str] = ()) -> dict[str, Any]:
     numbers = {name: getattr(estimate, name) for name in (*INTERVALS, *also)}
     digits = dict.fromkeys(("wide_low", "wide_high"), DIGITS_OF_WIDE_ENDS)
-    known = {name: rounded(value, digits.get(name, DIGITS)) for name, value in numbers.items() if value is not None}
-    return known
+    return {name: rounded(value, digits.get(name, DIGITS)) for name, value in numbers.items() if value is not None}
 
 
 def _verdict(verdict: ParadoxVerdict) -> dict[str, Any]:
