@@ -231,7 +231,7 @@ def test_set_needs_key_and_value(hybrid: Run, capsys: Any, job: Path) -> None:
     assert "did you mean 'k'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["check", "run", "tune", "release", "desk", "edit"])
+@pytest.mark.parametrize("command", ["check", "run", "tune", "release", "edit"])
 def test_data_in_place_of_a_configuration_names_init(command: str, hybrid: Run, capsys: Any, job: Path) -> None:
     data = job.parent / "admissions.csv"
     assert hybrid(command, data, *(["a=b"] if command == "edit" else [])) == 2
@@ -242,7 +242,7 @@ def test_data_in_place_of_a_configuration_names_init(command: str, hybrid: Run, 
 def test_folders_without_what_is_looked_for(hybrid: Run, capsys: Any, job: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    for command, said in (("init", "no data file"), ("desk", "no config.yaml"), ("check", f"hybrid init {empty}")):
+    for command, said in (("init", "no data file"), ("check", f"hybrid init {empty}")):
         assert hybrid(command, empty) == 2
         assert said in capsys.readouterr().err
     assert hybrid("check", job.parent) == 2

@@ -26,6 +26,8 @@ FUNCTIONS = (
     "compare",
     "tune",
     "evaluate",
+    "estimate",
+    "combine",
     "load_config",
 )
 

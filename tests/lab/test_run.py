@@ -147,7 +147,10 @@ def test_commands(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
         main(["lab", str(plan), "--dry-run", "--out", str(tmp_path / "out")])
     assert ended.value.code == 0 and not (tmp_path / "out").exists()
     said = capsys.readouterr().out
-    assert "2 configurations x 1 seeds = 2 runs" in said and "which can be most of the time" in " ".join(said.split())
+    assert (
+        "2 configurations x 1 seeds = 2 runs" in said
+        and "by estimates for a machine that does nothing else" in " ".join(said.split())
+    )
     write_lab(folder, seeds=[1], null_seeds=3, risk={"leaky": {"levels": [0, 1]}})
     with pytest.raises(SystemExit):
         main(["lab", str(plan), "--dry-run", "--out", str(tmp_path / "out")])

@@ -229,6 +229,6 @@ def test_a_run_tells_it_of_the_person_table_and_once_on_the_first_page(tmp_path:
     for one in judged:
         value = found["patients", one["metric"]]["value"]
         assert f"{100 * value:.1f} of 100 cases" in one["message"]
-    assert "An attacker who can repeat the whole process finds out" in (out / "report.html").read_text()
+    assert "everybody, by an attacker who repeats the whole process" in (out / "report.html").read_text()
     assert "Not tried: an attacker who can repeat" not in (out / "report.html").read_text()
     assert "not of this one alone" in (out / "report-visits.html").read_text()

@@ -31,7 +31,7 @@ def test_packaged_policies_have_the_rules_that_releases_were_judged_by() -> None
         ("bank", "7"): "a7b0e7277754b6d1",
         ("default", "7"): "6ea873835a667c38",
         ("hospital", "7"): "ed71fe1998bf6d87",
-        ("statistics_office", "7"): "21206f6ff9984770",
+        ("statistics_office", "8"): "88f90191c28c9fb9",
     }
 
 

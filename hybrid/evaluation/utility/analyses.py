@@ -139,7 +139,7 @@ def _compared(context: Context) -> Comparison | NotComputable:
 
 def _comparison(context: Context) -> Comparison | NotComputable:
     options, train = context.options, context.train.frame
-    texts = options.analyses or default_analyses(context.schema, context.targets, train)
+    texts = options.analyses or default_analyses(_varying(context), context.targets, train)
     found = Comparison([], [], {})
     for text in texts:
         try:
@@ -246,10 +246,16 @@ def pmse_ratio(context: Context) -> Outcome:
     return Measure(error / expected, n=n, details={"pmse": error, "expected": expected, "coefficients": p})
 
 
+def _varying(context: Context) -> Schema:
+    """Columns without those of one value, or of another one in nearly each row, as for every other metric."""
+    known = {*context.encoding.names}
+    return Schema(tuple(one for one in context.schema if one.name in known))
+
+
 def _main_effects(context: Context, frame: pd.DataFrame) -> Array:
     """Numbers, with an indicator of gaps, and an indicator of each level of ``min_cell`` training people."""
     train, least, columns = context.train.frame, context.options.min_cell, []
-    for column in context.schema:
+    for column in _varying(context):
         if column.role is Role.WEIGHT:
             continue
         if column.kind.is_continuous and column.kind is not Kind.TIME:
