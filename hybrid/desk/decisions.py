@@ -54,9 +54,10 @@ def routes(desk: Desk) -> list[Route]:
 
     def decide(request: Request) -> Response:
         run = seen(request)
-        if verdict_of(run).status == "review" or _stands(desk, run):
+        verdict = verdict_of(run)
+        if verdict.status == "review" or _stands(desk, run):
             (by,) = form_fields(request, "by")
-            return _accept(desk, request, run, by, _reasons(request, run), None)
+            return _accept(desk, request, run, by, _reasons(request, verdict), None)
         published = read_candidate(run.folder, desk.places).publish()
         return desk.done(request, f"/releases/{published.name}", command("release", *_zones(desk, run, "--out")))
 
@@ -70,7 +71,7 @@ def routes(desk: Desk) -> list[Route]:
     def state(request: Request) -> Response:
         run = seen(request)
         (by,) = form_fields(request, "by")
-        reason = _reasons(request, run)
+        reason = _reasons(request, verdict_of(run))
         desk.statements[run.id] = statement_of(run, by, reason, datetime.now(UTC))
         said = command("approve", run.folder, "--by", by, "--reason", reason, "--statement", _file(run))
         return desk.done(request, f"{_page(run)}/statement", said)
@@ -109,7 +110,8 @@ def routes(desk: Desk) -> list[Route]:
         editor = desk.own_editor
         state, wanted = form_fields(request, "state", "remedy")
         config = editor.read().config
-        known = {f"{one.key}={one.value}": one for each in remedies(run, config).values() for one in each}
+        offered = remedies(run, verdict_of(run), config).values()
+        known = {f"{one.key}={one.value}": one for each in offered for one in each}
         chosen = known[known_name(list(known), wanted, "action")]
 
         def action(draft: AnyDraft) -> None:
@@ -137,7 +139,7 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
     stands = blocking_runs(run, work, now)
     asks = verdict.status == "review" or bool(stands)
     words = _arguments_by(desk, run, "NAME", "TEXT")
-    actions, state = _actions(desk, run)
+    actions, state = _actions(desk, run, verdict)
     return {
         "preview": preview(desk, run),
         "levels": other_levels(desk, run),
@@ -156,25 +158,25 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def remedies(run: FinishedRun, config: AnyConfig) -> dict[str, list[Remedy]]:
+def remedies(run: FinishedRun, verdict: Verdict, config: AnyConfig) -> dict[str, list[Remedy]]:
     """Actions on the unmet checks of a run, by rule; none for a run of other data."""
     if not isinstance(config, RunConfig) or config.name != run.data_set:
         return {}
-    return {check.rule: list(remedies_of(check, config)) for check in verdict_of(run).open_checks}
+    return {check.rule: list(remedies_of(check, config)) for check in verdict.open_checks}
 
 
-def _actions(desk: Desk, run: FinishedRun) -> tuple[dict[str, list[Remedy]], str]:
+def _actions(desk: Desk, run: FinishedRun, verdict: Verdict) -> tuple[dict[str, list[Remedy]], str]:
     """Actions, and the state of the configuration they change; none where that is wrong at the moment."""
     if desk.editor is None:
         return {}, ""
     try:
         draft = desk.editor.read()
-        return remedies(run, draft.config), state_of(draft)
+        return remedies(run, verdict, draft.config), state_of(draft)
     except HybridError:
         return {}, ""
 
 
-def _reasons(request: Request, run: FinishedRun) -> str:
+def _reasons(request: Request, verdict: Verdict) -> str:
     """Reason of an approval: each unmet check with its own, where there are some.
 
     Raises
@@ -183,7 +185,6 @@ def _reasons(request: Request, run: FinishedRun) -> str:
         Checks that are not ticked, or that lack a reason, all at once.
     """
     form: dict[str, str] = request.state.form
-    verdict = verdict_of(run)
     if verdict.status != "review" or not verdict.open_checks:
         return form_fields(request, "reason")[0]
     given = {at: form.get(f"reason-{at}", "").strip() for at, _ in enumerate(verdict.open_checks)}

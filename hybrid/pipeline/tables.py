@@ -23,7 +23,6 @@ from hybrid.privacy.accounting import Budget
 from hybrid.publication.nature import made, nature
 from hybrid.publication.privacy_account import Account
 from hybrid.table import Table
-from hybrid.table.file_formats import output_suffix
 from hybrid.table.numbered import with_table_numbers
 from hybrid.table.surrogates import with_surrogates
 from hybrid.table.write import write_table
@@ -251,11 +250,6 @@ class DrawnTables(PeopleTables):
         elsewhere = None if whole is None else whole.identifiers
         whose = self.config.data.person_columns
         return with_surrogates(table, source.schema, source, whose, elsewhere, (rows, persons))
-
-    @property
-    def synthetic_name(self) -> str:
-        """File name of the synthetic table."""
-        return f"synthetic{output_suffix(self.config.data_file, self.config.output.format)}"
 
     @cached_property
     def baseline(self) -> Table | None:

@@ -31,8 +31,13 @@ if TYPE_CHECKING:
 
 FACTS = "facts.json"
 FORMAT = 1
-DIFFERENCES = ("lost_column", "lost_link", "lost_prediction", "group_exclusion")
-"""Metrics that say their worst finding in the data's own words."""
+DIFFERENCES = {
+    "lost_column": "Column",
+    "lost_link": "Pair of columns",
+    "lost_prediction": "Prediction",
+    "group_exclusion": "Group",
+}
+"""Metrics that say their worst finding in the data's own words, and what it is about."""
 SIZE = ("records", "control", "rows", "columns")
 ENTRIES = (
     *("format", "name", "created", "released", "size", "summary", "verdict", "policy", "roles", "guarantee"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hybrid.evaluation.measure import Evaluation
-from hybrid.publication.facts import differences_of
+from hybrid.publication.facts import DIFFERENCES, differences_of
 from hybrid.report.charts.figures import column_chart
 from hybrid.report.charts.side_by_side import ColumnView, PairAssociations
 from hybrid.report.run.inputs import ReportInputs
@@ -15,13 +15,6 @@ from hybrid.report.run.sections.section import Section
 
 MOST = 5
 """Columns and pairs shown: those that differ most."""
-SAID_BY = {
-    "lost_column": "Column",
-    "lost_link": "Pair of columns",
-    "lost_prediction": "Prediction",
-    "group_exclusion": "Group",
-}
-"""What each metric that says its worst finding is about."""
 TEMPLATE = """\
 {% if said %}
 <div class="scroll"><table><thead><tr><th>Largest difference</th><th>In the data’s own words</th></tr></thead><tbody>
@@ -54,7 +47,7 @@ TEMPLATE = """\
 
 def _said(evaluation: Evaluation) -> Iterator[tuple[str, str]]:
     for found in differences_of(evaluation):
-        yield SAID_BY[found.metric], found.said
+        yield DIFFERENCES[found.metric], found.said
     yield from first_page_lines(evaluation)
 
 
