@@ -16,15 +16,14 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.copies import lone_rows, to_others
+from hybrid.evaluation.attacks.copies import declared_secrets, lone_rows, rows_alone, to_others
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
 from hybrid.table import Column, Table
 from hybrid.table.codings import decimals_of
-from hybrid.table.holders import sharing, value_holders
+from hybrid.table.holders import value_holders
 from hybrid.table.persons import drawn_rows, n_persons, person_groups
-from hybrid.table.schema import concat_tables
 
 LeakName = Literal[
     "copy", "near", "changed", "splice", "half", "rotated", "recoded", "exposed", "group", "histories", "secrets"
@@ -55,7 +54,14 @@ NEAR_COPIES_SEEN_BY = (
 )
 CELLS_SEEN_BY = ("shared_cells", "rare_values", "singling_out_univariate", "linkability")
 CHANGED_SEEN_BY = ("shared_cells", *NEAR_COPIES_SEEN_BY)
-SECRETS_SEEN_BY = ("identical_match_secrets", "inference_quasi", "identical_match_quasi", "gtcap", "inference")
+SECRETS_SEEN_BY = (
+    "lone_secrets",
+    "identical_match_secrets",
+    "inference_quasi",
+    "identical_match_quasi",
+    "gtcap",
+    "inference",
+)
 
 
 class Planted(NamedTuple):
@@ -211,15 +217,12 @@ def _enough(context: Context, alone: Array, wanted: int, rng: np.random.Generato
 
 def _rows_alone(context: Context, ways: Array) -> Array:
     """Training rows whose cells in some columns are no other person's, of training or control."""
-    train, control = context.train, context.control
-    everybody = train if control is None else concat_tables(train, control)
-    # Rows without a person are one each.
-    everybody = replace(everybody, named_persons=person_groups(everybody.persons))
-    alone = np.zeros(len(train), dtype=bool)
+    n = len(context.train)
+    alone = np.zeros(n, dtype=bool)
     for number, leaked in enumerate(ways):
         names = [name for name, is_leaked in zip(context.schema.names, leaked, strict=True) if is_leaked]
-        held_by = sharing(everybody, [name for name in names if name not in context.schema.identifiers])
-        alone[number :: len(ways)] = held_by[: len(train)][number :: len(ways)] == 1
+        rows, _ = rows_alone(context, [name for name in names if name not in context.schema.identifiers])
+        alone[rows[rows % len(ways) == number]] = True
     return np.flatnonzero(alone)
 
 
@@ -239,7 +242,7 @@ def _own_halves(context: Context) -> Array:
 
 def _known_or_secret(context: Context) -> Array:
     """Quasi-identifiers, secrets and targets, in one way."""
-    leaked = {*context.schema.quasi_identifiers, *_declared_secrets(context), *context.schema.targets}
+    leaked = {*context.schema.quasi_identifiers, *declared_secrets(context), *context.schema.targets}
     return np.array([[name in leaked for name in context.schema.names]])
 
 
@@ -303,7 +306,7 @@ def _group(context: Context, share: float, rng: np.random.Generator) -> Array | 
 def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
     if not context.schema.quasi_identifiers:
         return NotComputable("no column has the role quasi_identifier", lacks="quasi_identifiers")
-    if not _declared_secrets(context):
+    if not declared_secrets(context):
         return NotComputable("no column is declared as a secret", lacks="secret")
     return _people_alone(context, share, rng, _known_or_secret)
 
@@ -318,11 +321,6 @@ def _histories(context: Context, share: float, rng: np.random.Generator) -> Arra
         return NotComputable("no person in the data has several rows", lacks="several_rows")
     chosen = rng.choice(several, max(round(share * len(several)), 1), replace=False)
     return np.flatnonzero(np.isin(groups, chosen))
-
-
-def _declared_secrets(context: Context) -> Sequence[str]:
-    chosen = context.options.secrets
-    return context.schema.sensitive if chosen is None else chosen
 
 
 def _exact(context: Context, rows: Array, rng: np.random.Generator) -> pd.DataFrame:  # noqa: ARG001

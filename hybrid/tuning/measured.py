@@ -20,7 +20,7 @@ EXPOSED, RANDOM = ATTACK = ("membership_trained", "membership_trained_random")
 """Metrics of the attacker who trains again: on the people least like others, and on random people."""
 USE = ("tstr", "lost_link", "lost_column", "lost_prediction", "group_exclusion")
 """Metrics of usefulness, in the order of :class:`UtilityLosses`."""
-LEAKS = ("lone_copies", "lone_near_copies", "linkability", "nndr_share")
+LEAKS = ("lone_copies", "lone_near_copies", "lone_secrets", "linkability", "nndr_share")
 """Other leaks that are measured, each above people whom the trial held out."""
 CERTAIN = USE[-2:]
 """Those of which the low end of an interval is judged."""

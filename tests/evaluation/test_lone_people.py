@@ -81,9 +81,30 @@ def test_rows_of_one_person_are_no_company() -> None:
     assert list(lone_rows(context, "train", near=True)) == list(range(40))
 
 
-@pytest.mark.parametrize("name", ["lone_copies", "lone_near_copies"])
+def run_one(name: str, train: Table, **options: object) -> Measure | NotComputable:
+    asked = EvaluateOptions.model_validate({"metrics": (name,), **options})
+    return evaluate(train, CONTROL, {"synthetic": people(*MANY)}, asked, np.random.default_rng(1)).metrics[0].outcome
+
+
+@pytest.mark.parametrize("name", ["lone_copies", "lone_near_copies", "lone_secrets"])
 def test_with_fewer_than_twenty_people_alone_nothing_is_said(name: str) -> None:
-    train, asked = people(*lone("mine", 19), *MANY), EvaluateOptions(metrics=(name,))
-    few = evaluate(train, CONTROL, {"synthetic": people(*MANY)}, asked, np.random.default_rng(1)).metrics[0].outcome
+    few = run_one(name, people(*lone("mine", 19), *MANY), secrets=("job",))
     assert isinstance(few, NotComputable)
     assert few.lacks == "lone_records"
+
+
+def test_secrets_of_people_alone_are_found_whatever_the_other_columns_hold() -> None:
+    """The pay is no secret, and the rows have another."""
+    train, control = people(*lone("mine"), *MANY), people(*lone("its"), *MANY)
+    others = [(town, job, pay + 1) for town, job, pay in (*lone("mine")[:10], *lone("its")[:4])]
+    town, job, pay = lone("mine")[20]
+    rows = people(*others, (town, "another job", pay), ("another town", job, pay), *MANY)
+    made = measured("lone_secrets", train, control, rows, secrets=("job",))
+    assert (made.details["successes"], made.details["control_successes"]) == (10, 4)
+    assert (made.details["attacks"], made.details["columns"]) == (40, ["town", "job"])
+    assert measured("lone_copies", train, control, rows).details["successes"] == 0
+
+
+def test_secrets_of_people_alone_need_a_secret() -> None:
+    nothing = run_one("lone_secrets", people(*MANY))
+    assert isinstance(nothing, NotComputable) and nothing.lacks == "secret"

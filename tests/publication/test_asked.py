@@ -44,7 +44,7 @@ def test_no_metric_that_a_packaged_policy_judges_is_missing(path: Path, sections
 def test_the_rest_is_computed_where_it_is_asked_for() -> None:
     policy = load_policy()
     usual, default = names(policy), [metric.name for metric in metrics_of(OPTIONS)]
-    judged_alone = {"lone_copies", "lone_near_copies"}  # off by default: comparisons do without
+    judged_alone = {"lone_copies", "lone_near_copies", "lone_secrets"}  # off by default: comparisons do without
     all_of_them = {*default, *judged_alone}
     assert set(usual) == asked_by(policy) < all_of_them and judged_alone == set(usual) - set(default)
     assert set(names(policy, EVERYTHING)) == all_of_them and names(None) == default

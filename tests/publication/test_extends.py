@@ -28,10 +28,10 @@ def test_packaged_policies_have_the_rules_that_releases_were_judged_by() -> None
     assert {
         (name, load_policy(path).version): load_policy(path).sha256[:16] for name, path in packaged_policies().items()
     } == {
-        ("bank", "7"): "a7b0e7277754b6d1",
-        ("default", "7"): "6ea873835a667c38",
-        ("hospital", "7"): "ed71fe1998bf6d87",
-        ("statistics_office", "8"): "88f90191c28c9fb9",
+        ("bank", "8"): "4825dde982b9f476",
+        ("default", "8"): "f1921ad27030dbfe",
+        ("hospital", "8"): "bc83cdaa82d17db6",
+        ("statistics_office", "9"): "e74ad7ecc30c5f9f",
     }
 
 

@@ -7,6 +7,9 @@ not, and they are the ones that disclose.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from hybrid.base.arrays import Array
@@ -18,7 +21,9 @@ from hybrid.evaluation.engine.neighbours import nearest, nearest_of_others
 from hybrid.evaluation.engine.space import TIE, Space, gower
 from hybrid.evaluation.families import attack, indicator
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.table.schema import persons_of_both
+from hybrid.table.holders import sharing
+from hybrid.table.persons import person_groups
+from hybrid.table.schema import concat_tables, persons_of_both
 
 Keys = dict[Role, Array]
 
@@ -115,20 +120,30 @@ def identical_match_secrets(context: Context) -> Outcome:
 
     As :func:`identical_match`: it counts the rows that give a person's quasi-identifiers together with the secrets.
     """
-    quasi, secrets = context.schema.quasi_identifiers, context.schema.sensitive
-    secrets = secrets if context.options.secrets is None else list(context.options.secrets)
+    quasi, secrets = context.schema.quasi_identifiers, declared_secrets(context)
     if not set(secrets) - set(quasi):
-        return NotComputable("no column is declared as a secret", lacks="secret")
+        return _NO_SECRET
     names = list(dict.fromkeys([*quasi, *secrets]))
     measure = _share_of(context, names)
     measure.details["columns"] = names
     return measure
 
 
+def declared_secrets(context: Context) -> Sequence[str]:
+    """Secrets that the options name, else the sensitive columns; empty where there are none."""
+    chosen = context.options.secrets
+    return context.schema.sensitive if chosen is None else chosen
+
+
 def _share_of(context: Context, names: list[str]) -> Measure:
+    return _share(context, _keys_of(context, names))
+
+
+def _keys_of(context: Context, names: Sequence[str]) -> Keys:
+    """Number of each row's content in some columns, in all three tables."""
     control = context.train.take(np.empty(0, np.int64)) if context.control is None else context.control
     train, other, table = row_keys(ranks_of([context.train, control, context.table], names))
-    return _share(context, {"train": train, "control": other, "table": table})
+    return {"train": train, "control": other, "table": table}
 
 
 def copied_identifiers(context: Context) -> Outcome:
@@ -224,8 +239,7 @@ def _attacked(context: Context, near: bool) -> Outcome:
     """Risk that the table holds people who are alone, beyond such people never seen."""
     lone = lone_rows(context, "train", near), lone_rows(context, "control", near)
     if min(map(len, lone)) < FEWEST:
-        reason = f"fewer than {FEWEST} people of a side {'lie apart' if near else 'differ'} from all others"
-        return NotComputable(reason, "too_few", lacks="lone_records")
+        return _too_few("lie apart" if near else "differ")
     space = _space(context)
     rows = space.place(context.encoded("table"))
     reach = _reach(context, near)
@@ -254,6 +268,43 @@ def lone_near_copies(context: Context) -> Outcome:
     return _attacked(context, near=True)
 
 
+def lone_secrets(context: Context) -> Outcome:
+    """Risk that the table repeats quasi-identifiers with secrets that only one person has.
+
+    As :func:`lone_copies`, of people whose quasi-identifiers, secrets and targets nobody else has together, and of rows
+    that equal them in these columns.
+    """
+    quasi, secrets = context.schema.quasi_identifiers, declared_secrets(context)
+    if not set(secrets) - set(quasi):
+        return _NO_SECRET
+    names = [name for name in context.schema.names if name in {*quasi, *secrets, *context.schema.targets}]
+    keys, lone = _keys_of(context, names), rows_alone(context, names)
+    if min(map(len, lone)) < FEWEST:
+        return _too_few("differ")
+    roles: tuple[Role, Role] = ("train", "control")
+    train, control = (
+        np.isin(keys[role][of_role], keys["table"]).astype(float) for role, of_role in zip(roles, lone, strict=True)
+    )
+    made = attacked_people(context, train, control, lone)
+    return made.measure(people_alone=len(train), columns=names) if isinstance(made, Attack) else made
+
+
+def rows_alone(context: Context, names: Sequence[str]) -> tuple[Array, Array]:
+    """Training and control rows whose values in some columns no other person has, of either; ascending."""
+    train, control = context.train, context.control
+    everybody = train if control is None else concat_tables(train, control)
+    # Rows without a person are one each.
+    everybody = replace(everybody, named_persons=person_groups(everybody.persons))
+    alone = sharing(everybody, names) == 1
+    return np.flatnonzero(alone[: len(train)]), np.flatnonzero(alone[len(train) :])
+
+
+def _too_few(differ: str) -> NotComputable:
+    reason = f"fewer than {FEWEST} people of a side {differ} from all others"
+    return NotComputable(reason, "too_few", lacks="lone_records")
+
+
+_NO_SECRET = NotComputable("no column is declared as a secret", lacks="secret")
 METRICS = (
     indicator(
         copied_identifiers,
@@ -299,6 +350,16 @@ METRICS = (
         "How many training people beside whom nobody lies have, beyond chance, a near copy in the table.",
         copy=1.0,
         by_default=False,
+        unit="share of people",
+    ),
+    attack(
+        lone_secrets,
+        "singling out",
+        "How many training people have, beyond chance, quasi-identifiers and secrets in the table that only they have.",
+        copy=1.0,
+        by_default=False,
+        needs=("control", "quasi_identifiers"),
+        mechanism="exact",
         unit="share of people",
     ),
 )
