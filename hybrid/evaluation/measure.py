@@ -291,6 +291,10 @@ class Evaluation:
         """All metrics of this name and stage: those about each column."""
         return tuple(self._named.get((name, stage), ()))
 
+    def has_stage(self, stage: Subject) -> bool:
+        """True if any metric is of this stage."""
+        return any(metric.stage == stage for metric in self.metrics)
+
     @cached_property
     def _named(self) -> dict[tuple[str, Subject], list[MetricResult]]:
         """Metrics by name and stage: wide tables have thousands."""

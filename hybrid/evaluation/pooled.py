@@ -117,16 +117,18 @@ def compared_with_folds(released: Context, folds: Sequence[Context]) -> tuple[Cr
 
 
 def pooled_metric(name: str, folds: Sequence[Evaluation], stage: Subject) -> list[MetricResult]:
-    """One metric of all folds, for every column that half of them have; that of one fold as it is.
+    """One metric of the folds that measured this stage, for every column that half of them have.
+
+    That of one fold as it is.
 
     Columns are others where a fold's records alone decide which are attacked.
     """
-    in_folds = [{one.column: one for one in fold.of_stage(name, stage)} for fold in folds]
+    in_folds = [{one.column: one for one in fold.of_stage(name, stage)} for fold in folds if fold.has_stage(stage)]
     columns = dict.fromkeys(column for fold in in_folds for column in fold)
     found = []
     for column in columns:
         there = [fold[column] for fold in in_folds if column in fold]
-        if 2 * len(there) >= len(folds):
+        if 2 * len(there) >= len(in_folds):
             found.append(pooled(there))
     return found
 

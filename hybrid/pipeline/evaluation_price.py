@@ -51,11 +51,14 @@ def evaluation_seconds(config: RunConfig, policy: Policy, train: Table, sizes: S
         Of one fold.
     """
     options, folds = config.evaluate, config.split.folds if config.split.is_crossed else 1
-    tables = 1 + (config.transition is not None) + len(_compared(config))
+    judged = _judged(config)
+    decisive = sum(stage in policy.stages for stage in judged)
     metrics, people = asked(policy, options), train.without_identifiers()
     repeats = any("trainings" in metric.needs for metric in metrics) and not untried(config, people)
+    measured = total_price(metrics, sizes, options, len(judged))
+    measured += (folds - 1) * total_price(metrics, sizes, options, decisive)
     return EvaluationSeconds(
-        folds * total_price(metrics, sizes, options, tables) * slowness(),
+        measured * slowness(),
         folds * planted_price(policy, sizes, config) * slowness() if options.power and policy.plants_leaks else 0.0,
         repeated_seconds(config, RetrainOptions(), people) * slowness() if repeats else 0.0,
     )
@@ -70,10 +73,14 @@ def judged_sizes(config: RunConfig, train: Table, control: Table | None) -> tupl
     return sizes_of(train.schema.without_identifiers(), rows, config.evaluate), rows
 
 
+def _judged(config: RunConfig) -> list[str]:
+    there = {"anonymized": config.transition is not None, "synthetic": True}
+    return [*(stage for stage, judged in there.items() if judged), *_compared(config)]
+
+
 def _compared(config: RunConfig) -> list[str]:
-    return [
-        name for name, there in (("original", config.evaluate.original), ("baseline", config.has_baseline)) if there
-    ]
+    there = {"original": config.evaluate.original, "baseline": config.has_baseline}
+    return [stage for stage, judged in there.items() if judged]
 
 
 def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control: Table | None) -> Iterator[Finding]:
@@ -90,7 +97,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     """
     options, compared = config.evaluate, _compared(config)
     folds = config.split.folds if config.split.is_crossed else 1
-    tables = 1 + (config.transition is not None) + len(compared)
+    tables = len(_judged(config))
     sizes, rows = judged_sizes(config, train, control)
     foreseen = evaluation_seconds(config, policy, train, sizes)
     seconds = sum(foreseen)
@@ -98,7 +105,7 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
         yield Finding(
             "note",
             f"split.control: cross: the table is made from everybody, and {folds} more to judge how it is made, each "
-            f"without {rows[1]:,} records that then are control: about {folds + 1} times one run",
+            f"without {rows[1]:,} records that then are control",
         )
     everything = (
         len(train.schema.without_identifiers()) if options.secrets is None and not train.schema.sensitive else 0

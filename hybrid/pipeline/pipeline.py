@@ -7,7 +7,7 @@ command line computes everything at once, while a flow computes one stage per ta
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, get_args
@@ -184,11 +184,15 @@ class Pipeline(DrawnTables):
     @cached_property
     def evaluation(self) -> Evaluation:
         """Privacy, utility and fidelity of every judged table."""
-        judged = [subject for subject in get_args(Subject) if evaluation_of(subject) in self.keys]
-        self._measure_together(judged)
-        found = Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
+        found = self._evaluation_of(get_args(Subject))
         printed = with_printed(found) if self.config.evaluate.paper else found
         return replace(printed, all_rows=self.all_rows, crossed=self._crossed)
+
+    def _evaluation_of(self, subjects: Collection[Subject]) -> Evaluation:
+        """Evaluation of those of these tables that the run has."""
+        judged = [subject for subject in subjects if evaluation_of(subject) in self.keys]
+        self._measure_together(judged)
+        return Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
 
     def evaluated(self, subject: Subject) -> Evaluation:
         """Privacy, utility and fidelity of one table.
@@ -373,7 +377,7 @@ class Pipeline(DrawnTables):
     def _crossed(self) -> tuple[Crossed, ...]:
         """Copies in the released table and in those of the folds; none without folds."""
         folds = [fold._judged_table for fold in self.folds]
-        if not folds or "synthetic" not in {metric.stage for fold in self.folds for metric in fold.evaluation.metrics}:
+        if not folds or evaluation_of("synthetic") not in self.keys:
             return ()
         tables = self.train, folds[0].control, self.generated.table
         return compared_with_folds(judged_table(*tables, self.config.evaluate, self.seed), folds)
@@ -447,7 +451,12 @@ class Pipeline(DrawnTables):
         return any(self.judge_power or name in options.named for name in attacks)
 
     def _with_folds(self, own: Evaluation) -> Evaluation:
-        return pooled_evaluation(own, [fold.evaluation for fold in self.folds], self._metrics_of_folds)
+        measured = {metric.stage for metric in own.metrics}
+        every = [stage for stage in get_args(Subject) if stage in measured]
+        decisive = every if self.judged_by is None else [stage for stage in every if stage in self.judged_by.stages]
+        first, *others = self.folds
+        found = [first._evaluation_of(every), *(fold._evaluation_of(decisive) for fold in others)]
+        return pooled_evaluation(own, found, self._metrics_of_folds)
 
     def _evaluated(self, subject: Subject) -> Evaluation:
         if subject in self._measured:

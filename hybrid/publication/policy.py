@@ -20,6 +20,7 @@ from pydantic import Field, model_validator
 from hybrid.base.config_files import MergedSource, Origins, YamlMapping, read_yaml, validated
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options, composed_options
+from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.evaluation.trust import TrustLeague, load_trust
 from hybrid.privacy.accounting import delta_of, rho_for
@@ -139,6 +140,12 @@ class _PolicyHead(Options):
         for kind in KINDS.values():
             for rule in getattr(self, kind.section):
                 yield kind, rule
+
+    @property
+    def stages(self) -> frozenset[Subject]:
+        """Stages whose tables rules judge, or compare with: the released one, and those that rules name."""
+        named = (getattr(rule, at, None) for rule in self.all_rules for at in ("stage", "other"))
+        return frozenset(("synthetic", *(stage for stage in named if stage)))
 
     def restricted(self, kinds: Collection[RuleKind[Any]]) -> Self:
         others = {kind.section: () for kind in KINDS.values() if kind not in kinds}

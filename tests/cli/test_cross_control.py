@@ -12,6 +12,7 @@ from tests.cli.cli_jobs import Run, edit
 from tests.jobs.small_job import write_small_job
 
 SIGNED = {"decided_by": "Dr Example", "date": "2026-11-21"}
+OF_ONE_FOLD = "of the first fold alone for the others"
 APART = "were kept apart to test attacks"
 NOBODY = "Nobody was kept apart"
 METRICS = ["identical_match", "hitting_rate", "k_reached", "total_variation", "dcr_share", "tstr"]
@@ -64,7 +65,27 @@ def test_a_run_is_repeated_by_its_seed_and_continued_from_kept_folds(tmp_path: P
         evaluation = json.loads((tmp_path / out / "evaluation.json").read_text())
         numbers = [(one["name"], one["column"], one["value"], one["ci"]) for one in evaluation["metrics"]]
         found.append(((tmp_path / out / "synthetic.csv").read_bytes(), numbers, evaluation["crossed"]))
+        assert _folds(evaluation) == {"original": None, "anonymized": None, "synthetic": 3}
+        assert OF_ONE_FOLD in (tmp_path / out / "report-details.html").read_text()
     assert found[0] == found[1] == found[2]
+
+
+def test_a_stage_that_a_rule_names_is_measured_in_every_fold(tmp_path: Path, hybrid: Run) -> None:
+    config = _job(tmp_path / "job", "cross")
+    rule = {"name": "copies before", "metric": "identical_match", "stage": "anonymized", "direction": "lower"}
+    rule |= {"compare": "excess", "review": 0.5, "reason": "The anonymized table must not copy, either."}
+    policy = {"name": "own", "version": "1", "owner": "us", "extends": "default", "rules": [rule]}
+    (config.parent / "own.yaml").write_text(json.dumps(policy))
+    edit(config, policy="own.yaml")
+    assert hybrid("run", config, "--out", tmp_path / "out") == 0
+    evaluation = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    assert _folds(evaluation) == {"original": None, "anonymized": 3, "synthetic": 3}
+
+
+def _folds(evaluation: Any) -> dict[str, int | None]:
+    """Folds that copies were measured in, of each table."""
+    found = (one for one in evaluation["metrics"] if one["name"] == "identical_match")
+    return {one["stage"]: one["details"].get("folds") for one in found}
 
 
 def test_check_says_what_folds_cost_and_refuses_what_needs_people_apart(
@@ -72,7 +93,9 @@ def test_check_says_what_folds_cost_and_refuses_what_needs_people_apart(
 ) -> None:
     config = _job(tmp_path / "job", "cross")
     assert hybrid("check", config) == 0
-    assert "about 4 times one run" in " ".join(capsys.readouterr().out.split())
+    assert "the table is made from everybody, and 3 more to judge how it is made" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert hybrid("check", config, "--set", "synthesize.filter={score: distance}") != 0
     said = capsys.readouterr()
     assert "cross keeps nobody apart for synthesize.filter" in " ".join((said.out + said.err).split())

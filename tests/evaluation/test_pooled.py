@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -123,3 +124,12 @@ def test_folds_measure_what_compares_with_people_never_seen_and_the_released_tab
     assert isinstance(first, Measure)
     assert first.value == pytest.approx(0.2)
     assert second == Measure(1.0)
+
+
+def test_a_stage_that_one_fold_measured_is_that_of_the_fold() -> None:
+    released, before = result(Measure(0.1, 0.0, 0.2).above(0.0)), result(Measure(0.4, 0.3, 0.5).above(0.0))
+    before = replace(before, stage="anonymized")
+    folds = [Evaluation((released, before)), *[Evaluation((released,))] * 3]
+    found = pooled_evaluation(Evaluation((before, released)), folds, {"membership"}).metrics
+    assert found[0] == before
+    assert isinstance(found[1].outcome, Measure) and found[1].outcome.details["folds"] == 4

@@ -30,6 +30,7 @@ TEMPLATE = """\
 <td class="chart">{{ row.chart }}</td></tr>
 {% endfor %}
 </tbody></table></div>
+{% if of_one_fold %}<p class="note small">What compares with people never seen is pooled over all folds for the synthetic table, and of the first fold alone for the others: their intervals are wider.</p>{% endif %}
 {% else %}<p class="missing">No metric was measured at more than one stage.</p>{% endif %}
 {% if stage_verdicts %}
 <h3>What the gate would say at each stage</h3>
@@ -90,6 +91,14 @@ def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[
     return rows
 
 
+def folds_differ(evaluation: Evaluation) -> bool:
+    """True if the synthetic table is measured in more folds than another."""
+    pooled = {
+        one.stage for one in evaluation.metrics if isinstance(one.outcome, Measure) and "folds" in one.outcome.details
+    }
+    return "synthetic" in pooled and pooled < {one.stage for one in evaluation.metrics}
+
+
 def _stage_cell(metric: MetricResult | None) -> str:
     if metric is None:
         return "–"
@@ -131,6 +140,7 @@ def stage_verdict_rows(verdicts: Mapping[Subject, Verdict]) -> list[tuple[str, l
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
         "stage_names": STAGES,
+        "of_one_fold": bool(inputs.evaluation.crossed) and folds_differ(inputs.evaluation),
         "stages": stage_rows(inputs.evaluation, inputs.metric_texts),
         "stage_verdicts": stage_verdict_rows(inputs.stage_verdicts),
         "signs": {status: f"{sign} {status}" for status, (sign, *_) in VERDICTS.items()},
