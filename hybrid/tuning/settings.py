@@ -74,8 +74,10 @@ class Setting:
     def words(self) -> str:
         """The values in one line."""
         said = {**self.values}
-        if said.pop("sample.method", None):
-            said["sample.beta"] = f"sample {self.config.sample.beta:.0%}"
+        if {"sample.method", "sample.beta"} & said.keys():
+            said.pop("sample.method", None)
+            beta = self.config.sample.beta
+            said["sample.beta"] = f"sample {beta:.0%}" if beta < 1 else "all people"
         shown = (WORDS[key].format("default" if value is None else value) for key, value in said.items())
         return ", ".join(shown) or "as configured"
 

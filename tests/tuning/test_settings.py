@@ -71,3 +71,4 @@ def test_of_a_sampled_table_other_shares_are_tried(config: RunConfig, policy: Po
     sampled = config.with_values({"sample.method": "beta", "sample.beta": 0.7})
     found = settings(sampled, policy, 2000, 60, seed=1, generalizes=False)
     assert {one.config.sample.effective.beta for one in found} == {0.5, 0.7, 1.0}
+    assert {"all people", "sample 50%"} <= {one.words for one in found}

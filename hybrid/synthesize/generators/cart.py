@@ -181,6 +181,9 @@ class CartOptions(Options):
     """Below 1, a split of a tree counts for nothing if chance alone would make one as good with a larger probability,
     counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
     many weak splits carry are lost. 1: every split counts, as in synthpop."""
+    slopes: bool = True
+    """Whether numbers and dates follow the numbers and dates drawn before them within a leaf, too: a donor's value is
+    moved by the slope that the leaf's people bear out, in ranks. Large leaves then keep relations of numbers."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int | None = Field(default=None, ge=0)
@@ -199,7 +202,7 @@ class CartOptions(Options):
         """Limits of the trees of so many training people, and the people who must have a number that is copied."""
         least = enough_people(people) if self.min_leaf is None else self.min_leaf
         return (
-            TreeLimits(least, self.alpha, self.max_depth),
+            TreeLimits(least, self.alpha, self.max_depth, self.slopes),
             enough_people(people) if self.smoothing is None else self.smoothing,
         )
 
@@ -262,7 +265,7 @@ class Cart:
     Options: ClassVar[type[Options]] = CartOptions
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "default": {},
-        "synthpop": {"min_leaf": 5, "smoothing": 0},
+        "synthpop": {"min_leaf": 5, "smoothing": 0, "slopes": False},
     }
 
     def encoding(self, options: CartOptions) -> Encoding:  # noqa: ARG002  (the protocol)

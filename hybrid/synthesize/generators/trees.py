@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
+from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes
 from hybrid.synthesize.protocol import Feature
 from hybrid.table.holders import all_differ
 from hybrid.table.persons import person_groups
@@ -152,11 +153,14 @@ class TreeLimits:
         Probability, 0 to 1, that the best split by chance alone counts for anything; 1: every split counts in full.
     max_depth : int or None
         Splits from root to leaf, at most.
+    slopes : bool
+        Whether numbers follow the numbers before them within leaves, too (:mod:`.leaf_slopes`).
     """
 
     least: int
     alpha: float
     max_depth: int | None
+    slopes: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,6 +183,8 @@ class DonorTree(Generic[K]):
         Node above each node; the root is its own.
     reach : numpy.ndarray, shape (n_nodes,)
         Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it.
+    slopes : LeafSlopes or None
+        How far a donor's value is moved where the row is another than the donor.
     """
 
     target: int
@@ -189,6 +195,7 @@ class DonorTree(Generic[K]):
     count: Array
     parent: Array
     reach: Array
+    slopes: LeafSlopes[K] | None = None
 
     @classmethod
     def without_splits(cls, target: int, values: Array) -> DonorTree[K]:
@@ -210,13 +217,17 @@ class DonorTree(Generic[K]):
         return found
 
     def draw(self, known: Mapping[K, Array], n_rows: int, rng: np.random.Generator) -> Array:
-        """One value per row, of a training row below the same node; ``known`` holds the columns that the tree reads."""
+        """One value per row, after a training row below the same node.
+
+        ``known`` holds the columns that the tree reads.
+        """
         node = self.leaves(known, n_rows)
         depth = rng.random(n_rows)
         while len(above := np.flatnonzero(depth >= self.reach[node])):
             node[above] = self.parent[node[above]]
-        drawn: Array = self.donors[self.first[node] + (rng.random(n_rows) * self.count[node]).astype(np.int64)]
-        return drawn
+        at = self.first[node] + (rng.random(n_rows) * self.count[node]).astype(np.int64)
+        drawn: Array = self.donors[at]
+        return drawn if self.slopes is None else self.slopes.move(drawn, at, node, known, rng)
 
 
 def grow(
@@ -263,8 +274,11 @@ def grow(
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
         share = nodes.borne_out(gain, nodes.price(list(predictors.values()), freedom, limits))
     count = nodes.starts[nodes.end] - nodes.starts[:-1]
-    reach = nodes.reach(share, limits.least)
-    return DonorTree(at, predictors, tree, values[by_leaf], nodes.starts[:-1], count, nodes.parent, reach)
+    reach, slopes = nodes.reach(share, limits.least), None
+    if limits.slopes and not feature.is_discrete:
+        before = {key: column[by_leaf] for key, column in known.items() if not features[key].is_discrete}
+        slopes = fit_slopes(values[by_leaf], before, nodes.sums, ~nodes.inner, limits.least)
+    return DonorTree(at, predictors, tree, values[by_leaf], nodes.starts[:-1], count, nodes.parent, reach, slopes)
 
 
 def person_weights(persons: Array) -> Array | None:
@@ -332,7 +346,7 @@ class _Nodes:
 
     @cached_property
     def weight(self) -> Array:
-        return self._sums(np.ones(len(self.leaves)))
+        return self.sums(np.ones(len(self.leaves)))
 
     def gain(self, outcome: Array) -> tuple[Array, Array]:
         """Gain of each split, and its degrees of freedom; 0 for leaves; shapes (n_nodes,).
@@ -383,7 +397,7 @@ class _Nodes:
         reach[0] = 1
         return reach
 
-    def _sums(self, values: Array) -> Array:
+    def sums(self, values: Array) -> Array:
         """Sums of numbers over the rows of each node, weighted; shape (n_nodes,)."""
         return self._below(np.bincount(self.leaves, values * self.weights, minlength=self.tree.node_count))
 
@@ -400,7 +414,7 @@ class _Nodes:
         """Share of variance that each split explains, summed over columns, and degrees of freedom."""
         explained = np.zeros(self.tree.node_count)
         for column in outcome.T:
-            spread = self._sums(column**2) - self._sums(column) ** 2 / np.maximum(self.weight, 1e-12)
+            spread = self.sums(column**2) - self.sums(column) ** 2 / np.maximum(self.weight, 1e-12)
             left, right = self._children(spread)
             within = (left + right) / np.maximum(spread[self.inner], 1e-9)
             explained[self.inner] += np.clip(1 - within, 0, 1)
