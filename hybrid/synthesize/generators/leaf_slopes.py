@@ -60,7 +60,7 @@ class Places:
         return ranks
 
     def drawn_rank(self, values: Array, rng: np.random.Generator) -> Array:
-        """Ranks of values that are not missing, each drawn evenly from those that its value stands for; shape (n,)."""
+        """Ranks of values that are not missing, each drawn evenly from those of its value; shape (n,)."""
         left, right = (np.searchsorted(self.distinct, values, side=side) for side in ("left", "right"))
         ranks: Array = self.below[left] + rng.random(len(values)) * (self.below[right] - self.below[left])
         return ranks
@@ -96,7 +96,7 @@ class LeafSlopes(Generic[K]):
     def move(self, values: Array, at: Array, node: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
         """Move donors' values as far as the rows differ from the donors.
 
-        A value that many have stands for many ranks: one of them is moved, so that a small move seldom changes it. A
+        A value that many have has many ranks: one of them is moved, so that a small move seldom changes it. A
         rank beyond an end is reflected there, so that no value piles up. A missing predictor moves nothing, and a
         missing value stays missing.
 
