@@ -58,7 +58,7 @@ quick: $(VENV)/.ready  ## under a minute: lint, types, layers, and the tests of 
 
 # Tests in several processes would each compile the loops of searches and metrics: they are compiled beside the checks.
 test: $(VENV)/.ready  ## everything that needs no deep generator: lint, types, layers, tests
-	@$(VENV)/bin/hybrid warm > /dev/null & warm=$$!; \
+	@$(VENV)/bin/hybrid --quiet warm > /dev/null & warm=$$!; \
 	for check in 'ruff check .' 'ruff format --check .' mypy lint-imports; do \
 	echo "$$check"; $(VENV)/bin/$$check || { kill $$warm; exit 1; }; done; wait $$warm
 	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(FIRST)" --may-lack $(LACKING) $(PYTEST_OPTIONS)
