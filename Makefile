@@ -56,18 +56,19 @@ quick: $(VENV)/.ready  ## under a minute: lint, types, layers, and the tests of 
 	if [ -z "$$folders" ]; then echo "no room differs from $(BASE)"; else \
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -q -m "$(FIRST) and not slow and not prefect" $$folders $(PYTEST_OPTIONS); fi
 
+# Tests in several processes would each compile the loops of searches and metrics: they are compiled beside the checks.
 test: $(VENV)/.ready  ## everything that needs no deep generator: lint, types, layers, tests
-	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
-	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports
+	@$(VENV)/bin/hybrid --quiet warm > /dev/null & warm=$$!; \
+	for check in 'ruff check .' 'ruff format --check .' mypy lint-imports; do \
+	echo "$$check"; $(VENV)/bin/$$check || { kill $$warm; exit 1; }; done; wait $$warm
 	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "$(FIRST)" --may-lack $(LACKING) $(PYTEST_OPTIONS)
 
 coverage: $(VENV)/.ready  ## which lines and branches the tests of the first environment reach (half as slow again)
 	$(VENV)/bin/python -m pytest -n auto -q -m "$(FIRST)" --may-lack $(LACKING) --cov --cov-report=term $(PYTEST_OPTIONS)
 
 test-all: $(VENV_ALL)/.ready  ## the tests of real generators and of Spark (needs Java), in an environment with all extras
-	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "(generators or anjana or spark) and not engines" $(PYTEST_OPTIONS)
+	$(VENV_ALL)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "(generators or anjana or spark) and not engines" $(PYTEST_OPTIONS) \
+	$$(grep -rlE 'mark\.(generators|anjana|spark)\b' tests --include='test_*.py')
 
 frozen: $(VENV)/.ready  ## are tables, metrics, checks and levels of small configurations those that are kept? KEEP=1 keeps them anew
 	$(VENV)/bin/python -m pytest -n auto -q tests/frozen $(PYTEST_OPTIONS)

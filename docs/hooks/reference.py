@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 import hybrid
+from hybrid.base.options import meanings
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation.registry import modules
@@ -339,10 +340,10 @@ def _fields(prefix: str, model: type[BaseModel]) -> str:
     """A table of one model's keys."""
     if not model.model_fields:
         return "No options.\n"
-    rows = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    words, rows = meanings(model), ["| key | type | default | meaning |", "|---|---|---|---|"]
     for name, info in model.model_fields.items():
         kind = _cell(_type(info.annotation) + _range(info))
-        rows.append(f"| `{prefix}{name}` | {kind} | {_default(info)} | {_cell(info.description or '')} |")
+        rows.append(f"| `{prefix}{name}` | {kind} | {_default(info)} | {_cell(words[name])} |")
     return "\n".join(rows) + "\n"
 
 

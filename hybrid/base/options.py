@@ -2,16 +2,62 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Mapping
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, create_model
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 
 class Options(BaseModel):
     """Options of one stage; immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
+        schema = handler(core)
+        properties = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, words in meanings(cls).items():
+            key = cls.model_fields[name].alias or name
+            if words and key in properties:
+                properties[key].setdefault("description", words)
+        return schema
+
+
+def meanings(model: type[BaseModel]) -> dict[str, str]:
+    """Meaning of each option of a model: its ``description``, else the text below it in the class; empty without both.
+
+    The source is read when it is asked for. pydantic would read it in every process, for a third of the time in which
+    all models are made (``use_attribute_docstrings``).
+    """
+    words: dict[str, str] = {}
+    for base in reversed(model.__mro__):
+        if issubclass(base, BaseModel):
+            below = _texts_below(base)
+            words |= {name: below.get(name, "") for name in vars(base).get("__annotations__", {})}
+    return {name: info.description or words.get(name, "") for name, info in model.model_fields.items()}
+
+
+@cache
+def _texts_below(model: type[BaseModel]) -> dict[str, str]:
+    try:
+        (tree,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
+    except (OSError, TypeError):  # made from a registry, or without source text
+        return {}
+    assert isinstance(tree, ast.ClassDef)
+    return {
+        option.target.id: inspect.cleandoc(text.value.value)
+        for option, text in pairwise(tree.body)
+        if isinstance(option, ast.AnnAssign) and isinstance(option.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
 
 
 def composed_options(
@@ -22,8 +68,6 @@ def composed_options(
     words: str | None = None,
 ) -> Any:
     """Option model made from a registry, not from a class statement.
-
-    It has no source text with docstrings, and for pydantic to look for one takes longer than to make the model.
 
     Parameters
     ----------
@@ -36,13 +80,4 @@ def composed_options(
     words : str, optional
         Docstring of the class.
     """
-    made = create_model(
-        name,
-        __base__=bases,
-        __module__=module,
-        __doc__=words,
-        __cls_kwargs__={"use_attribute_docstrings": False},
-        **dict(fields),
-    )
-    made.model_config["use_attribute_docstrings"] = True  # of classes that are derived from it
-    return made
+    return create_model(name, __base__=bases, __module__=module, __doc__=words, **dict(fields))

@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.options import meanings
+
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
@@ -70,8 +72,9 @@ def option_parameters(model: type[BaseModel], without: Iterable[str] = ()) -> li
 
 def option_lines(model: type[BaseModel], without: Iterable[str] = ()) -> list[tuple[str, str, str]]:
     """Name, type and meaning of each option of a model, for :func:`docstring`."""
+    words = meanings(model)
     return [
-        (name, _words(info.annotation), " ".join((info.description or "").split()))
+        (name, _words(info.annotation), " ".join(words[name].split()))
         for name, info in model.model_fields.items()
         if name not in without
     ]

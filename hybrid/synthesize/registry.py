@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from hybrid.base.errors import MissingExtraError
-from hybrid.base.options import Options
+from hybrid.base.options import Options, meanings
 from hybrid.synthesize.generators.aim import Aim
 from hybrid.synthesize.generators.baynet import Baynet, Privbayes
 from hybrid.synthesize.generators.cart import Cart
@@ -177,10 +177,9 @@ def environment_of(name: str) -> str:
 
 
 def _describe(generator: Generator) -> Availability:
+    words = meanings(generator.Options)
     options = tuple(
-        OptionDescription(
-            name, field.get_default(call_default_factory=True), " ".join((field.description or "").split())
-        )
+        OptionDescription(name, field.get_default(call_default_factory=True), " ".join(words[name].split()))
         for name, field in generator.Options.model_fields.items()
     )
     available = _available(generator)

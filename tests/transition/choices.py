@@ -12,6 +12,7 @@ from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
 from scipy import stats
 
+from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base.errors import ConfigError
 from hybrid.base.options import Options
 from hybrid.transition import REGISTRY
@@ -27,9 +28,9 @@ def every_choice() -> list[tuple[str, dict[str, Any]]]:
 
     Combinations that the strategy refuses as contradictory are left out.
     """
-    found = []
+    found, table = [], mixed_table(30)
     for name, strategy in REGISTRY.items():
-        possible = [options for options in combinations(strategy.Options) if _accepted(strategy, options)]
+        possible = [options for options in combinations(strategy.Options) if _accepted(strategy, options, table)]
         assert possible, f"{name} refuses all of its options"
         found += [(name, options) for options in possible]
     return found
@@ -62,9 +63,9 @@ def _values(field: FieldInfo) -> tuple[bool, tuple[Any, ...]]:
     return True, tuple(kind(end) for end in ends)
 
 
-def _accepted(strategy: Transition, options: dict[str, Any]) -> bool:
+def _accepted(strategy: Transition, options: dict[str, Any], table: AnonymizedTable) -> bool:
     try:
-        strategy.fit(mixed_table(30), strategy.Options(**options), np.random.default_rng(0))
+        strategy.fit(table, strategy.Options(**options), np.random.default_rng(0))
     except ConfigError:
         return False
     return True

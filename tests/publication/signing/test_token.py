@@ -16,7 +16,7 @@ from hybrid.publication.verify import verify
 from tests.publication.signing.standard_tools import by_openssl, by_python
 
 pytestmark = pytest.mark.engines
-LIBRARY = next((path for path in Path("/usr/lib").glob("**/libsofthsm2.so")), Path("/usr/lib/softhsm/libsofthsm2.so"))
+LIBRARY = next(Path("/usr/lib").glob("*/softhsm/libsofthsm2.so"), Path("/usr/lib/softhsm/libsofthsm2.so"))
 PIN = "271828"
 SOURCE = "hsm:7?label=publisher"
 
