@@ -6,11 +6,11 @@ sentence is recognized by its English message, so that a page in another languag
 made before, too.
 
 Places of a message: ``{name}`` is taken over as it is (a column, a value, words of a person), and so is one word,
-``{name:word}``. ``{n:number}``, ``{bound:form}`` and ``{day:date}`` are written in the language's form. ``{what:text}``
-is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name of a rule, else taken over.
-``{why:words}`` are sentences of a person, of which those that the catalogue knows are translated.
-``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the first word
-for 1, else the second; ``#`` in it is the number.
+``{name:word}``. ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
+language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
+of a rule, else taken over. ``{why:words}`` are sentences of a person, of which those that the catalogue knows are
+translated. ``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the
+first word for 1, else the second; ``#`` in it is the number.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ _NUMBER = re.compile(rf"(?<![\w.,])({_DIGITS})(?![\w]|[.,]\d)")
 _DAY = re.compile(r"(?<![\w-])(\d{4})-(\d\d)-(\d\d)(?![\w-])")
 _PATTERNS = {
     "number": rf"(?:(?:[Aa]bout|[Ff]ewer than) )?{_DIGITS}",
+    "form": r"-?\d(?:[\d.,:/e+\- ]*\d)?",
     "date": r"\d{4}-\d\d-\d\d",
     "word": r"\S+",
 }
@@ -176,25 +177,21 @@ class Language:
         return None
 
     def _message(self, text: str) -> str | None:
-        found = self._exactly(text)
-        if found is None and text[:1].isupper():
-            low = self._exactly(f"{text[0].lower()}{text[1:]}")
-            found = low and f"{low[0].upper()}{low[1:]}"
-        if found is None and text.endswith("."):
-            bare = self._message(text[:-1])
-            found = bare and f"{bare}."
-        return found
-
-    def _exactly(self, text: str) -> str | None:
+        """A text as one message, also with a capital letter or a full stop that its message has not."""
         if (plain := self._plain.get(text)) is not None:
             return plain
-        for message in self._with_places:
-            if message.longest not in text:
-                continue
-            match = message.pattern.fullmatch(text)
-            if match is not None and (filled := self._filled(message, match.groupdict())) is not None:
-                return filled
-        return None
+        if text.endswith(".") and not _BOUNDARY.search(text) and (bare := self._message(text[:-1])) is not None:
+            return f"{bare}."
+        if (found := self._with_values(text)) is not None or not text[:1].isupper():
+            return found
+        low = f"{text[0].lower()}{text[1:]}"
+        found = self._plain.get(low) or self._with_values(low)
+        return found and f"{found[0].upper()}{found[1:]}"
+
+    def _with_values(self, text: str) -> str | None:
+        fitting = (message for message in self._with_places if message.longest in text)
+        found = (self._filled(one, match.groupdict()) for one in fitting if (match := one.pattern.fullmatch(text)))
+        return next((filled for filled in found if filled is not None), None)
 
     @cached_property
     def _plain(self) -> dict[str, str]:
@@ -220,7 +217,7 @@ class Language:
         return {
             "": self._value,
             "word": str,
-            "form": self._formed,
+            "form": self.number,
             "number": self._counted,
             "date": self.number,
             "text": self._sentences,
@@ -234,11 +231,8 @@ class Language:
         known = (self._sentences(text[found.end() :]) for found in _BOUNDARY.finditer(text))
         return text if all(one is None for one in known) else None
 
-    def _formed(self, text: str) -> str | None:
-        return None if self._value(text) is None else self.number(text)
-
     def _own(self, text: str) -> str | None:
-        return self._sentences(text) or self._value(text)
+        return self._message(text) or self._value(text)
 
     def _counted(self, text: str) -> str | None:
         words, _, digits = text.rpartition(" ")

@@ -127,6 +127,10 @@ def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = (),
         out.print(text)
 
 
+def _padded(text: str, width: int) -> str:
+    return f"{text} ".ljust(width)
+
+
 def _verdict(verdict: Verdict, draw: str, promise: Sequence[str], language: Language) -> Iterator[Text | str]:
     from hybrid.publication.lamps import lamps
     from hybrid.publication.power import accepted_sentences, not_tried
@@ -141,7 +145,7 @@ def _verdict(verdict: Verdict, draw: str, promise: Sequence[str], language: Lang
         yield f"  {say(draw)}"
     for check in verdict.open_checks:
         words = f"{own(check.rule)}: {say(check.message)}"
-        yield styled("  ", (f"{say(check.status):<11}", COLORS[check.status]), words)
+        yield styled("  ", (_padded(say(check.status), 11), COLORS[check.status]), words)
         if check.hint:
             yield f"             {say(f'try: {check.hint}')}"
     yield f"  {say(folded(verdict))}"
@@ -149,7 +153,7 @@ def _verdict(verdict: Verdict, draw: str, promise: Sequence[str], language: Lang
         yield f"  {say(said)}"
     for lamp in lamps(verdict):
         shown = f"{say(lamp.question)} {say(lamp.answer)}"
-        yield styled("  ", (f"{say(lamp.status):<14}", COLORS[lamp.status]), shown)
+        yield styled("  ", (_padded(say(lamp.status), 14), COLORS[lamp.status]), shown)
         if lamp.findings:
             yield f"{'':16}{say(lamp.unit)}"
         for found in lamp.findings:

@@ -109,7 +109,8 @@ def test_packaged_policies_and_headings_are_known() -> None:
 def test_numbers_have_the_marks_of_the_language(value: float, digits: int) -> None:
     english = f"{value:,.{digits}f}"
     german = GERMAN.number(f"about {english} %")
-    assert german == f"about {english.translate(str.maketrans({',': '.', '.': ','}))} %"
+    marks = {ord(","): ".", ord("."): ","}
+    assert german == f"about {english.translate(marks)} %"
 
 
 def test_names_versions_and_addresses_are_no_numbers() -> None:

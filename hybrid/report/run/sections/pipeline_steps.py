@@ -13,7 +13,7 @@ TEMPLATE = """\
 <ol class="walk">
 {% for step in run.steps %}
 <li><span class="name">{{ step.name|say }}</span><span class="track"><span class="rows" style="width:{{ "%.1f"|format(72 * step.rows / most_rows) }}%"></span><b>{{ step.rows|count }}</b></span><span class="time">{{ "" if step.seconds is none else ("%.1f s"|format(step.seconds) if step.seconds >= 0.05 else "<0.1 s")|form }}</span>
-{% if step.note %}<span class="why">{{ step.note|say }}</span>{% endif %}</li>
+{% if step.note %}<span class="why">{{ step.note|own }}</span>{% endif %}</li>
 {% endfor %}
 </ol>
 {% else %}<p class="missing">{{ _("No stages were recorded.") }}</p>{% endif %}
