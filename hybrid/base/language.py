@@ -180,18 +180,24 @@ class Language:
         """A text as one message, also with a capital letter or a full stop that its message has not."""
         if (plain := self._plain.get(text)) is not None:
             return plain
-        if text.endswith(".") and not _BOUNDARY.search(text) and (bare := self._message(text[:-1])) is not None:
-            return f"{bare}."
-        if (found := self._with_values(text)) is not None or not text[:1].isupper():
-            return found
-        low = f"{text[0].lower()}{text[1:]}"
-        found = self._plain.get(low) or self._with_values(low)
-        return found and f"{found[0].upper()}{found[1:]}"
+        found = [self._heaviest(text)]
+        if text.endswith(".") and not _BOUNDARY.search(text):
+            weight, bare = self._heaviest(text[:-1])
+            found.append((weight, bare and f"{bare}."))
+        _, best = max(found, key=lambda one: one[0])
+        if best is not None or not text[:1].isupper():
+            return best
+        low = self._message(f"{text[0].lower()}{text[1:]}")
+        return low and f"{low[0].upper()}{low[1:]}"
 
-    def _with_values(self, text: str) -> str | None:
+    def _heaviest(self, text: str) -> tuple[int, str | None]:
+        """Weight and translation of the heaviest message that fits a text without a change; -1 and None: none."""
+        if (plain := self._plain.get(text)) is not None:
+            return len(text), plain
         fitting = (message for message in self._with_places if message.longest in text)
-        found = (self._filled(one, match.groupdict()) for one in fitting if (match := one.pattern.fullmatch(text)))
-        return next((filled for filled in found if filled is not None), None)
+        matched = ((one, match) for one in fitting if (match := one.pattern.fullmatch(text)))
+        found = ((one.weight, self._filled(one, match.groupdict())) for one, match in matched)
+        return next((one for one in found if one[1] is not None), (-1, None))
 
     @cached_property
     def _plain(self) -> dict[str, str]:
@@ -212,6 +218,10 @@ class Language:
 
         return _PLACE.sub(lambda at: str(values[at.group(1)]), _PLURAL.sub(counted, message.translation))
 
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        return tuple({one.literals[0] for one in self.messages if one.kinds and len(one.literals[0].split()) > 1})
+
     @property
     def _kinds(self) -> Mapping[str, Callable[[str], str | None]]:
         return {
@@ -227,11 +237,15 @@ class Language:
         }
 
     def _value(self, text: str) -> str | None:
-        """Data as it is; None if a known sentence is in it, which then is none of the data."""
+        """Data as it is; None if it begins like a message, or a known sentence is in it: that is none of the data."""
+        if text.startswith(self._beginnings):
+            return None
         known = (self._sentences(text[found.end() :]) for found in _BOUNDARY.finditer(text))
         return text if all(one is None for one in known) else None
 
     def _own(self, text: str) -> str | None:
+        if text not in self._plain and text.endswith(".") and self._message(text[:-1]) is not None:
+            return None
         return self._message(text) or self._value(text)
 
     def _counted(self, text: str) -> str | None:

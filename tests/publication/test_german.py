@@ -41,7 +41,7 @@ MEASURED = Evaluation(
         MetricResult("inference", "privacy", "synthetic", "lower", NotComputable("no secret varies", lacks="secret")),
     )
 )
-ENGLISH = re.compile(r"\b(the|was|were|and|of|is|are|not|no|with|by)\b")
+ENGLISH = re.compile(r"\b(the|were|and|of|is|are|not|no|with|by)\b")
 """Words that no German sentence has; taken over as words of a person, an English sentence would show by them."""
 
 
