@@ -41,6 +41,7 @@ _PATTERNS = {
 }
 _ANYTHING = r".+?"
 _BOUNDARY = re.compile(r"(?<=[.!?]) |; ")
+_PIECES = re.compile(r"(?<=[.!?]) |; |, ")
 _SENTENCE = re.compile(r"(?<=[.!?]) ")
 _AND = re.compile(r", | and ")
 
@@ -220,7 +221,8 @@ class Language:
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
-        return tuple({one.literals[0] for one in self.messages if one.kinds and len(one.literals[0].split()) > 1})
+        """First words of messages, where they are several."""
+        return tuple({one.literals[0] for one in self.messages if len(one.literals[0].split()) > 1})
 
     @property
     def _kinds(self) -> Mapping[str, Callable[[str], str | None]]:
@@ -238,9 +240,10 @@ class Language:
 
     def _value(self, text: str) -> str | None:
         """Data as it is; None if it begins like a message, or a known sentence is in it: that is none of the data."""
-        if text.startswith(self._beginnings):
+        if any(piece.startswith(self._beginnings) for piece in _PIECES.split(text)):
             return None
-        known = (self._sentences(text[found.end() :]) for found in _BOUNDARY.finditer(text))
+        rests = [text[found.end() :] for found in _BOUNDARY.finditer(text)]
+        known = (self._sentences(rest) or self._sentences(f"{rest}.") for rest in rests)
         return text if all(one is None for one in known) else None
 
     def _own(self, text: str) -> str | None:

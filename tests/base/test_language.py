@@ -27,6 +27,7 @@ from hybrid.publication.policy import load_policy, packaged_policies
 from tests.helpers.prose import prose
 
 GERMAN = catalogue("de")
+NOT_COVERED = "The decision read real records, and the guarantee does not cover it."
 SAMPLES = {
     "": "Zq",
     "word": "zq",
@@ -153,3 +154,16 @@ def test_the_language_is_that_of_the_configuration_else_of_the_environment(monke
     assert [language_of(tag).code for tag in ("de-AT", "de", "en-GB", "fr", None)] == ["de", "de", "en", "en", "en"]
     monkeypatch.setenv("HYBRID_LANGUAGE", "de_DE.UTF-8")
     assert language_of(None).code == "de" and language_of("en").code == "en"
+
+
+def test_data_holds_no_sentence_that_the_catalogue_knows() -> None:
+    said = GERMAN.say("Published by decision of A. Muster, who answers for the policy house 1. " + NOT_COVERED)
+    assert said.endswith("Richtlinie house 1. " + GERMAN.say(NOT_COVERED)) and "decision" not in said
+    parts = "number of rows 0.1, intervals of age 0.2, categories of ward 0.3"
+    account = (
+        f"The account in rho of zero-concentrated differential privacy: {parts}; together 0.6, which is delta = 1e-06"
+    )
+    found = GERMAN.say(f"{account} at epsilon = 2.")
+    assert "Zahl der Zeilen 0,1, Intervalle von age 0,2, Kategorien von ward 0,3; zusammen 0,6" in found
+    accepted = "Accepted by name all the same: A. Muster (not proven: the name as it was given)."
+    assert GERMAN.say(accepted).startswith("Trotzdem namentlich angenommen von: A. Muster (nicht nachgewiesen")

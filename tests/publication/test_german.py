@@ -15,7 +15,7 @@ from hybrid.publication.dossier.dossier import dossier_of
 from hybrid.publication.dossier.render import html, markdown
 from hybrid.publication.publish import publish
 from hybrid.publication.verdict import Check, Verdict
-from tests.helpers.marking import marking, nodes, unsaid
+from tests.helpers.marking import ENGLISH, marking, nodes, unsaid
 from tests.publication.conftest import RunMaker, a_policy
 
 GERMAN = catalogue("de")
@@ -41,8 +41,6 @@ MEASURED = Evaluation(
         MetricResult("inference", "privacy", "synthetic", "lower", NotComputable("no secret varies", lacks="secret")),
     )
 )
-ENGLISH = re.compile(r"\b(the|were|and|of|is|are|not|no|with|by)\b")
-"""Words that no German sentence has; taken over as words of a person, an English sentence would show by them."""
 
 
 @pytest.fixture

@@ -281,7 +281,7 @@ class Description:
 
     @property
     def subject(self) -> str:
-        """What the table is about: the publisher's words, or a neutral sentence."""
+        """Subject of the table in the publisher's words, or a neutral sentence."""
         tables = "table" if len(self.tables) == 1 else "tables"
         kind = f"Synthetic {tables}" if self.synthetic else tables.capitalize()
         return self.said.description or f"{kind} {self.data_set}, released under a policy that protects people."

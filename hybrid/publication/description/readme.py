@@ -71,7 +71,7 @@ class _Page:
         yield say(f"Made with {about.software}; `hybrid verify` checks the folder offline.")
 
     def _subject(self) -> str:
-        """What the table is about: the publisher's words, or this program's, and what a row is."""
+        """Subject of the table in the publisher's words, or this program's, and what a row is."""
         words, nature = self.about.subject, self.about.nature
         return plain(f"{self.own(words)} {self.say(nature)}".rstrip())
 
