@@ -20,6 +20,7 @@ from rich.text import Text
 from hybrid.base.bars import bars
 from hybrid.base.bars import plain as plain
 from hybrid.base.errors import HybridError
+from hybrid.base.language import ENGLISH, Language, in_language
 from hybrid.base.logs import writes_json_lines
 from hybrid.base.pages import command_of
 from hybrid.base.progress import LogProgress, Progress, silent
@@ -114,36 +115,49 @@ def line(status: str, text: str, hint: str = "") -> None:
     out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
 
 
-def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = ()) -> None:
+def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = (), language: Language = ENGLISH) -> None:
     """Print the verdict, the draw's number, the open checks and the answers to the questions of readers.
 
     The other checks are counted. ``promise`` has the terms of differential privacy, of which the
-    first is on the line of the verdict.
+    first is on the line of the verdict. All is in one language: English where the catalogue lacks a sentence.
     """
+    for text in in_language(
+        language, lambda chosen, note: [*_verdict(verdict, draw, promise, chosen), *filter(None, [note])]
+    ):
+        out.print(text)
+
+
+def _padded(text: str, width: int) -> str:
+    return f"{text} ".ljust(width)
+
+
+def _verdict(verdict: Verdict, draw: str, promise: Sequence[str], language: Language) -> Iterator[Text | str]:
     from hybrid.publication.lamps import lamps
     from hybrid.publication.power import accepted_sentences, not_tried
     from hybrid.publication.verdict import folded
 
-    colour = f"bold {COLORS[verdict.status]}"
-    budget = f"   {promise[0]}" if promise else ""
-    out.print(styled("\n", (verdict.status.upper(), colour), f"   policy {verdict.policy}{budget}"))
-    for said in promise[1:]:
-        out.print(f"  {said}")
+    say, own = language.say, language.own
+    status, colour = say(verdict.status.upper()), f"bold {COLORS[verdict.status]}"
+    budget = f"   {say(promise[0])}" if promise else ""
+    yield styled("\n", (status, colour), f"   {say(f'policy {verdict.policy}')}{budget}")
+    yield from (f"  {say(said)}" for said in promise[1:])
     if draw:
-        out.print(f"  {draw}")
+        yield f"  {say(draw)}"
     for check in verdict.open_checks:
-        out.print(styled("  ", (f"{check.status:<11}", COLORS[check.status]), f"{check.rule}: {check.message}"))
+        words = f"{own(check.rule)}: {say(check.message)}"
+        yield styled("  ", (_padded(say(check.status), 11), COLORS[check.status]), words)
         if check.hint:
-            out.print(f"             try: {check.hint}")
-    out.print(f"  {folded(verdict)}")
+            yield f"             {say(f'try: {check.hint}')}"
+    yield f"  {say(folded(verdict))}"
     for said in filter(None, (*accepted_sentences(verdict.checks), not_tried(verdict.checks))):
-        out.print(f"  {said}")
+        yield f"  {say(said)}"
     for lamp in lamps(verdict):
-        out.print(styled("  ", (f"{lamp.status:<14}", COLORS[lamp.status]), f"{lamp.question} {lamp.answer}"))
+        shown = f"{say(lamp.question)} {say(lamp.answer)}"
+        yield styled("  ", (_padded(say(lamp.status), 14), COLORS[lamp.status]), shown)
         if lamp.findings:
-            out.print(f"{'':16}{lamp.unit}")
+            yield f"{'':16}{say(lamp.unit)}"
         for found in lamp.findings:
-            out.print(styled(f"{'':16}", (found.sentence, COLORS[found.status])))
+            yield styled(f"{'':16}", (say(found.sentence), COLORS[found.status]))
 
 
 _quiet = False

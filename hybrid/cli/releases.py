@@ -244,7 +244,8 @@ def release(
                 candidate = read_candidate(finished.run.folder, places)
     if found is not None:
         _say_whether_drawn(finished, found)
-    console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(read_run(candidate.folder)))
+    judged = read_run(candidate.folder)
+    console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(judged), judged.language)
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)
     console.out.print(f"release  {published}")
@@ -430,6 +431,10 @@ def dossier(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Write dossier.md and dossier.html there.")
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", metavar="CODE", help="Of the dossier: en or de. Default: the release's own."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Put the facts of a release under the headings that a committee ticks.
@@ -437,20 +442,24 @@ def dossier(
     WP29, GDPR, EDPB, EHDS, ISO/IEC 27559, ICO, NIST. It states no legal conclusion.
     """
     from hybrid.base.atomic import write_text
+    from hybrid.base.language import language_of, languages
     from hybrid.publication.dossier.dossier import dossier_of
     from hybrid.publication.dossier.render import html, markdown
 
     if out is not None and out.resolve().is_relative_to(place.resolve()):
         raise ConfigError(f"{out}: this is inside of {place}, whose files are fixed", hint="choose another --out")
+    if language is not None and language not in languages():
+        raise ConfigError(f"--language {language}: there is no such language", hint=f"one of: {', '.join(languages())}")
     found = dossier_of(place)
+    chosen = language_of(language or found.language)
     if out is not None:
-        for name, text in {"dossier.md": markdown(found), "dossier.html": html(found)}.items():
+        for name, text in {"dossier.md": markdown(found, chosen), "dossier.html": html(found, chosen)}.items():
             write_text(out / name, text)
             console.line("ok", str(out / name))
     if as_json:
         console.out.print_json(json.dumps(found.to_json()))
     elif out is None:
-        typer.echo(markdown(found), nl=False)
+        typer.echo(markdown(found, chosen), nl=False)
 
 
 def withdraw(

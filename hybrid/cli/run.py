@@ -40,7 +40,7 @@ def run(
 ) -> None:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge, report."""
     with console.progress() as progress:
-        from hybrid.jobs.run import new_folder, promise_of
+        from hybrid.jobs.run import new_folder
         from hybrid.jobs.start import configuration
         from hybrid.jobs.start import run as run_pipeline
 
@@ -51,7 +51,7 @@ def run(
         draw = None if done.draw is None else done.draw.words
         console.print_json(_judged(done.verdict, folder) | {"draw": draw, "tables": _tables(done, folder)})
         return
-    console.print_verdict(done.verdict, "" if done.draw is None else done.draw.words, promise_of(done))
+    _show_verdict(done)
     console.out.print()
     _show_results(done, folder)
 
@@ -71,16 +71,24 @@ def sample(
     They are a new run, which has an evaluation and a verdict of its own, and is counted as a draw.
     """
     with console.progress() as progress:
-        from hybrid.jobs.run import new_folder, promise_of
+        from hybrid.jobs.run import new_folder
         from hybrid.jobs.sample_run import sample_run
 
         folder = out or new_folder("sample", run.resolve().parent)
         pipeline = sample_run(run, where, out=folder, rows=rows, work=work, progress=progress)
     chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
     assert chosen is not None and redrawn is not None
-    console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words, promise_of(pipeline))
+    _show_verdict(pipeline)
     console.out.print(f"\ncondition        met by {chosen.rate(redrawn)} of what the generator drew")
     _show_results(pipeline, folder)
+
+
+def _show_verdict(run: AnyRun) -> None:
+    from hybrid.base.language import language_of
+    from hybrid.jobs.run import promise_of
+
+    language = language_of(run.config.person.publish.language)
+    console.print_verdict(run.verdict, "" if run.draw is None else run.draw.words, promise_of(run), language)
 
 
 def _show_results(run: AnyRun, folder: Path) -> None:
@@ -178,6 +186,7 @@ def audit(
     CSV or Parquet, with the same columns in any order. Linked tables: folders of them, and --config.
     """
     with console.progress() as progress:
+        from hybrid.base.language import language_of
         from hybrid.base.ownership import check_replaceable
         from hybrid.evaluation.trust import load_trust
         from hybrid.jobs.audit import audit_config, audit_tables, read_audit
@@ -195,7 +204,7 @@ def audit(
     if as_json:
         console.print_json(_judged(verdict, folder) | {"notes": notes})
         return
-    console.print_verdict(verdict)
+    console.print_verdict(verdict, language=language_of(loaded.person.publish.language))
     if league is not None:
         console.line("note", f"the report has the verdicts of the laboratory {league.name} beside the numbers")
     console.out.print(f"\nreport  {folder / REPORT}")

@@ -11,6 +11,7 @@ from typing import Any
 from hybrid.base.atomic import write_json, write_text
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import library_versions
+from hybrid.base.language import language_of
 from hybrid.base.manifest import PACKAGE
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
@@ -199,7 +200,7 @@ class JudgedTables:
 
     def pages(self, league: TrustLeague | None = None) -> Iterator[tuple[str, str]]:
         """File and HTML of every page of the report; aggregates only."""
-        created = datetime.now(UTC)
+        created, language = datetime.now(UTC), language_of(self.config.person.publish.language)
         for name, one in self.audited.tables.items():
             alone = name == SINGLE
             own = Evaluation(tuple(metric for metric in self.evaluation.metrics if alone or metric.table == name))
@@ -207,9 +208,9 @@ class JudgedTables:
             three = one.train, one.control, one.synthetic
             titled = self.config.name if alone else f"{self.config.name}: {name}"
             page = audit_report(three, own, part, titled, created, one.notes, league, self.left_out[name])
-            yield from two_pages(page) if alone else [table_page(name, page)]
+            yield from two_pages(page, language=language) if alone else [table_page(name, page, language)]
         if SINGLE not in self.audited.tables:
-            yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS)
+            yield from two_pages(self._joint(created), JOINT, JOINT_DETAILS, language)
 
     def _joint(self, created: datetime) -> ReportInputs:
         parents = _parents(self.config)

@@ -13,6 +13,7 @@ import yaml
 
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import library_versions
+from hybrid.base.language import ENGLISH, Language, language_of
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
@@ -132,7 +133,7 @@ def keep_source_statistics(run: AnyRun, private_dir: Path) -> None:
     keep_baseline(private_dir, run.config.name, tag, Baseline(source_statistics(run, record_secret(key)), seconds))
 
 
-def public_report(pipeline: Pipeline, created: datetime) -> str:
+def public_report(pipeline: Pipeline, created: datetime, language: Language = ENGLISH) -> str:
     """Render what the readers of a private table may see.
 
     Parameters
@@ -141,6 +142,8 @@ def public_report(pipeline: Pipeline, created: datetime) -> str:
         Finished, with a budget: it claims differential privacy.
     created : datetime
         When the run was made; its day is stated.
+    language : Language
+        Of the page.
     """
     budget, policy = pipeline.budget, pipeline.policy
     assert budget is not None
@@ -150,7 +153,9 @@ def public_report(pipeline: Pipeline, created: datetime) -> str:
     method = yaml.safe_dump(public_config(config), sort_keys=False, allow_unicode=True, width=100)
     page = private_page(f"{policy.name} {policy.version}", facts)
     versions = library_versions(PACKAGE, *libraries())
-    return render_public(pipeline.config.name, day, page, budget.to_json(), pipeline.synthetic, method, versions)
+    return render_public(
+        pipeline.config.name, day, page, budget.to_json(), pipeline.synthetic, method, versions, language
+    )
 
 
 LIMITS = (
@@ -176,16 +181,20 @@ def report_pages(run: AnyRun, created: datetime, earlier: Sequence[LedgerEntry] 
 
     Of one table: the page that people decide by, the details, and what readers may see under ``privacy.mode: dp``. Of
     linked tables: a page for each, and two for all together. No seed, no path, no record: the report is published.
+    They are in the language that ``publish.language`` names.
     """
+    language = language_of(run.config.person.publish.language)
     if isinstance(run, LinkedRun):
-        yield from _linked_pages(run, created, earlier)
+        yield from _linked_pages(run, created, earlier, language)
         return
-    yield from two_pages(run_report(run, created, earlier))
+    yield from two_pages(run_report(run, created, earlier), language=language)
     if run.budget is not None and run.is_private:
-        yield PUBLIC_REPORT, public_report(run, created)
+        yield PUBLIC_REPORT, public_report(run, created, language)
 
 
-def _linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry]) -> Iterator[tuple[str, str]]:
+def _linked_pages(
+    run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry], language: Language
+) -> Iterator[tuple[str, str]]:
     config, tables = run.config.model_dump() | {"seed": None}, stated_tables(run)
     whole = joint_facts(run)
     result = None if run.person.anonymized is None else run.person.anonymized.result
@@ -205,7 +214,7 @@ def _linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEnt
         page = run_report(pipeline, created)
         facts = replace(table_facts(run, name), generalized=whole.generalized)
         collected = {**page.collected, "verdict": about | {"table": facts}}
-        yield table_page(name, replace(page, name=f"{run.config.name}: {name}", collected=collected, **said))
+        yield table_page(name, replace(page, name=f"{run.config.name}: {name}", collected=collected, **said), language)
     verdict = run.verdict
     joint = ReportInputs(
         name=run.config.name,
@@ -222,20 +231,23 @@ def _linked_pages(run: LinkedRun, created: datetime, earlier: Sequence[LedgerEnt
         },
         **said,
     )
-    yield from two_pages(joint, JOINT, JOINT_DETAILS)
+    yield from two_pages(joint, JOINT, JOINT_DETAILS, language)
 
 
 def two_pages(
-    inputs: ReportInputs, first: Sequence[Section] = FIRST_PAGE, others: Sequence[Section] = SECTIONS_OF_DETAILS
+    inputs: ReportInputs,
+    first: Sequence[Section] = FIRST_PAGE,
+    others: Sequence[Section] = SECTIONS_OF_DETAILS,
+    language: Language = ENGLISH,
 ) -> Iterator[tuple[str, str]]:
     """File and HTML of the page that people decide by, and of the page with everything else."""
-    yield REPORT, render_report(inputs, first, (DETAILS, "All checks, figures and the method"))
-    yield DETAILS, render_report(inputs, others, (REPORT, "The page to decide by"))
+    yield REPORT, render_report(inputs, first, (DETAILS, "All checks, figures and the method"), language)
+    yield DETAILS, render_report(inputs, others, (REPORT, "The page to decide by"), language)
 
 
-def table_page(name: str, inputs: ReportInputs) -> tuple[str, str]:
+def table_page(name: str, inputs: ReportInputs, language: Language = ENGLISH) -> tuple[str, str]:
     """File and HTML of the page of one of several tables, with all sections."""
-    return page_of(name), render_report(inputs, other=(REPORT, "All tables together"))
+    return page_of(name), render_report(inputs, other=(REPORT, "All tables together"), language=language)
 
 
 def _linked_row(run: LinkedRun, table: StatedTable) -> LinkedRow:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.errors import ConfigError, DataError, Problem, VerificationError
+from hybrid.base.language import Language, language_of
 from hybrid.base.manifest import MANIFEST, hash_files
 from hybrid.base.regular_file import LARGEST, parse_json, read_regular
 from hybrid.evaluation.measure import AllRows, Crossed, Evaluation, Measure, MetricResult, NotComputable
@@ -63,6 +64,11 @@ class FinishedRun:
 
     def source_of(self, name: str) -> Path:
         return self.folder / (PUBLIC_REPORT if self.is_dp and name == REPORT else name)
+
+    @property
+    def language(self) -> Language:
+        """Language of the pages about the run."""
+        return language_of((self.manifest["config"].get("publish") or {}).get("language"))
 
     @property
     def draw(self) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from hybrid.base.language import ENGLISH, Language, in_language
 from hybrid.publication.first_page import FirstPage
 from hybrid.publication.private_words import account
 from hybrid.report.charts.figures import percent
@@ -54,16 +55,28 @@ def render_public(
     table: Table,
     config: str,
     versions: Mapping[str, str],
+    language: Language = ENGLISH,
 ) -> str:
     """Render the report of a private table as one self-contained HTML document.
 
     ``page`` is that of :func:`hybrid.publication.first_page.private_page`, ``budget`` that of
     :meth:`hybrid.privacy.accounting.Budget.to_json`, ``config`` the public configuration as YAML; ``day`` is in ISO
-    8601.
+    8601. As :func:`hybrid.report.run.render.render_report`, in a language as a whole.
     """
     columns = [_released(column, table.frame[column.name]) for column in table.schema]
-    known = {"name": name, "day": day, "page": page, "budget": budget, "config": config, "versions": versions}
-    return environment().get_template("public.html").render(account=account(budget), columns=columns, **known)
+    known: dict[str, Any] = {
+        "name": name,
+        "day": day,
+        "page": page,
+        "budget": budget,
+        "config": config,
+        "versions": versions,
+    }
+    known |= {"account": account(budget), "columns": columns}
+    return in_language(
+        language,
+        lambda chosen, note: environment(chosen.code).get_template("public.html").render(note=note, **known),
+    )
 
 
 def _released(column: Column, values: pd.Series) -> ReleasedColumn:

@@ -74,7 +74,8 @@ class PublishOptions(Options):
     keywords: tuple[Text, ...] = ()
     """Words that catalogues search for."""
     language: Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] | None = None
-    """Language of these texts (BCP 47), such as en or de-AT."""
+    """Language of these texts (BCP 47), such as en or de-AT. Report, README, dossier and the verdict in the terminal
+    are in it, too: there are English and German. null: that of the variable HYBRID_LANGUAGE, else English."""
     url: Address | None = None
     """Where readers find the folder of all releases; null: addresses are relative to the release's own folder."""
     columns: dict[str, ColumnDescription] = Field(default_factory=dict)
@@ -279,12 +280,16 @@ class Description:
         return self.said.title or self.data_set
 
     @property
-    def text(self) -> str:
-        """Subject of the table, and what its rows are."""
+    def subject(self) -> str:
+        """Subject of the table in the publisher's words, or a neutral sentence."""
         tables = "table" if len(self.tables) == 1 else "tables"
         kind = f"Synthetic {tables}" if self.synthetic else tables.capitalize()
-        neutral = f"{kind} {self.data_set}, released under a policy that protects people."
-        return f"{self.said.description or neutral} {self.nature}".rstrip()
+        return self.said.description or f"{kind} {self.data_set}, released under a policy that protects people."
+
+    @property
+    def text(self) -> str:
+        """Subject of the table, and what its rows are."""
+        return f"{self.subject} {self.nature}".rstrip()
 
     @property
     def keywords(self) -> tuple[str, ...]:

@@ -86,7 +86,7 @@ def write_descriptions(run: FinishedRun, folder: Path, facts: ReleaseFacts) -> N
         contents[PROVENANCE] = provenance(about, run, facts.source_tag, [one.by for one in about.acceptances])
     for name, content in contents.items():
         (folder / name).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / README).write_text(readme(about), encoding="utf-8")
+    (folder / README).write_text(readme(about, run.language), encoding="utf-8")
     if about.missing:
         names = " and no ".join(about.missing)
         logger.warning("release %s states no %s (section publish)", about.release, names)

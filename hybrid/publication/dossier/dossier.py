@@ -56,10 +56,14 @@ class Dossier:
     note: str
     head: tuple[Fact, ...]
     parts: tuple[Part, ...]
+    language: str | None = None
+    """Language of the publisher's words (BCP 47), where it was stated."""
 
     def to_json(self) -> dict[str, Any]:
         """As a dictionary of JSON types."""
-        return asdict(self)
+        found = asdict(self)
+        del found["language"]
+        return found
 
 
 def dossier_of(folder: Path) -> Dossier:
@@ -76,6 +80,7 @@ def dossier_of(folder: Path) -> Dossier:
         note=table["note"],
         head=tuple(dict.fromkeys(_head(stated))),
         parts=tuple(_part(part, stated) for part in table["parts"] if part.get("only") != "dp" or stated.is_dp),
+        language=stated.language,
     )
 
 

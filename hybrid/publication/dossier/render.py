@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from typing import Literal, NamedTuple
 
+from hybrid.base.language import ENGLISH, Language, in_language
 from hybrid.publication.dossier.dossier import TO_FILL, Dossier
 from hybrid.publication.plain_markdown import plain
 
@@ -28,25 +29,30 @@ class Block(NamedTuple):
     where: str = ""
 
 
-def blocks(dossier: Dossier) -> Iterator[Block]:
-    """Pieces of a dossier in their order, for every format."""
-    yield Block("title", f"Dossier: {dossier.title}")
-    yield Block("note", dossier.note)
-    yield Block("part", "What it is, and what was decided")
-    yield from (Block("fact", fact.text, fact.where) for fact in dossier.head)
+def blocks(dossier: Dossier, language: Language = ENGLISH) -> Iterator[Block]:
+    """Pieces of a dossier in their order, for every format; where a fact was found stays the key of a file."""
+    say = language.say
+    yield Block("title", f"{say('Dossier')}: {say(dossier.title)}")
+    yield Block("note", say(dossier.note))
+    yield Block("part", say("What it is, and what was decided"))
+    yield from (Block("fact", say(fact.text), fact.where) for fact in dossier.head)
     for number, part in enumerate(dossier.parts, 1):
-        yield Block("part", f"{number}. {part.title}")
-        yield Block("text", part.about)
+        yield Block("part", f"{number}. {say(part.title)}")
+        yield Block("text", say(part.about))
         for at, item in enumerate(part.items, 1):
-            yield Block("heading", f"{number}.{at} {item.heading}")
-            yield from (Block("fact", fact.text, fact.where) for fact in item.facts)
-            yield Block("box", item.person)
+            yield Block("heading", f"{number}.{at} {say(item.heading)}")
+            yield from (Block("fact", say(fact.text), fact.where) for fact in item.facts)
+            yield Block("box", say(f"A person adds: {item.person}"))
 
 
-def markdown(dossier: Dossier) -> str:
+def markdown(dossier: Dossier, language: Language = ENGLISH) -> str:
     """Markdown in which no text of a person is markup."""
+    return in_language(language, lambda chosen, note: _markdown(dossier, chosen, note))
+
+
+def _markdown(dossier: Dossier, language: Language, note: str) -> str:
     lines: list[str] = []
-    for kind, text, where in blocks(dossier):
+    for kind, text, where in _noted(blocks(dossier, language), note):
         words, place = plain(text), f" ({plain(where)})" if where else ""
         match kind:
             case "title":
@@ -60,15 +66,27 @@ def markdown(dossier: Dossier) -> str:
             case "fact":
                 lines.append(f"- {words}{place}")
             case "box":
-                lines += ["", f"☐ A person adds: {words} {TO_FILL}"]
+                lines += ["", f"☐ {words} {TO_FILL}"]
     return "\n".join(lines) + "\n"
 
 
-def html(dossier: Dossier) -> str:
+def html(dossier: Dossier, language: Language = ENGLISH) -> str:
     """One HTML page, with empty boxes to fill in on paper."""
+    return in_language(language, lambda chosen, note: _html(dossier, chosen, note))
+
+
+def _noted(pieces: Iterable[Block], note: str) -> Iterator[Block]:
+    """The pieces of a page, with a note after its title if there is one."""
+    for piece in pieces:
+        yield piece
+        if piece.kind == "title" and note:
+            yield Block("text", note)
+
+
+def _html(dossier: Dossier, language: Language, note: str) -> str:
     body: list[str] = []
     in_list = False
-    for kind, text, where in blocks(dossier):
+    for kind, text, where in _noted(blocks(dossier, language), note):
         words, place = escape(text), f" <small>{escape(where)}</small>" if where else ""
         if in_list != (kind == "fact"):
             body.append("</ul>" if in_list else "<ul>")
@@ -86,12 +104,12 @@ def html(dossier: Dossier) -> str:
             case "fact":
                 body.append(f"<li>{words}{place}</li>")
             case "box":
-                body.append(f'<p class="box">☐ A person adds: {words}</p>')
+                body.append(f'<p class="box">☐ {words}</p>')
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{language.code}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{escape(dossier.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(language.say(dossier.title))}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(body)
         + "\n</body>\n</html>\n"
     )

@@ -20,7 +20,7 @@ from hybrid.publication.private_words import is_dp
 from hybrid.publication.verdict import Check
 from hybrid.publication.verify import verify
 
-PACKAGE = "datapackage.json"
+PACKAGE, CROISSANT = "datapackage.json", "croissant.json"
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ class Stated:
     said: Mapping[str, Any]
     is_release: bool
     withdrawn: str = ""
+    language: str | None = None
+    """Language of the publisher's words (BCP 47), where it was stated."""
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -135,7 +137,9 @@ def _released(folder: Path) -> Stated:
     roles = {one["role"]: one["title"] for one in described.get("contributors") or () if "role" in one}
     mark = read_mark(folder)
     withdrawn = "" if mark is None else f"{str(mark.get('at'))[:10]} by {mark.get('by')}: {mark.get('reason')}"
-    return Stated(content, said | {"contact": roles.get("contact")}, is_release=True, withdrawn=withdrawn)
+    croissant = read_json(folder / CROISSANT) if (folder / CROISSANT).exists() else {}
+    contact, language = roles.get("contact"), croissant.get("inLanguage")
+    return Stated(content, said | {"contact": contact}, is_release=True, withdrawn=withdrawn, language=language)
 
 
 def _finished(folder: Path) -> Stated:
@@ -146,4 +150,5 @@ def _finished(folder: Path) -> Stated:
     content = checked_json(folder, FACTS, run.manifest["files"][FACTS]["sha256"])
     own = PublishOptions.model_validate(run.manifest["config"].get("publish") or {})
     said = {"source": own.source, "uses": own.uses, "limits_of_use": own.not_for, "license": own.license}
-    return Stated(content, said | {"contact": own.contact and own.contact.name}, is_release=False)
+    contact = own.contact and own.contact.name
+    return Stated(content, said | {"contact": contact}, is_release=False, language=own.language)

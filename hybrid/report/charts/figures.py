@@ -15,6 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hybrid.base.arrays import Array
+from hybrid.base.language import ENGLISH, Language
 from hybrid.evaluation.measure import Subject
 from hybrid.report.charts import svg
 from hybrid.report.charts.side_by_side import ColumnView
@@ -34,14 +35,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def column_chart(view: ColumnView) -> Markup:
+def column_chart(view: ColumnView, language: Language = ENGLISH) -> Markup:
     """One column, real beside synthetic: bars of categories, or a histogram with round bounds."""
     if view.cells is None:
         return Markup()
-    return _histogram(view) if view.cells.edges else _bars(view)
+    return _histogram(view, language) if view.cells.edges else _bars(view, language)
 
 
-def _bars(view: ColumnView) -> Markup:
+def _bars(view: ColumnView, language: Language) -> Markup:
+    say, form = language.say, language.number
     cells = view.cells
     assert cells is not None
     pool = len(cells) - 1
@@ -49,20 +51,20 @@ def _bars(view: ColumnView) -> Markup:
     named = [share for shares in (view.real, view.synthetic) for share in shares[:pool]]
     top = max([float(share) for share in named] or [float(view.synthetic[pool])]) or 1.0
     left, right, step, first = 122.0, WIDTH - 106, 19.0, 14.0
-    parts = [svg.text(WIDTH - 58, 8, "real %", "tick", text_anchor="end")]
-    parts.append(svg.text(WIDTH, 8, "synth. %", "tick", text_anchor="end"))
+    parts = [svg.text(WIDTH - 58, 8, say("real %"), "tick", text_anchor="end")]
+    parts.append(svg.text(WIDTH, 8, say("synth. %"), "tick", text_anchor="end"))
     for row, at in enumerate(rows):
         real, synthetic = float(view.real[at]), float(view.synthetic[at])
         y = first + row * step + step / 2
-        label = f"{OTHER} ({cells.pooled} pooled)" if at == pool else cells.labels[at]
+        label = say(f"{OTHER} ({cells.pooled} pooled)") if at == pool else cells.labels[at]
         shown = "few" if np.isnan(real) else f"{100 * real:.1f}"
-        title = f"{label}: real {shown} %, synthetic {100 * synthetic:.1f} %"
+        title = say(f"{label}: real {shown} %, synthetic {100 * synthetic:.1f} %")
         x = [left + min(share / top, 1.0) * (right - left) for share in (0 if np.isnan(real) else real, synthetic)]
         parts += [
             svg.text(left - 6, y + 4, label, "label pool" if at == pool else "label", longest=19, text_anchor="end"),
             svg.rect(left, y - 6, x[0] - left, 12, "real", title),
-            svg.text(WIDTH - 58, y + 4, shown, "number", text_anchor="end"),
-            svg.text(WIDTH, y + 4, f"{100 * synthetic:.1f}", "number", text_anchor="end"),
+            svg.text(WIDTH - 58, y + 4, say("few") if np.isnan(real) else form(shown), "number", text_anchor="end"),
+            svg.text(WIDTH, y + 4, form(f"{100 * synthetic:.1f}"), "number", text_anchor="end"),
         ]
         if max(real, synthetic) > top:  # only the pool can be: its bar is cut
             parts.append(svg.path(f"M{right - 12:.1f} {y + 8:.1f}l5 -16h4l-5 16Z", "cut"))
@@ -70,10 +72,10 @@ def _bars(view: ColumnView) -> Markup:
             parts.append(svg.diamond(x[1], y, 4.2, "synthetic", title))
     height = first + step * len(rows) + 2
     parts.append(svg.line(left, first, left, height, "axis"))
-    return svg.figure(WIDTH, height, parts, f"{view.name}: shares of categories, real and synthetic")
+    return svg.figure(WIDTH, height, parts, say(f"{view.name}: shares of categories, real and synthetic"))
 
 
-def _histogram(view: ColumnView) -> Markup:
+def _histogram(view: ColumnView, language: Language) -> Markup:
     cells = view.cells
     assert cells is not None
     slots = np.array(cells.slots, dtype=float)
@@ -85,15 +87,16 @@ def _histogram(view: ColumnView) -> Markup:
     parts = []
     steps = f"M{left:.1f} {height:.1f}"
     for at, label in enumerate(cells.labels):
-        title = f"{label}: real {percent(view.real[at])}, synthetic {percent(view.synthetic[at])}"
+        shares = f"real {percent(view.real[at])}, synthetic {percent(view.synthetic[at])}"
+        title = f"{language.say(label)}: {language.number(language.say(shares))}"
         bar, level = real[at] / top * (height - 6), height - synthetic[at] / top * (height - 6)
         x, width = float(starts[at]), float(starts[at + 1] - starts[at])
         parts.append(svg.rect(x + 0.5, height - bar, width - 1, bar, "real", title))
         parts.append(svg.rect(x, 0, width, height, "hover", title))
         steps += f"V{level:.1f}H{starts[at + 1]:.1f}"
     parts += [svg.path(steps + f"V{height:.1f}", "synthetic-line"), svg.line(left, height, right, height, "axis")]
-    parts += _ticks(cells.edges, left, unit, height)
-    return svg.figure(WIDTH, height + 18, parts, f"{view.name}: distribution, real and synthetic")
+    parts += _ticks([language.number(edge) for edge in cells.edges], left, unit, height)
+    return svg.figure(WIDTH, height + 18, parts, language.say(f"{view.name}: distribution, real and synthetic"))
 
 
 def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str]:
@@ -169,20 +172,21 @@ def trade_off_chart(points: Sequence[TradeOffPoint]) -> Markup:
     return svg.figure(width, height + 20, parts, "Information loss against the suppression limit")
 
 
-def loss_chart(losses: Sequence[LossCurve]) -> Markup:
+def loss_chart(losses: Sequence[LossCurve], language: Language = ENGLISH) -> Markup:
     """The generator's losses over its steps or epochs, one line each."""
     width, height, left = 480.0, 170.0, 50.0
     known = np.array([point for loss in losses for point in loss.points], dtype=float)
     to_x, x_ticks = svg.scale(known[:, 0], left, width - 10)
     to_y, y_ticks = svg.scale(known[:, 1], height, 14)
     parts = [svg.line(left, height, width, height, "axis")]
-    parts += svg.below(height + 15, [(to_x(at), f"{at:g}") for at in x_ticks])
-    parts += svg.grid(left, width, [(to_y(tick), f"{tick:.3g}") for tick in y_ticks])
+    parts += svg.below(height + 15, [(to_x(at), language.number(f"{at:g}")) for at in x_ticks])
+    parts += svg.grid(left, width, [(to_y(tick), language.number(f"{tick:.3g}")) for tick in y_ticks])
     for at, loss in enumerate(losses):
         points = [(to_x(done), to_y(value)) for done, value in loss.points]
         style = "synthetic-line" if at == 0 else "second-line"
-        parts.append(svg.curve(points, style, f"{loss.name}: {loss.points[-1][1]:.4g} at the end"))
-    return svg.figure(width, height + 20, parts, "Loss while training")
+        end = f"{language.number(f'{loss.points[-1][1]:.4g}')} {language.say('at the end')}"
+        parts.append(svg.curve(points, style, f"{loss.name}: {end}"))
+    return svg.figure(width, height + 20, parts, language.say("Loss while training"))
 
 
 INTERVAL_WIDTH = 150.0

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from hybrid.base.arrays import Array
+from hybrid.base.language import ENGLISH, Language
 from hybrid.evaluation.measure import Direction, Evaluation, Family, Subject
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.publication.verdict import Verdict
@@ -217,6 +218,8 @@ class ReportInputs:
     collected : mapping of str to object
         Aggregates that sections take from the run themselves, by anchor
         (:func:`hybrid.report.run.sections.collect_sections`).
+    language : Language
+        Of the page, for sections that draw charts.
     """
 
     name: str
@@ -246,3 +249,4 @@ class ReportInputs:
     facts: Mapping[str, str] = field(default_factory=dict)
     config: str = ""
     collected: Mapping[str, Any] = field(default_factory=dict)
+    language: Language = ENGLISH

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
+from hybrid.base.language import ENGLISH, Language, NoTranslation, catalogue, in_language
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import percent
@@ -34,8 +35,14 @@ class _Part:
     content: Markup
 
 
-def environment() -> Environment:
-    """Jinja environment of the report's templates, with escaping."""
+@cache
+def environment(code: str = ENGLISH.code) -> Environment:
+    """Jinja environment of the report's templates, with escaping, in the language with a code.
+
+    Templates write prose as ``_("...")`` or ``text|say``, names that a person may have chosen as ``text|own``, and what
+    holds numbers as ``text|form``; all else is data, and stays as it is.
+    """
+    language = catalogue(code)
     templates = Environment(
         loader=PackageLoader("hybrid.report"),
         autoescape=True,
@@ -43,35 +50,46 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"number": number, "percent": percent, "count": "{:,}".format, "few": few}
+    numbers = {"number": number, "percent": percent, "count": "{:,}".format}
+    templates.filters |= {name: _formed(language, write) for name, write in numbers.items()}
+    templates.filters |= {"few": few, "say": language.say, "own": language.own, "form": language.number}
+    templates.globals |= {"_": language.say, "language": language}
     return templates
 
 
-@cache
-def _kept_environment() -> Environment:
-    return environment()
+def _formed(language: Language, write: Callable[..., str]) -> Callable[..., str]:
+    return lambda *about: language.number(write(*about))
 
 
 @cache
-def _compiled(template: str) -> Template:
+def _compiled(template: str, code: str) -> Template:
     """Compiled once for all reports of a process: that takes longer than to fill it in."""
-    return _kept_environment().from_string(MACROS + template)
+    return environment(code).from_string(MACROS + template)
 
 
 def render_report(
-    inputs: ReportInputs, sections: Sequence[Section] | None = None, other: tuple[str, str] | None = None
+    inputs: ReportInputs,
+    sections: Sequence[Section] | None = None,
+    other: tuple[str, str] | None = None,
+    language: Language = ENGLISH,
 ) -> str:
     """Render the report of one run as one self-contained HTML document.
 
     It has inline styles and figures: no script, no link but to the other pages of the report. What is absent from
     ``inputs`` is said to be absent. Without ``sections``, all of a single table. ``other``: file and name of the page
-    that belongs to this one.
+    that belongs to this one. In another ``language`` than English, a page with a sentence that the catalogue does not
+    know is English as a whole, and says so.
     """
     inputs = replace(inputs, evaluation=displayed_evaluation(inputs.evaluation))
-    parts = [part for section in sections or SECTIONS if (part := _part(section, inputs)) is not None]
-    verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
-    page = _kept_environment().get_template("report.html")
-    return page.render(run=inputs, verdict=verdict, parts=parts, other=other)
+
+    def draw(language: Language, note: str) -> str:
+        found = (_part(section, inputs, language) for section in sections or SECTIONS)
+        parts = [part for part in found if part is not None]
+        verdict = VERDICTS[inputs.verdict.status] if inputs.verdict else None
+        page = environment(language.code).get_template("report.html")
+        return page.render(run=inputs, verdict=verdict, parts=parts, other=other, note=note)
+
+    return in_language(language, draw)
 
 
 def section_of(page: str, anchor: str) -> Markup:
@@ -85,9 +103,11 @@ def section_of(page: str, anchor: str) -> Markup:
     return Markup(plain.replace('<div class="scroll">', '<div class="scroll" tabindex="0">'))
 
 
-def _part(section: Section, inputs: ReportInputs) -> _Part | None:
-    values = section.values(inputs)
+def _part(section: Section, inputs: ReportInputs, language: Language) -> _Part | None:
+    if not (language.is_english or section.is_translated):
+        raise NoTranslation(section.title)
+    values = section.values(replace(inputs, language=language))
     if values is None:
         return None
-    content = _compiled(section.template).render(run=inputs, **values)
+    content = _compiled(section.template, language.code).render(run=inputs, **values)
     return _Part(section.anchor, section.title, section.lead, Markup(content))

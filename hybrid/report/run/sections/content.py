@@ -17,30 +17,30 @@ MOST = 5
 """Columns and pairs shown: those that differ most."""
 TEMPLATE = """\
 {% if said %}
-<div class="scroll"><table><thead><tr><th>Largest difference</th><th>In the data’s own words</th></tr></thead><tbody>
+<div class="scroll"><table><thead><tr><th>{{ _("Largest difference") }}</th><th>{{ _("In the data’s own words") }}</th></tr></thead><tbody>
 {% for what, words in said %}
-<tr><th scope="row">{{ what }}</th><td>{{ words }}</td></tr>
+<tr><th scope="row">{{ what|say }}</th><td>{{ words|say }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
 {% if columns %}
-<h3>Columns that differ most</h3>
-<p class="note small">Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common. Control: real people kept apart.</p>
+<h3>{{ _("Columns that differ most") }}</h3>
+<p class="note small">{{ _("Bars: the real training records. Line or diamond: the table. Distance: 0 is equal, 1 is nothing in common. Control: real people kept apart.") }}</p>
 <div class="cards">
 {% for view, chart in columns %}
-<article class="card"><h4>{{ view.name }}</h4><p>distance <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, control {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
+<article class="card"><h4>{{ view.name }}</h4><p>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}</p>{{ chart }}</article>
 {% endfor %}
 </div>
 {% endif %}
 {% if pairs %}
-<h3>Pairs of columns that differ most</h3>
+<h3>{{ _("Pairs of columns that differ most") }}</h3>
 <div class="scroll"><table>
-<thead><tr><th>Pair</th><th class="n">Real</th><th class="n">Table</th></tr></thead><tbody>
-{% for pair, real, synthetic in pairs %}
-<tr><th scope="row">{{ pair }}</th><td class="n">{{ real|number }}</td><td class="n">{{ synthetic|number }}</td></tr>
+<thead><tr><th>{{ _("Pair") }}</th><th class="n">{{ _("Real") }}</th><th class="n">{{ _("Table") }}</th></tr></thead><tbody>
+{% for a, b, real, synthetic in pairs %}
+<tr><th scope="row">{{ a }} {{ _("and") }} {{ b }}</th><td class="n">{{ real|number }}</td><td class="n">{{ synthetic|number }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">0: the columns are independent. 1: one decides the other.</p>
+<p class="note small">{{ _("0: the columns are independent. 1: one decides the other.") }}</p>
 {% endif %}
 """
 
@@ -55,9 +55,9 @@ def _farther_than_chance(view: ColumnView) -> float:
     return (view.distance or 0.0) - (view.reference or 0.0)
 
 
-def _pairs(found: PairAssociations) -> list[tuple[str, float, float]]:
+def _pairs(found: PairAssociations) -> list[tuple[str, str, float, float]]:
     return [
-        (f"{found.names[a]} and {found.names[b]}", float(found.real[a, b]), float(found.synthetic[a, b]))
+        (found.names[a], found.names[b], float(found.real[a, b]), float(found.synthetic[a, b]))
         for a, b in found.most_different(MOST)
     ]
 
@@ -69,7 +69,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     worst = sorted(known, key=lambda view: -_farther_than_chance(view))[:MOST]
     return {
         "said": list(_said(inputs.evaluation)),
-        "columns": [(view, column_chart(view)) for view in worst],
+        "columns": [(view, column_chart(view, inputs.language)) for view in worst],
         "pairs": _pairs(inputs.comparison.associations),
     }
 
@@ -80,4 +80,5 @@ SECTION = Section(
     lead="The largest differences between the table and the data that it was made from.",
     template=TEMPLATE,
     values=_values,
+    is_translated=True,
 )

@@ -12,21 +12,21 @@ TEMPLATE = """\
 {% if run.steps %}
 <ol class="walk">
 {% for step in run.steps %}
-<li><span class="name">{{ step.name }}</span><span class="track"><span class="rows" style="width:{{ "%.1f"|format(72 * step.rows / most_rows) }}%"></span><b>{{ step.rows|count }}</b></span><span class="time">{{ "" if step.seconds is none else ("%.1f s"|format(step.seconds) if step.seconds >= 0.05 else "<0.1 s") }}</span>
-{% if step.note %}<span class="why">{{ step.note }}</span>{% endif %}</li>
+<li><span class="name">{{ step.name|say }}</span><span class="track"><span class="rows" style="width:{{ "%.1f"|format(72 * step.rows / most_rows) }}%"></span><b>{{ step.rows|count }}</b></span><span class="time">{{ "" if step.seconds is none else ("%.1f s"|format(step.seconds) if step.seconds >= 0.05 else "<0.1 s")|form }}</span>
+{% if step.note %}<span class="why">{{ step.note|own }}</span>{% endif %}</li>
 {% endfor %}
 </ol>
-{% else %}<p class="missing">No stages were recorded.</p>{% endif %}
+{% else %}<p class="missing">{{ _("No stages were recorded.") }}</p>{% endif %}
 {% if losses %}
-<h3>Training of the generator</h3>
-<figure>{{ losses }}<figcaption>Over steps or epochs: {% for loss in run.losses %}{{ loss.name|replace("_", " ") }} ({{ "solid" if loop.first else "dashed" }}, {{ loss.points[-1][1]|number }} at the end){{ ", " if not loop.last else "." }}{% endfor %} Lower fits the training records better, which need not be a better table.</figcaption></figure>
+<h3>{{ _("Training of the generator") }}</h3>
+<figure>{{ losses }}<figcaption>{{ _("Over steps or epochs:") }} {% for loss in run.losses %}{{ loss.name|replace("_", " ") }} ({{ _("solid" if loop.first else "dashed") }}, {{ loss.points[-1][1]|number }} {{ _("at the end") }}){{ ", " if not loop.last else "." }}{% endfor %} {{ _("Lower fits the training records better, which need not be a better table.") }}</figcaption></figure>
 {% endif %}
 """
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
-        "losses": loss_chart(inputs.losses) if inputs.losses else None,
+        "losses": loss_chart(inputs.losses, inputs.language) if inputs.losses else None,
         "most_rows": max((step.rows for step in inputs.steps), default=0) or 1,
     }
 
@@ -37,4 +37,5 @@ SECTION = Section(
     lead="What happened to the rows, step by step. Bars are rows; real records are counted in tens.",
     template=TEMPLATE,
     values=_values,
+    is_translated=True,
 )

@@ -17,7 +17,7 @@ MOST_ROWS, MOST_COLUMNS = 10, 12
 FEW = "…"
 TEMPLATE = """\
 {% if shown is none %}
-<p>No generator ran: the rows are real records with changed values, and none is shown.</p>
+<p>{{ _("No generator ran: the rows are real records with changed values, and none is shown.") }}</p>
 {% else %}
 <div class="scroll"><table>
 <thead><tr>{% for name in shown.names %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
@@ -25,7 +25,7 @@ TEMPLATE = """\
 <tr>{% for text in row %}<td>{{ text }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">{% if shown.n_columns > shown.names|length %}The first {{ shown.names|length }} of {{ shown.n_columns }} columns. {% endif %}A value is shown as … if one to {{ shown.least - 1 }} people in the data hold it.</p>
+<p class="note small">{% if shown.n_columns > shown.names|length %}{{ _("The first " ~ shown.names|length ~ " of " ~ shown.n_columns ~ " columns.") }} {% endif %}{{ _("A value is shown as … if one to " ~ (shown.least - 1) ~ " people in the data hold it.") }}</p>
 {% endif %}
 """
 
@@ -69,4 +69,5 @@ SECTION = Section(
     template=TEMPLATE,
     values=_values,
     collect=_collect,
+    is_translated=True,
 )

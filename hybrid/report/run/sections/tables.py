@@ -15,20 +15,20 @@ from hybrid.report.run.sections.verdict import CHECKS
 
 TEMPLATE = """\
 <div class="scroll"><table class="stack checks">
-<thead><tr><th>Table</th><th>Result</th><th>Rows</th><th>Belongs to</th></tr></thead>
+<thead><tr><th>{{ _("Table") }}</th><th>{{ _("Result") }}</th><th>{{ _("Rows") }}</th><th>{{ _("Belongs to") }}</th></tr></thead>
 <tbody>
 {% for table in tables %}
-<tr class="{{ table.status|replace(" ", "-") if table.status else "none" }}"><th scope="row">{% if table.page %}<a href="{{ table.page }}">{{ table.name }}</a>{% else %}{{ table.name }}{% endif %}</th><td class="mark-status">{{ signs[table.status] if table.status else "– public, as it was given" }}</td><td>{{ table.rows|count }}</td><td>{{ table.parents }}</td></tr>
+<tr class="{{ table.status|replace(" ", "-") if table.status else "none" }}"><th scope="row">{% if table.page %}<a href="{{ table.page }}">{{ table.name }}</a>{% else %}{{ table.name }}{% endif %}</th><td class="mark-status">{{ (signs[table.status] if table.status else "– public, as it was given")|say }}</td><td>{{ table.rows|count }}</td><td>{{ table.parents }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% if references %}
-<h3>References between the tables</h3>
-<p class="note">Beside each number: what real people who were kept apart score. Numbers of rows per parent row are compared by the largest difference of their distributions.</p>
+<h3>{{ _("References between the tables") }}</h3>
+<p class="note">{{ _("Beside each number: what real people who were kept apart score. Numbers of rows per parent row are compared by the largest difference of their distributions.") }}</p>
 <div class="scroll"><table>
-<thead><tr><th>Table</th><th>Rows without their parent</th><th>Rows per parent row</th><th>Dependence on the parent row</th></tr></thead>
+<thead><tr><th>{{ _("Table") }}</th><th>{{ _("Rows without their parent") }}</th><th>{{ _("Rows per parent row") }}</th><th>{{ _("Dependence on the parent row") }}</th></tr></thead>
 <tbody>
 {% for name, found in references.items() %}
-<tr><th scope="row">{{ name }}</th>{% for text in found %}<td>{{ text }}</td>{% endfor %}</tr>
+<tr><th scope="row">{{ name }}</th>{% for text in found %}<td>{{ text|say }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
@@ -91,4 +91,5 @@ SECTION = Section(
     lead="Every table has a page of its own. The worst of them decides.",
     template=TEMPLATE,
     values=_values,
+    is_translated=True,
 )

@@ -14,42 +14,42 @@ from hybrid.report.run.sections.section import ReportedRun, Section
 TEMPLATE = """\
 {% macro sentences(title, lines) %}
 {% if lines %}
-<div><h3>{{ title }}</h3><ul>{% for line in lines %}<li>{{ line }}</li>{% endfor %}</ul></div>
+<div><h3>{{ title|say }}</h3><ul>{% for line in lines %}<li>{{ line|say }}</li>{% endfor %}</ul></div>
 {% endif %}
 {% endmacro %}
 {% if page %}
-<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1] }}</strong><p>{{ page.answer }}{% for line in page.promise %}<br><b>{{ line }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0] }}</span>{% endif %}</p></div>
-<h3>Risks for the people in the data</h3>
+<div class="verdict {{ run.verdict.status }}"><span class="sign" aria-hidden="true">{{ verdict[0] }}</span><strong>{{ verdict[1]|say }}</strong><p>{{ page.answer|say }}{% for line in page.promise %}<br><b>{{ line|say }}</b>{% endfor %}{% if page.table %}<br><span class="note">{{ page.table[0]|say }}</span>{% endif %}</p></div>
+<h3>{{ _("Risks for the people in the data") }}</h3>
 <ul class="lamps">
 {% for lamp in page.lamps %}
 <li class="{{ lamp.status|replace(" ", "-") }}">
-<div><p class="lamp"><b>{{ lamp.question }}</b><span class="mark-status">{{ lights[lamp.status] }}</span></p><p>{{ lamp.answer }}</p><p class="note small">{{ criteria[lamp.criterion] }}</p></div>
+<div><p class="lamp"><b>{{ lamp.question|say }}</b><span class="mark-status">{{ lights[lamp.status]|say }}</span></p><p>{{ lamp.answer|say }}</p><p class="note small">{{ criteria[lamp.criterion]|say }}</p></div>
 {% if lamp.findings %}
-<table class="parts"><caption>{{ lamp.unit }}</caption>
-<thead><tr><td></td><th scope="col">measured</th><th scope="col">up to</th><th scope="col">allowed</th></tr></thead>
+<table class="parts"><caption>{{ lamp.unit|say }}</caption>
+<thead><tr><td></td><th scope="col">{{ _("measured") }}</th><th scope="col">{{ _("up to") }}</th><th scope="col">{{ _("allowed") }}</th></tr></thead>
 <tbody>
 {% for each in lamp.findings %}
-<tr class="{{ each.status|replace(" ", "-") }}"><th scope="row">{{ each.about }}</th><td class="n">{{ each.measured or "–" }}</td><td class="n">{{ each.up_to or "–" }}</td><td class="n">{{ each.allowed or "–" }}</td></tr>
+<tr class="{{ each.status|replace(" ", "-") }}"><th scope="row">{{ each.about|say }}</th>{% for number in (each.measured, each.up_to, each.allowed) %}<td class="n">{{ number|say if number else "–" }}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table>
 {% endif %}
 </li>
 {% endfor %}
 </ul>
-{% if page.lamps|selectattr("findings")|list %}<p class="note">Up to: a leak of this size cannot be ruled out with the people there are.</p>{% endif %}
+{% if page.lamps|selectattr("findings")|list %}<p class="note">{{ _("Up to: a leak of this size cannot be ruled out with the people there are.") }}</p>{% endif %}
 {% if run.verdict.open_checks %}
-<h3>What a person must look at</h3>
+<h3>{{ _("What a person must look at") }}</h3>
 {% if found %}
 <div class="scroll"><table class="stack checks">
-<thead><tr><th>Result</th><th>Rule</th><th>Found</th><th>To try</th></tr></thead>
+<thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th><th>{{ _("To try") }}</th></tr></thead>
 <tbody>
 {% for check in found %}
-<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing] }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}</td><td>{{ check.hint }}</td></tr>
+<tr class="{{ check.standing|replace(" ", "-") }}"><td class="mark-status">{{ signs[check.standing]|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.message|say }}</td><td>{{ check.hint|own }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endif %}
-{% if n_more %}<p>{{ n_more }} more {{ "rule is" if n_more == 1 else "rules are" }} not met: see the details.</p>{% endif %}
-{% if unjudged %}<p>Not judged, for reasons that the details give: {{ unjudged|join(", ") }}.</p>{% endif %}
+{% if n_more %}<p>{{ (n_more ~ " more " ~ ("rule is" if n_more == 1 else "rules are") ~ " not met: see the details.")|say }}</p>{% endif %}
+{% if unjudged %}<p>{{ _("Not judged, for reasons that the details give: " ~ unjudged|join(", ") ~ ".") }}</p>{% endif %}
 {% endif %}
 <div class="pair plain">
 {{ sentences("How people are protected", page.protection) }}
@@ -58,9 +58,9 @@ TEMPLATE = """\
 {{ sentences("What the table must not be used for", unfit) }}
 </div>
 {% else %}
-<div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>No verdict</strong><p>No policy was applied to this run.</p></div>
+<div class="verdict none"><span class="sign" aria-hidden="true">–</span><strong>{{ _("No verdict") }}</strong><p>{{ _("No policy was applied to this run.") }}</p></div>
 {% endif %}
-<div class="sign-off" aria-hidden="true"><span>Data steward</span><span>Date</span><span>Signature</span></div>
+<div class="sign-off" aria-hidden="true"><span>{{ _("Data steward") }}</span><span>{{ _("Date") }}</span><span>{{ _("Signature") }}</span></div>
 """
 
 
@@ -138,4 +138,5 @@ SECTION = Section(
     template=TEMPLATE,
     values=_values,
     collect=_collect,
+    is_translated=True,
 )

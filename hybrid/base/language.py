@@ -1,0 +1,332 @@
+"""Languages of pages and terminals: messages of a catalogue, numbers and days in the language's form.
+
+Facts and their English sentences are made once, and kept as they are. A catalogue, one file per language in
+``hybrid/base/languages``, lists every English message with places for what varies, and the same in its language. A
+sentence is recognized by its English message, so that a page in another language is only drawn anew: of a run that was
+made before, too.
+
+Places of a message: ``{name}`` is taken over as it is (a column, a value, words of a person), and so is one word,
+``{name:word}``. ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
+language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
+of a rule, else taken over. ``{why:words}`` are sentences of a person, of which those that the catalogue knows are
+translated. ``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the
+first word for 1, else the second; ``#`` in it is the number.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import TypeVar
+
+import yaml
+
+ENVIRONMENT = "HYBRID_LANGUAGE"
+"""Variable with the language where nothing else names one."""
+_PLACE = re.compile(r"\{([a-z_]+)(?::([a-z]+))?\}")
+_PLURAL = re.compile(r"\{([a-z_]+)\|([^|{}]*)\|([^|{}]*)\}")
+_DIGITS = r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?"
+_NUMBER = re.compile(rf"(?<![\w.,])({_DIGITS})(?![\w]|[.,]\d)")
+_DAY = re.compile(r"(?<![\w-])(\d{4})-(\d\d)-(\d\d)(?![\w-])")
+_PATTERNS = {
+    "number": rf"(?:(?:[Aa]bout|[Ff]ewer than) )?{_DIGITS}",
+    "form": r"-?\d(?:[\d.,:/e+\- ]*\d)?",
+    "date": r"\d{4}-\d\d-\d\d",
+    "word": r"\S+",
+}
+_ANYTHING = r".+?"
+_BOUNDARY = re.compile(r"(?<=[.!?]) |; ")
+_PIECES = re.compile(r"(?<=[.!?]) |; |, ")
+_SENTENCE = re.compile(r"(?<=[.!?]) ")
+_AND = re.compile(r", | and ")
+
+
+class NoTranslation(LookupError):
+    """A sentence that the catalogue of a language does not know; its argument is the sentence."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a catalogue.
+
+    Parameters
+    ----------
+    english, translation : str
+        With the same places.
+    """
+
+    english: str
+    translation: str
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """Kind of each place by its name; empty for what is taken over."""
+        return dict(_PLACE.findall(self.english))
+
+    @cached_property
+    def literals(self) -> tuple[str, ...]:
+        """Parts of the English message between its places."""
+        return tuple(_PLACE.split(self.english)[::3])
+
+    @cached_property
+    def weight(self) -> int:
+        """Characters that are not of a place: of several messages that fit, the heaviest is meant."""
+        return sum(map(len, self.literals))
+
+    @cached_property
+    def longest(self) -> str:
+        return max(self.literals, key=len)
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        parts = [re.escape(self.literals[0])]
+        for (name, kind), literal in zip(self.kinds.items(), self.literals[1:], strict=True):
+            parts.append(f"(?P<{name}>{_PATTERNS.get(kind, _ANYTHING)}){re.escape(literal)}")
+        return re.compile("".join(parts), re.DOTALL)
+
+    @property
+    def translated_places(self) -> set[str]:
+        """Names of the places of the translation."""
+        found = {name for name, _ in _PLACE.findall(self.translation)}
+        return found | {name for name, _, _ in _PLURAL.findall(self.translation)}
+
+
+@dataclass(frozen=True)
+class Language:
+    """Language of a page, with its catalogue.
+
+    Parameters
+    ----------
+    code, name : str
+        As in ``lang`` of HTML (ISO 639-1); in its own words.
+    messages : tuple of Message
+        All of them; none for English.
+    decimal, thousands : str
+        Marks of numbers.
+    days : str
+        Form of a day, as for :meth:`datetime.date.strftime`.
+    """
+
+    code: str
+    name: str
+    messages: tuple[Message, ...] = ()
+    decimal: str = "."
+    thousands: str = ","
+    days: str = "%Y-%m-%d"
+    _known: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def is_english(self) -> bool:
+        return self.code == "en"
+
+    def say(self, text: str) -> str:
+        """A message, a sentence or several, in this language.
+
+        Raises
+        ------
+        NoTranslation
+            The catalogue does not know it.
+        """
+        if self.is_english or not text:
+            return text
+        found = self._sentences(text)
+        if found is None:
+            raise NoTranslation(text)
+        return found
+
+    def own(self, text: str) -> str:
+        """Words that a person may have chosen: in this language where the catalogue knows them, else as they are."""
+        if self.is_english:
+            return text
+        return self._sentences(text) or " ".join(self._sentences(one) or one for one in _SENTENCE.split(text))
+
+    def number(self, text: str) -> str:
+        """A text with its numbers and days in this language's form; its words stay."""
+        if self.is_english:
+            return text
+        return _NUMBER.sub(lambda found: self._digits(found.group()), _DAY.sub(self._day, text))
+
+    def day(self, when: date) -> str:
+        return when.strftime(self.days)
+
+    def _digits(self, text: str) -> str:
+        return text.translate({ord(","): self.thousands, ord("."): self.decimal})
+
+    def _day(self, found: re.Match[str]) -> str:
+        try:
+            return self.day(date(*map(int, found.groups())))
+        except ValueError:
+            return found.group()
+
+    def _sentences(self, text: str) -> str | None:
+        """A text as one message, or as messages one after another; None if a part is unknown."""
+        if text not in self._known:
+            self._known[text] = None
+            self._known[text] = self._message(text) or self._parts(text)
+        return self._known[text]
+
+    def _parts(self, text: str) -> str | None:
+        for found in reversed(list(_BOUNDARY.finditer(text))):
+            first = self._message(text[: found.start()])
+            if first is not None and (rest := self._sentences(text[found.end() :])) is not None:
+                return f"{first}{found.group()}{rest}"
+        return None
+
+    def _message(self, text: str) -> str | None:
+        """A text as one message, also with a capital letter or a full stop that its message has not."""
+        if (plain := self._plain.get(text)) is not None:
+            return plain
+        found = [self._heaviest(text)]
+        if text.endswith(".") and not _BOUNDARY.search(text):
+            weight, bare = self._heaviest(text[:-1])
+            found.append((weight, bare and f"{bare}."))
+        _, best = max(found, key=lambda one: one[0])
+        if best is not None or not text[:1].isupper():
+            return best
+        low = self._message(f"{text[0].lower()}{text[1:]}")
+        return low and f"{low[0].upper()}{low[1:]}"
+
+    def _heaviest(self, text: str) -> tuple[int, str | None]:
+        """Weight and translation of the heaviest message that fits a text without a change; -1 and None: none."""
+        if (plain := self._plain.get(text)) is not None:
+            return len(text), plain
+        fitting = (message for message in self._with_places if message.longest in text)
+        matched = ((one, match) for one in fitting if (match := one.pattern.fullmatch(text)))
+        found = ((one.weight, self._filled(one, match.groupdict())) for one, match in matched)
+        return next((one for one in found if one[1] is not None), (-1, None))
+
+    @cached_property
+    def _plain(self) -> dict[str, str]:
+        return {one.english: one.translation for one in self.messages if not one.kinds}
+
+    @cached_property
+    def _with_places(self) -> tuple[Message, ...]:
+        return tuple(sorted((one for one in self.messages if one.kinds), key=lambda one: -one.weight))
+
+    def _filled(self, message: Message, found: Mapping[str, str]) -> str | None:
+        values = {name: self._kinds[kind](found[name]) for name, kind in message.kinds.items()}
+        if any(value is None for value in values.values()):
+            return None
+
+        def counted(at: re.Match[str]) -> str:
+            one = found[at.group(1)] == "1"
+            return at.group(2 if one else 3).replace("#", str(values[at.group(1)]))
+
+        return _PLACE.sub(lambda at: str(values[at.group(1)]), _PLURAL.sub(counted, message.translation))
+
+    @cached_property
+    def _beginnings(self) -> tuple[str, ...]:
+        """First words of messages, where they are several."""
+        return tuple({one.literals[0] for one in self.messages if len(one.literals[0].split()) > 1})
+
+    @property
+    def _kinds(self) -> Mapping[str, Callable[[str], str | None]]:
+        return {
+            "": self._value,
+            "word": str,
+            "form": self.number,
+            "number": self._counted,
+            "date": self.number,
+            "text": self._sentences,
+            "own": self._own,
+            "words": self.own,
+            "items": self._items,
+        }
+
+    def _value(self, text: str) -> str | None:
+        """Data as it is; None if it begins like a message, or a known sentence is in it: that is none of the data."""
+        if any(piece.startswith(self._beginnings) for piece in _PIECES.split(text)):
+            return None
+        rests = [text[found.end() :] for found in _BOUNDARY.finditer(text)]
+        known = (self._sentences(rest) or self._sentences(f"{rest}.") for rest in rests)
+        return text if all(one is None for one in known) else None
+
+    def _own(self, text: str) -> str | None:
+        if text not in self._plain and text.endswith(".") and self._message(text[:-1]) is not None:
+            return None
+        return self._message(text) or self._value(text)
+
+    def _counted(self, text: str) -> str | None:
+        words, _, digits = text.rpartition(" ")
+        about = words and self._message(words)
+        return None if about is None else f"{about} {self._digits(digits)}".lstrip()
+
+    def _items(self, text: str) -> str:
+        """Texts with commas and "and" between them."""
+        return self._known_items(text) or self._split_items(text)
+
+    def _known_items(self, text: str) -> str | None:
+        if (whole := self._message(text)) is not None:
+            return whole
+        for found in reversed(list(_AND.finditer(text))):
+            first = self._message(text[: found.start()])
+            if first is not None and (rest := self._known_items(text[found.end() :])) is not None:
+                return f"{first}{self._between(found.group())}{rest}"
+        return None
+
+    def _split_items(self, text: str) -> str:
+        first, found, last = text.rpartition(" and ")
+        listed = first.split(", ") if found else []
+        if not listed:
+            return ", ".join(self.own(one) for one in last.split(", "))
+        return f"{', '.join(self.own(one) for one in listed)}{self._between(found)}{self.own(last)}"
+
+    def _between(self, separator: str) -> str:
+        return separator if separator.strip() == "," else f" {self._plain['and']} "
+
+
+ENGLISH = Language("en", "English")
+"""The language in which all messages are written."""
+
+
+def languages() -> tuple[str, ...]:
+    """Codes of the languages there are, English first."""
+    found = (entry.name.removesuffix(".yaml") for entry in files(__package__).joinpath("languages").iterdir())
+    return (ENGLISH.code, *sorted(name for name in found if "." not in name))
+
+
+@cache
+def catalogue(code: str) -> Language:
+    """The language with a code of :func:`languages`."""
+    if code == ENGLISH.code:
+        return ENGLISH
+    text = files(__package__).joinpath("languages", f"{code}.yaml").read_text(encoding="utf-8")
+    content = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    messages = tuple(Message(one["en"], one[code]) for one in content.pop("messages"))
+    return Language(code=code, messages=messages, **content)
+
+
+def language_of(tag: str | None) -> Language:
+    """Language of a tag (BCP 47, such as ``de-AT``), or of :data:`ENVIRONMENT`; English where there is no catalogue."""
+    for named in (tag, os.environ.get(ENVIRONMENT)):
+        if named:
+            code = named.replace("_", "-").partition("-")[0].lower()
+            return catalogue(code) if code in languages() else ENGLISH
+    return ENGLISH
+
+
+NOT_TRANSLATED = "This page is in English: it has no version in the language that was asked for."
+
+
+Drawn = TypeVar("Drawn")
+
+
+def in_language(language: Language, draw: Callable[[Language, str], Drawn]) -> Drawn:
+    """A page in a language; in English as a whole, and with a note, where the catalogue lacks one of its sentences.
+
+    Parameters
+    ----------
+    language : Language
+        That was asked for.
+    draw : callable
+        From a language and a note to the page; the note is empty or :data:`NOT_TRANSLATED`.
+    """
+    try:
+        return draw(language, "")
+    except NoTranslation:
+        return draw(ENGLISH, NOT_TRANSLATED)

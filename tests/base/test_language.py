@@ -1,0 +1,169 @@
+"""Every English message has a German one with the same places, and is recognized by it; numbers and days follow."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.base.language import (
+    ENGLISH,
+    NOT_TRANSLATED,
+    Language,
+    Message,
+    NoTranslation,
+    catalogue,
+    in_language,
+    language_of,
+    languages,
+)
+from hybrid.evaluation.planted_leaks import FORMS, LEAKS
+from hybrid.publication.description.statement import UNFIT
+from hybrid.publication.dossier.dossier import headings
+from hybrid.publication.policy import load_policy, packaged_policies
+from tests.helpers.prose import prose
+
+GERMAN = catalogue("de")
+NOT_COVERED = "The decision read real records, and the guarantee does not cover it."
+SAMPLES = {
+    "": "Zq",
+    "word": "zq",
+    "form": "12",
+    "number": "12",
+    "date": "2026-01-31",
+    "text": "everybody",
+    "own": "Zq zq",
+    "words": "Zq zq.",
+    "items": "zq, zp and zr",
+}
+SAID = SAMPLES | {"date": "31.01.2026", "text": GERMAN.say("everybody"), "items": "zq, zp und zr"}
+PAGES = (
+    *("publication/first_page.py", "publication/lamps.py", "publication/criteria.py", "publication/nature.py"),
+    *("publication/private_words.py", "publication/protection_words.py", "publication/roles.py"),
+    *("publication/description/readme.py", "publication/description/statement.py", "publication/dossier/told.py"),
+    *("publication/power.py", "pipeline/stages.py", "publication/pending_membership.py"),
+)
+"""Modules whose every sentence can come onto a page that has a German version."""
+INTERNAL = {
+    "kept by the operator: they are computed from real records without noise",
+    "measured, excess, limit",
+}
+"""Entries of files for programs."""
+
+
+def filled(message: Message, form: dict[str, str]) -> str:
+    return re.sub(r"\{(\w+)(?::(\w+))?\}", lambda at: form[message.kinds[at.group(1)]], message.english)
+
+
+def test_both_sides_of_a_message_have_the_same_places() -> None:
+    for one in GERMAN.messages:
+        assert set(one.kinds) == one.translated_places, one.english
+        assert set(one.kinds.values()) <= set(SAMPLES), one.english
+    twice = [text for text, count in Counter(one.english for one in GERMAN.messages).items() if count > 1]
+    assert not twice
+
+
+def test_every_message_is_recognized_and_keeps_its_values() -> None:
+    for one in GERMAN.messages:
+        said = GERMAN.say(filled(one, SAMPLES))
+        for kind in one.kinds.values():
+            assert SAID[kind] in said, (one.english, said)
+        if not one.kinds:
+            assert said == one.translation
+
+
+def test_no_message_takes_any_text_for_its_own() -> None:
+    for one in GERMAN.messages:
+        known = {"number", "date", "text", "form"} & set(one.kinds.values())
+        assert known or len(re.sub(r"\W", "", "".join(one.literals))) >= 2, one.english
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_sentence_of_a_page_has_a_german_one(path: str) -> None:
+    known = "\n".join(one.english for one in GERMAN.messages)
+    for piece in prose(path):
+        parts = [part.strip(" .;:,()") for part in re.split(r"(?<=[.:!?]) |; ", piece)]
+        missing = [part for part in parts if len(part.split()) > 1 and part not in known and piece not in INTERNAL]
+        assert not missing, missing
+
+
+def test_packaged_policies_and_headings_are_known() -> None:
+    policies = [load_policy(path) for path in packaged_policies().values()]
+    rules = [rule for policy in policies for _, rule in policy.by_kind()]
+    texts = [text for rule in rules for text in (rule.name, rule.reason, rule.hint)]
+    texts += [policy.owner for policy in policies] + [
+        small.reason for policy in policies for small in policy.small_tables
+    ]
+    parts = headings()["parts"]
+    texts += [headings()["note"], *(part[key].strip() for part in parts for key in ("title", "about"))]
+    texts += [item[key] for part in parts for item in part["items"] for key in ("heading", "person")]
+    texts += [*UNFIT.values(), *LEAKS, *(leak.words.format(size="1 %") for leak in LEAKS.values())]
+    texts += [words for words in FORMS.values() if "{" not in words]
+    for text in filter(None, texts):
+        assert GERMAN.say(text) != text or text in ("copy",), text
+
+
+@given(st.floats(-1e9, 1e9, allow_nan=False), st.integers(0, 4))
+def test_numbers_have_the_marks_of_the_language(value: float, digits: int) -> None:
+    english = f"{value:,.{digits}f}"
+    german = GERMAN.number(f"about {english} %")
+    marks = {ord(","): ".", ord("."): ","}
+    assert german == f"about {english.translate(marks)} %"
+
+
+def test_names_versions_and_addresses_are_no_numbers() -> None:
+    text = "v1.5, 1.2.3, a1.5b, column_1.5, 2026-02-30"
+    assert GERMAN.number(text) == text
+    assert GERMAN.number("2026-02-03 and 1,234.5 (0.5)") == "03.02.2026 and 1.234,5 (0,5)"
+
+
+def test_one_and_many_are_told_apart() -> None:
+    assert "1 Zeile und" in GERMAN.say("The table has 1 rows and 3 columns.")
+    assert "2 Zeilen und" in GERMAN.say("The table has 2 rows and 3 columns.")
+    assert "etwa 1.230 Zeilen" in GERMAN.say("The table has about 1,230 rows and 3 columns.")
+
+
+def test_names_with_and_in_them_stay() -> None:
+    said = GERMAN.say("Columns that name a person were left out: given name, street and town.")
+    assert said.endswith(": given name, street und town.")
+    assert GERMAN.say("Ärzte und Pflege has 3 rows and 2 columns.").startswith("Ärzte und Pflege hat 3")
+
+
+def test_own_words_stay_and_what_is_known_beside_them_is_said() -> None:
+    said = GERMAN.say("The score is 0.5; allowed is at most 0.1. Der Beirat will es so.")
+    assert said == "Der Wert ist 0,5; erlaubt ist höchstens 0,1. Der Beirat will es so."
+
+
+def test_a_page_with_an_unknown_sentence_is_english_and_says_so() -> None:
+    def draw(language: Language, note: str) -> str:
+        return f"{note}|{language.say('No leak was found.')} {language.say('A sentence nobody has translated.')}"
+
+    assert in_language(ENGLISH, draw).startswith("|")
+    page = in_language(GERMAN, draw)
+    assert page == f"{NOT_TRANSLATED}|No leak was found. A sentence nobody has translated."
+    with pytest.raises(NoTranslation):
+        GERMAN.say("A sentence nobody has translated.")
+
+
+def test_the_language_is_that_of_the_configuration_else_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HYBRID_LANGUAGE", raising=False)
+    assert languages() == ("en", "de")
+    assert [language_of(tag).code for tag in ("de-AT", "de", "en-GB", "fr", None)] == ["de", "de", "en", "en", "en"]
+    monkeypatch.setenv("HYBRID_LANGUAGE", "de_DE.UTF-8")
+    assert language_of(None).code == "de" and language_of("en").code == "en"
+
+
+def test_data_holds_no_sentence_that_the_catalogue_knows() -> None:
+    said = GERMAN.say("Published by decision of A. Muster, who answers for the policy house 1. " + NOT_COVERED)
+    assert said.endswith("Richtlinie house 1. " + GERMAN.say(NOT_COVERED)) and "decision" not in said
+    parts = "number of rows 0.1, intervals of age 0.2, categories of ward 0.3"
+    account = (
+        f"The account in rho of zero-concentrated differential privacy: {parts}; together 0.6, which is delta = 1e-06"
+    )
+    found = GERMAN.say(f"{account} at epsilon = 2.")
+    assert "Zahl der Zeilen 0,1, Intervalle von age 0,2, Kategorien von ward 0,3; zusammen 0,6" in found
+    accepted = "Accepted by name all the same: A. Muster (not proven: the name as it was given)."
+    assert GERMAN.say(accepted).startswith("Trotzdem namentlich angenommen von: A. Muster (nicht nachgewiesen")
