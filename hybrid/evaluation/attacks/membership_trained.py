@@ -342,6 +342,9 @@ FALSE_ALARMS = (0.01, 0.001)
 """Shares of non-members whom the attacker may take for members (Carlini et al. 2022 print 0.1 %)."""
 LEAST_EXPOSED, RANDOM = 80, 400
 """Fewest people among the most exposed, and random others; both are fewer in a pool that is too small for them."""
+WIDER = 1.4
+"""Factor of the intervals that must decide before trainings end: a third draw of the same data is judged so much more
+strictly than the first (:func:`~hybrid.publication.gate.strictness`), and further trainings decide it, too."""
 LEAST_PEOPLE, LEAST_TRAININGS = 10, 20
 """Attacked people, and trainings, below which nothing is said."""
 
@@ -425,9 +428,13 @@ def looks(options: RetrainOptions) -> list[int]:
 
 
 def is_certain(found: Trainings, options: RetrainOptions) -> bool:
-    """True if no limit lies within the interval of either group of people."""
+    """True if no limit lies within the interval of either group of people, :data:`WIDER` on both sides."""
     limits = {"exposed": options.exposed_limits, "random": options.random_limits}
-    return all(not interval.low <= limit < interval.high for of, interval in found.auc.items() for limit in limits[of])
+    return all(
+        not value - WIDER * (value - low) <= limit < value + WIDER * (high - value)
+        for of, (value, low, high) in found.auc.items()
+        for limit in limits[of]
+    )
 
 
 def _attacked(seen: Array, member: Array, exposed: int, pool: int, context: Context) -> Trainings:
