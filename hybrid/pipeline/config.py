@@ -28,6 +28,7 @@ from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift import DriftOptions
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
+from hybrid.pipeline.mock_options import MockOptions
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
@@ -225,6 +226,9 @@ class RunConfig(Options):
     metrics are tried on it, and nothing of such a run is written or released. null: none."""
     evaluate: EvaluateOptions = EvaluateOptions()
     """Targets, secrets and metrics."""
+    mock: MockOptions | None = None
+    """What is public about the columns, for tables that `hybrid mock` makes without the records. Of linked tables,
+    columns are called TABLE.COLUMN. null: the kinds of the columns alone."""
     policy: str | None = None
     """Name of a packaged policy (`hybrid policies` lists them), or the path of a policy file, relative to the config
     file. A path has a folder or a suffix: policies/own.yaml. null: the packaged policy `default`."""
