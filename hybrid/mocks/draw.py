@@ -156,9 +156,9 @@ class _Values:
         }
         schema = Schema(tuple(one.column for one in self.columns))
         whole = self.rules.settle(Table(pd.DataFrame(frame), schema, persons))
-        rules = {rule.constraint: rule for rule in self.rules.rules}
-        unkept = [one.sentence for one in self.config.constraints if one not in rules]
-        return MockTable(whole, self.columns, tuple(one.sentence for one in rules), tuple(unkept))
+        kept = [rule.constraint for rule in self.rules.rules]
+        unkept = [one.sentence for one in self.config.constraints if one not in kept]
+        return MockTable(whole, self.columns, tuple(one.sentence for one in kept), tuple(unkept))
 
 
 def _is_of_records(constraint: Constraint) -> bool:
@@ -200,7 +200,7 @@ def _linked(config: LinkedConfig, rows: int, seed: int) -> MockTables:
             continue
         options = config.links.tables[name]
         rng, values = rng_for(seed, "mock", "children", name), _Values(view, columns, seed, {})
-        keys: dict[str, Codes] = {}
+        made: dict[str, pd.Series] = {}
         persons = np.arange(rows)
         if options.parent is not None and not problems:
             parent = found[options.parent.table].table
@@ -209,14 +209,12 @@ def _linked(config: LinkedConfig, rows: int, seed: int) -> MockTables:
             sizes = rng.integers(least, MOST_ROWS, len(parent), endpoint=True)
             places[name] = np.repeat(np.arange(len(parent)), sizes)
             persons = parent.named_persons[places[name]]
-            keys |= _parent_keys(config, name, places, found, rng)
+            made = _parent_keys(config, name, places, found, rng)
         if problems:
             continue
         n_rows = len(persons)
-        for one in columns:
-            if one.column.role is Role.IDENTIFIER:
-                keys.setdefault(one.column.name, np.arange(n_rows))
-        made = {one.column.name: numbered(one, keys[one.column.name]) for one in columns if one.column.name in keys}
+        own = [one for one in columns if one.column.role is Role.IDENTIFIER and one.column.name not in made]
+        made |= {one.column.name: numbered(one, np.arange(n_rows)) for one in own}
         table = values.ordered(values.held(n_rows, name), places.get(name, persons))
         found[name] = values.finished(table, made, persons)
     if problems:
@@ -230,21 +228,27 @@ def _parent_keys(
     places: Mapping[str, Rows],
     found: Mapping[str, MockTable],
     rng: np.random.Generator,
-) -> dict[str, Codes]:
-    """Numbers of the parents of a table's rows, by the columns that hold their keys."""
+) -> dict[str, pd.Series]:
+    """Keys of the parents of a table's rows, by the columns that hold them."""
     parent = config.links.tables[name].parent
     assert parent is not None
-    keys = {} if parent.through is not None else {parent.column: places[name]}
+
+    def keys_of(table: str, rows: Rows) -> pd.Series:
+        key = config.links.tables[table].key
+        assert key is not None
+        return found[table].table.frame[key].take(rows).reset_index(drop=True)
+
+    keys = {} if parent.through is not None else {parent.column: keys_of(parent.table, places[name])}
     pairs = pairs_of(config.links, name)
     if pairs is None:
         return keys
-    # The first pair of each row of the parent has its owner; the others have anybody.
+    # The first pair of each row of the parent has its owner; the others have any.
     owners = places[parent.table][places[name]]
-    first = np.append(True, places[name][1:] != places[name][:-1]) if len(places[name]) else np.empty(0, dtype=bool)
+    first = np.diff(places[name], prepend=-1) > 0
     of = config.links.tables[parent.table].parent
     assert of is not None
     others = rng.integers(0, len(found[of.table].table), len(owners))
-    return keys | {pairs.owner: np.where(first, owners, others)}
+    return keys | {pairs.owner: keys_of(of.table, np.where(first, owners, others))}
 
 
 def _linked_columns(

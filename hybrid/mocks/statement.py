@@ -23,9 +23,10 @@ MADE_WITH_NOISE = (
     "noise of differential privacy; columns are unrelated."
 )
 """Mark of a mock table whose columns follow noisy counts."""
+DECIDES = "the configuration and public lists decide"
 PROPOSED = (
-    "The program proposed values and bounds from the records before a person decided them: at least ten people hold each "
-    "proposed value, and at least ten lie at or beyond the number that each proposed bound was rounded outward from."
+    "The program proposed values and bounds from the records before a person decided them: at least ten people hold "
+    "each proposed value, and at least ten lie at or beyond the number that a proposed bound was rounded outward from."
 )
 """Sentence on a section that ``hybrid mock --draft`` wrote."""
 _ORIGINS: dict[Origin, str] = {
@@ -51,6 +52,8 @@ class MockStatement:
         What noisy counts of the records spent; None: no record was read.
     counted : tuple of str
         Columns whose values follow noisy counts.
+    guessed : bool
+        Whether the configuration was guessed from the records, and no person has decided it.
     """
 
     config: AnyConfig
@@ -58,6 +61,7 @@ class MockStatement:
     policy: Policy
     budget: Budget | None = None
     counted: tuple[str, ...] = ()
+    guessed: bool = False
 
     @property
     def mark(self) -> str:
@@ -99,7 +103,9 @@ class MockStatement:
     def _discloses(self) -> Iterator[str]:
         for name, one in self.made.tables.items():
             of = f"{name}: " if name else ""
-            yield f"{of}the names, kinds and formats of {len(one.columns)} columns, as the configuration states them."
+            stated = "as the program guessed them from all records, so that one value can decide a kind"
+            stated = stated if self.guessed else "as the configuration states them"
+            yield f"{of}the names, kinds and formats of {len(one.columns)} columns, {stated}."
             for origin, words in _ORIGINS.items():
                 names = [
                     column.column.name
@@ -119,7 +125,8 @@ class MockStatement:
         for name in self.made.public:
             yield f"{name}: all of it, since the configuration calls it public."
         if self.budget is None:
-            yield "Nothing else. No file of records was opened: only the configuration and lists decide what comes out."
+            opened = "" if self.guessed else "No file of records was opened: "
+            yield f"Nothing else. {opened}{'Only' if self.guessed else 'only'} {DECIDES} what comes out."
         else:
             yield self._budget_words(self.budget)
         yield "The number of rows was chosen, and says nothing about the number of people."

@@ -118,7 +118,7 @@ def stage_keys(
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
     halved = ["half of control"] if chosen is not None else []
-    condition = [config.synthesize.where] if config.synthesize.where is not None else []
+    condition = [config.synthesize.choice_text] if config.synthesize.chooses else []
     records = kept if removal is not None and removal.measured == "kept" else parts
     attacked = {"model"} if config.evaluate.retrain is not None else {"model", "trainings"}
     metrics = asked(judged_by, config.evaluate)

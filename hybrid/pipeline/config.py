@@ -54,7 +54,7 @@ from hybrid.transition.protocol import Transition
 
 _CHOICES = {
     "transition.method": {"order"},
-    "synthesize.generator": {"rows", "where", "filter", "isolate", "time_limit", "memory_limit"},
+    "synthesize.generator": {"rows", "where", "balance", "filter", "isolate", "time_limit", "memory_limit"},
 }
 """Keys that decide which options a section has, and the options that it has anyway."""
 

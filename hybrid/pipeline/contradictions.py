@@ -90,6 +90,11 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
 
 
 def _condition(config: RunConfig) -> Iterator[Problem]:
+    if config.synthesize.balance is not None and any(one.role is Role.WEIGHT for one in config.data.columns.values()):
+        yield Problem(
+            "synthesize.balance is set beside a sampling weight: a balanced table represents no population",
+            "leave balance out, or give the weight the role excluded",
+        )
     text = config.synthesize.where
     if text is None:
         return

@@ -28,6 +28,7 @@ from hybrid.synthesize.protocol import InspectableGenerator
 from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
+from hybrid.table.schema import concat_tables
 from hybrid.table.weights import calibrated, margins_of
 from hybrid.transition.protocol import Restored
 
@@ -165,7 +166,7 @@ class Generation:
             ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
-        learning, drawing = _two_seeds(self.seed, stage, options.where)
+        learning, drawing = _two_seeds(self.seed, stage, options.choice_text)
         if self.attempt:
             drawing = int(rng_for(drawing, "further rows", self.attempt).integers(np.iinfo(np.int32).max))
         known = None if self.models is None else self.models.get(stage)
@@ -283,7 +284,7 @@ def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0
     ``drawn`` times as many as the table has (persons, where persons are drawn); values are protected first, unless that
     is off.
     """
-    learning, drawing = _two_seeds(seed, "baseline", config.synthesize.where)
+    learning, drawing = _two_seeds(seed, "baseline", config.synthesize.choice_text)
     rules, static = fitted_rules(config, table), static_columns(config, table)
     chosen = selection(config, table, by_person=static is not None, decided=True)
     learned = protected(config, table, {}, seed, rules, static, decided=True)
@@ -317,8 +318,24 @@ def _held(
         seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
         return finish(form.decode(fitted.sample(wanted, seed)), attempt)
 
-    condition = None if chosen is None else chosen.condition
-    return draw_held(draw, rules, wanted, condition, fixed_columns(form.learned, static), drawing)
+    parts = [(None, wanted)] if chosen is None else chosen.parts(wanted)
+    fixed, found = fixed_columns(form.learned, static), []
+    for number, (condition, count) in enumerate(parts):
+        at = draw if not number else _apart(draw, number)
+        found.append(draw_held(at, rules, count, condition, fixed, drawing + number))
+    table, redrawn = found[0]
+    for other, more in found[1:]:
+        table, redrawn = concat_tables(table, other), redrawn.with_other(more)
+    return rules.settle(table) if len(found) > 1 else table, redrawn
+
+
+def _apart(draw: Callable[[int, int], Table], number: int) -> Callable[[int, int], Table]:
+    """The draws of another value, which have random numbers of their own."""
+    return lambda wanted, attempt: draw(wanted, attempt + number * _ATTEMPTS)
+
+
+_ATTEMPTS = 1_000
+"""Numbers of draws of one value of a balanced column, at most."""
 
 
 def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:

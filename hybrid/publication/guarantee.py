@@ -305,6 +305,13 @@ def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
+    balance = (config.get("synthesize") or {}).get("balance")
+    if balance is not None:
+        yield (
+            f"The values of {balance['column']} were given shares (synthesize.balance), which are not those of real "
+            "people; utility and fidelity compare with a sample of the records that has these shares, privacy is "
+            "measured for all training records."
+        )
     if where_of(config) is None:
         return
     unit = f"synthetic persons {row_that_meets(config)}" if draws_persons(config) else "rows that meet"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -135,6 +136,7 @@ def mock(
     if columns is not None:
         found = _with_columns(found, columns)
     statement = make(found, rows=rows, seed=seed, epsilon=epsilon, delta=delta, work=work)
+    statement = replace(statement, guessed=config is None)
     names = [*found.views, *found.public]
     given = data if isinstance(data, Mapping) else dict.fromkeys(names, Path() if data is None else data)
     return Mock(statement, {name: _given(given.get(name, Path())) for name in names}, notes)
