@@ -23,6 +23,7 @@ from hybrid.cli.arguments import (
 )
 
 if TYPE_CHECKING:
+    from hybrid.jobs.impute import Completed
     from hybrid.linked.run import AnyRun
     from hybrid.publication.verdict import Verdict
 
@@ -69,6 +70,10 @@ def sample(
             help="Each value of a column equally often, or one of them as often as said. Repeatable.",
         ),
     ] = None,
+    impute: Annotated[
+        Path | None,
+        typer.Option("--impute", metavar="FILE", help="Rows of yours, whose empty cells are completed from the draw."),
+    ] = None,
     rows: Annotated[
         int | None,
         typer.Option("--rows", metavar="N", min=1, help="Default: as many as real records meet it."),
@@ -81,19 +86,35 @@ def sample(
     They are a new run, which has an evaluation and a verdict of its own, and is counted as a draw.
     """
     with console.progress() as progress:
+        from hybrid.jobs.impute import impute_run
         from hybrid.jobs.run import new_folder, promise_of
         from hybrid.jobs.sample_run import sample_run
 
         folder = out or new_folder("sample", run.resolve().parent)
-        pipeline = sample_run(
-            run, where, balance=_balance(balance or []), out=folder, rows=rows, work=work, progress=progress
-        )
+        about: dict[str, Any] = {"balance": _balance(balance or []), "rows": rows, "work": work, "progress": progress}
+        if impute is None:
+            pipeline, done, target = sample_run(run, where, out=folder, **about), None, folder
+        else:
+            pipeline, done, target = impute_run(run, impute, out=folder, where=where, **about)
     chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
-    assert chosen is not None and redrawn is not None
     console.print_verdict(pipeline.verdict, "" if pipeline.draw is None else pipeline.draw.words, promise_of(pipeline))
-    what = "condition        met by" if chosen.shares is None else "shares           kept are"
-    console.out.print(f"\n{what} {chosen.rate(redrawn)} of what the generator drew")
+    if chosen is not None and redrawn is not None:
+        what = "condition        met by" if chosen.shares is None else "shares           kept are"
+        console.out.print(f"\n{what} {chosen.rate(redrawn)} of what the generator drew")
     _show_results(pipeline, folder)
+    if impute is not None:
+        _show_completed(done, target, folder)
+
+
+def _show_completed(done: Completed | None, target: Path, folder: Path) -> None:
+    from hybrid.jobs.impute import NOT_JUDGED
+
+    if done is None:
+        console.line("error", "nothing was completed: the policy blocks the draw that the cells would come from")
+        raise typer.Exit(3)
+    console.out.print(f"completed rows   {target}  ({done.words})", markup=False)
+    console.line("note", "they may leave once the draw is released", f"hybrid release {folder}")
+    console.line("note", NOT_JUDGED)
 
 
 def _balance(given: list[str]) -> dict[str, Any] | None:

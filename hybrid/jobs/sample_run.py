@@ -5,7 +5,7 @@ The new run has a folder, an evaluation, a verdict and a place in the ledger of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ def sample_run(
     out: Path | str,
     rows: int | None = None,
     balance: Mapping[str, Any] | None = None,
+    ready: Callable[[AnyConfig], None] | None = None,
     data: Frames | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
@@ -54,6 +55,8 @@ def sample_run(
     balance : mapping, optional
         Shares of values: ``{"column": "died"}``, each value equally often, or ``{"column": "died", "shares": {"yes":
         0.3}}``. Of linked tables, a column of the person table.
+    ready : callable, optional
+        Called with the configuration before anything is drawn; then neither a condition nor shares are needed.
     data : pandas.DataFrame or Arrow table, or mapping of str to them, optional
         The same table again, for runs of a DataFrame; of linked tables, by their names.
     work : Path or str
@@ -76,7 +79,7 @@ def sample_run(
     VerificationError
         The run's folder was changed, or belongs to another private zone.
     """
-    if where is None and balance is None:
+    if where is None and balance is None and ready is None:
         raise ConfigError("neither a condition nor a column to balance was given", hint="--where or --balance COLUMN")
     folder, private = Path(out), Path(work)
     check_replaceable(folder)
@@ -87,6 +90,8 @@ def sample_run(
     config = with_frames(config, data)
     if data is None and any(source.path == DATA_FRAME for source in config.sources.values()):
         raise ConfigError(f"{run}: the run was made of a DataFrame", hint="give the same one as data")
+    if ready is not None:
+        ready(config)
     origin = Origin(int(finished.manifest["seed"]), kept.split_seed)
     pipeline = run_of(config, store=kept.open_store(), progress=progress, origin=origin)
     if pipeline.data_fingerprint != finished.manifest["data_fingerprint"]:

@@ -143,7 +143,7 @@ def _unknown(options: MockOptions, names: Mapping[str, ColumnOptions]) -> Iterat
 
 
 def _declared(config: RunConfig, name: str) -> MockColumn:
-    """What the section ``privacy`` says about a column, if there is one."""
+    """Public knowledge in the section ``privacy``, if there is one."""
     known = None if config.privacy is None else config.privacy.columns.get(name)
     return MockColumn() if known is None else MockColumn.model_validate(known.model_dump(exclude_unset=True))
 

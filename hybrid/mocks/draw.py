@@ -137,7 +137,7 @@ class _Values:
             ) from error
 
     def ordered(self, table: Table, owners: Codes) -> Table:
-        """The rows of each owner, which stand together, in the order that the configuration names."""
+        """The rows of each owner, already side by side, in the order that the configuration names."""
         order = self.config.data.order
         if order is None or order not in table.schema:
             return table
