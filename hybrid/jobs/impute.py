@@ -173,7 +173,8 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
     draw : Table, m rows
         Synthetic rows that were judged, 1 or more.
     rules : Rules
-        Constraints that a completed row keeps; a row that would break one gets the cells of the next nearest row.
+        Constraints that a completed row keeps. A row that would break one, or keep an empty cell, gets the cells of the
+        next nearest row instead.
     seed : int
         Decides which of the nearest rows is the donor.
 
@@ -189,18 +190,20 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
     schema = Schema((*rows.schema, *(one for one in wanted if one.name not in rows.schema)))
     frame = rows.frame.reindex(columns=schema.names)
     for name in (one.name for one in wanted if one.name not in rows.schema):
-        frame[name] = pd.Series(pd.array([pd.NA] * len(frame), dtype="object")).astype(draw.frame[name].dtype)
+        frame[name] = draw.frame[name].iloc[:0].reindex(frame.index)
     whole = Table(frame, schema)
     gaps = {one.name: whole.frame[one.name].isna().to_numpy() for one in wanted}
     open_ = np.flatnonzero(np.logical_or.reduce(list(gaps.values())))
     order = _nearest(whole.take(open_).only(common), draw, rng_for(seed, "impute"))
     left, before = open_, whole
+    able = [name for name in gaps if draw.frame[name].notna().any()]
     for at in range(order.shape[1]):
         if not len(left):
             break
         whole = _filled(whole, left, gaps, draw, order[np.searchsorted(open_, left), at])
-        left = left[_broken(rules, whole.take(left))]
-    whole = _filled_back(whole, left, before)
+        tried = whole.take(left)
+        left = left[_broken(rules, tried) | tried.frame[able].isna().any(axis=1).to_numpy()]
+    whole = _filled_back(whole, left[_broken(rules, whole.take(left))], before)
     empty = int(whole.frame.isna().to_numpy().sum())
     filled = sum(int((gap & whole.frame[name].notna().to_numpy()).sum()) for name, gap in gaps.items())
     return Completed(whole, filled, empty, len(draw))
