@@ -137,6 +137,9 @@ def _logistic(x: Array, numbers: Numbers) -> tuple[Array, Array]:
     found, inverse = _newton(steps, x.shape[1], len(x))
     if given is None:
         return found, inverse
+    # Where a predictor decides the outcome, residuals are 0, and linearization would call the estimate exact.
+    if not np.sqrt(inverse.diagonal()).max() < UNSURE:
+        raise NotEstimable("a predictor decides the outcome", hint="leave it out")
     return found, _linearized(inverse, x, weights * (numbers.outcome - chances(found)))
 
 

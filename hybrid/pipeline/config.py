@@ -30,6 +30,7 @@ from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
 from hybrid.pipeline.mock_options import MockOptions
 from hybrid.pipeline.private_mode import with_private_defaults
+from hybrid.pipeline.published_totals import MarginsOptions
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
@@ -226,6 +227,8 @@ class RunConfig(Options):
     metrics are tried on it, and nothing of such a run is written or released. null: none."""
     evaluate: EvaluateOptions = EvaluateOptions()
     """Targets, secrets and metrics."""
+    margins: MarginsOptions | None = None
+    """Published totals of the population, to which sampling weights are raked. null: to those of the records."""
     mock: MockOptions | None = None
     """What is public about the columns, for tables that `hybrid mock` makes without the records. Of linked tables,
     columns are called TABLE.COLUMN. null: the kinds of the columns alone."""

@@ -21,6 +21,7 @@ from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
+from hybrid.pipeline.published_totals import published_totals
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
 from hybrid.synthesize.kept import fit_or_reuse, fit_or_reuse_sequences
@@ -29,7 +30,7 @@ from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
 from hybrid.table.schema import concat_tables
-from hybrid.table.weights import calibrated, margins_of
+from hybrid.table.weights import Margins, calibrated, margins_of
 from hybrid.transition.protocol import Restored
 
 
@@ -258,6 +259,11 @@ class Generation:
             form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned), records=len(table))
         )
 
+    def _raked(self, table: Table, margins: Margins) -> Table:
+        """Rows with weights that meet the margins, and the published totals where there are any."""
+        totals = published_totals(self.config)
+        return calibrated(table, margins if totals is None else totals.raked_with(margins, table))
+
     def _shuffled(self, drawn: Drawn) -> Generated:
         """The table in an order that is independent of the source's.
 
@@ -269,7 +275,7 @@ class Generation:
         people = self.train if self.selection is None else self.selection.train
         margins = margins_of(people, 1 - self.config.split.share_apart)
         if margins is not None:
-            table = calibrated(table, margins)
+            table = self._raked(table, margins)
         if table.rows_are_persons or self.config.synthesize.is_off:
             mixed = replace(table, named_persons=None, named_households=None).take(rng.permutation(len(table)))
         else:

@@ -79,6 +79,12 @@ def test_weights_are_repetitions_and_their_scale_means_nothing(weights: list[int
         assert there.errors == pytest.approx(found.errors, rel=1e-6)
 
 
+def test_a_weighted_predictor_that_decides_the_outcome_has_no_estimate() -> None:
+    frame = pd.DataFrame({"y": [0] * 20 + [1, 0] * 20, "g": ["a"] * 20 + ["b"] * 40, "w": np.arange(60) % 7 + 1.0})
+    with pytest.raises(NotEstimable, match="decides the outcome"):
+        estimate("y ~ g", frame, weights="w")
+
+
 def test_weights_that_cannot_be_used_are_refused() -> None:
     frame = PEOPLE.assign(w=1.0, t="a")
     for formula, weights, said in (
