@@ -244,6 +244,8 @@ def _accepted(pipeline: Pipeline) -> str:
     chosen, redrawn = pipeline.selection, pipeline.redrawn
     if chosen is None or redrawn is None:
         return ""
+    if chosen.shares is not None:
+        return f", of whose draws {chosen.rate(redrawn)} were kept for the shares of {chosen.shares.column}"
     return f", drawn under a condition that {chosen.rate(redrawn)} of the draws met"
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from hybrid.base.errors import ConfigError, VerificationError
+from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.published_totals import PublishedTotals, published_totals
@@ -49,7 +50,7 @@ def test_weighted_totals_of_the_released_table_are_the_published_ones(tmp_path: 
     assert frame.groupby("sex", observed=True)["w"].sum()["f"] == pytest.approx(52000, rel=0.002)
     totals = published_totals(pipeline.config)
     assert totals is not None and totals.deviation(pipeline.synthetic)[1] < 0.002
-    said = guarantee_sentence(pipeline.config.model_dump(mode="json"), None)
+    said = guarantee_sentence(None, pipeline.config.model_dump(mode="json"), Evaluation(()))
     assert "published totals of sex, work" in said and "more than 1 %" in said
 
 
