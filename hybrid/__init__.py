@@ -36,6 +36,7 @@ if _typing.TYPE_CHECKING:
     from hybrid.python.anonymizer import Anonymizer
     from hybrid.python.audits import Audit, audit
     from hybrid.python.checks import check, trade_off
+    from hybrid.python.mocks import Mock, mock
     from hybrid.python.synthesis import Synthesis, synthesize
     from hybrid.table import Schema, Table
     from hybrid.tuning import Tuned, tune
@@ -44,6 +45,8 @@ _HOME = {
     "audit": "hybrid.python.audits",
     "check": "hybrid.python.checks",
     "trade_off": "hybrid.python.checks",
+    "mock": "hybrid.python.mocks",
+    "Mock": "hybrid.python.mocks",
     "guess": "hybrid.pipeline.draft",
     "run": "hybrid.jobs.start",
     "release": "hybrid.jobs.release",
@@ -89,6 +92,7 @@ __all__ = [
     "audit",
     "check",
     "trade_off",
+    "mock",
     "guess",
     "tune",
     "run",
@@ -106,6 +110,7 @@ __all__ = [
     "Synthesis",
     "Anonymized",
     "Audit",
+    "Mock",
     "Estimates",
     "audit_files",
     "evaluate",

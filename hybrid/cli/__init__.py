@@ -20,6 +20,7 @@ from hybrid.cli.console import err, out, print_error, show_progress, show_warnin
 
 MODULES = (
     "data",
+    "mock",
     "tour",
     "run",
     "releases",

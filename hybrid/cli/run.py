@@ -23,6 +23,7 @@ from hybrid.cli.arguments import (
 )
 
 if TYPE_CHECKING:
+    from hybrid.jobs.impute import Completed
     from hybrid.linked.run import AnyRun
     from hybrid.publication.verdict import Verdict
 
@@ -58,7 +59,21 @@ def run(
 
 def sample(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run whose store keeps its model.")],
-    where: Annotated[str, typer.Option("--where", help="What every row meets, such as \"ward = 'ICU'\".")],
+    where: Annotated[
+        str | None, typer.Option("--where", help="What every row meets, such as \"ward = 'ICU'\".")
+    ] = None,
+    balance: Annotated[
+        Names,
+        typer.Option(
+            "--balance",
+            metavar="COLUMN[=VALUE:SHARE]",
+            help="Each value of a column equally often, or one of them as often as said. Repeatable.",
+        ),
+    ] = None,
+    impute: Annotated[
+        Path | None,
+        typer.Option("--impute", metavar="FILE", help="Rows of yours, whose empty cells are completed from the draw."),
+    ] = None,
     rows: Annotated[
         int | None,
         typer.Option("--rows", metavar="N", min=1, help="Default: as many as real records meet it."),
@@ -66,21 +81,63 @@ def sample(
     out: Out = None,
     work: Work = Path("work"),
 ) -> None:
-    """Draw rows under a condition from the model of a run.
+    """Draw rows under a condition, or with other shares of values, from the model of a run.
 
     They are a new run, which has an evaluation and a verdict of its own, and is counted as a draw.
     """
     with console.progress() as progress:
+        from hybrid.jobs.impute import impute_run
         from hybrid.jobs.run import new_folder
         from hybrid.jobs.sample_run import sample_run
 
         folder = out or new_folder("sample", run.resolve().parent)
-        pipeline = sample_run(run, where, out=folder, rows=rows, work=work, progress=progress)
+        about: dict[str, Any] = {"balance": _balance(balance or []), "rows": rows, "work": work, "progress": progress}
+        if impute is None:
+            pipeline, done, target = sample_run(run, where, out=folder, **about), None, folder
+        else:
+            pipeline, done, target = impute_run(run, impute, out=folder, where=where, **about)
     chosen, redrawn = pipeline.person.selection, pipeline.person.redrawn
-    assert chosen is not None and redrawn is not None
     _show_verdict(pipeline)
-    console.out.print(f"\ncondition        met by {chosen.rate(redrawn)} of what the generator drew")
+    if chosen is not None and redrawn is not None:
+        what = "condition        met by" if chosen.shares is None else "shares           kept are"
+        console.out.print(f"\n{what} {chosen.rate(redrawn)} of what the generator drew")
     _show_results(pipeline, folder)
+    if impute is not None:
+        _show_completed(done, target, folder)
+
+
+def _show_completed(done: Completed | None, target: Path, folder: Path) -> None:
+    from hybrid.jobs.impute import NOT_JUDGED
+
+    if done is None:
+        console.line("error", "nothing was completed: the policy blocks the draw that the cells would come from")
+        raise typer.Exit(3)
+    console.out.print(f"completed rows   {target}  ({done.words})", markup=False)
+    console.line("note", "they may leave once the draw is released", f"hybrid release {folder}")
+    console.line("note", NOT_JUDGED)
+
+
+def _balance(given: list[str]) -> dict[str, Any] | None:
+    """Section ``synthesize.balance`` of ``--balance`` arguments; None without any."""
+    from hybrid.base.errors import ConfigError
+
+    shares: dict[str, float] = {}
+    columns = {text.partition("=")[0] for text in given}
+    for text in given:
+        value, separator, share = text.partition("=")[2].rpartition(":")
+        if "=" not in text:
+            continue
+        try:
+            shares[value] = float(share)
+        except ValueError:
+            separator = ""
+        if not separator or not value:
+            raise ConfigError(f"--balance {text}: COLUMN=VALUE:SHARE was expected", hint="--balance died=yes:0.5")
+    if not given:
+        return None
+    if len(columns) > 1 or (shares and len(shares) < len(given)):
+        raise ConfigError("--balance: shares are for values of one column", hint="--balance died=yes:0.3")
+    return {"column": columns.pop()} | ({"shares": shares} if shares else {})
 
 
 def _show_verdict(run: AnyRun) -> None:

@@ -163,6 +163,23 @@ class Redrawn:
     drawn: int = 0
     accepted: int = 0
 
+    def with_other(self, other: Redrawn) -> Redrawn:
+        """Counts of two draws together."""
+        rules = {*self.by_rule, *other.by_rule}
+        return Redrawn(
+            self.rows + other.rows,
+            self.broken + other.broken,
+            {rule: self.by_rule.get(rule, 0) + other.by_rule.get(rule, 0) for rule in rules},
+            self.left + other.left,
+            self.repaired + other.repaired,
+            self.thrown + other.thrown,
+            self.left_out + other.left_out,
+            self.records + other.records,
+            self.dropped + other.dropped,
+            self.drawn + other.drawn,
+            self.accepted + other.accepted,
+        )
+
     @property
     def rate(self) -> float:
         """Share of the first draw that broke a rule, 0..1."""

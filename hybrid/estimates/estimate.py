@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 
 def estimate(
-    formula: str, data: pd.DataFrame, n: int | None = None, *, confidence: float = 0.95, least: int = 20
+    formula: str,
+    data: pd.DataFrame,
+    n: int | None = None,
+    *,
+    weights: str | None = None,
+    confidence: float = 0.95,
+    least: int = 20,
 ) -> Estimates:
     """Estimate a model, with intervals for conclusions about the population.
 
@@ -30,6 +36,9 @@ def estimate(
         Rows of a real table, or those of a release: with its column ``synthetic_table`` where it has several tables.
     n : int, optional
         Records that the generator learned from, which a release states. Not given: the rows are those of real people.
+    weights : str, optional
+        Column of sampling weights: estimates are then about the population, with the variance of linearization
+        (:func:`hybrid.estimates.fit`). Not for Cox models, nor for a release of several tables.
     confidence : float
         Level of the intervals, 0..1.
     least : int
@@ -44,13 +53,13 @@ def estimate(
     Raises
     ------
     ConfigError
-        The formula cannot be read, or does not fit the columns.
+        The formula cannot be read, or does not fit the columns; or the weights.
     NotEstimable
         A table does not determine the model.
     """
     read = Formula.parse(formula)
     if n is None:
-        design = Design.of(read, data, least)
+        design = Design.of(read, data, least, weights)
         found = fit(design, design.numbers(data))
         freedom = np.full(len(found.names), found.freedom)
         return Estimates.of(found.names, found.estimates, found.variances, freedom, confidence)
@@ -59,7 +68,7 @@ def estimate(
         raise ConfigError(
             f"{TABLE_NUMBER}: the tables have different numbers of rows", hint="give all rows of the release"
         )
-    design = Design.of(read, data, least * len(tables))
+    design = Design.of(read, data, least * len(tables), weights)
     fits = [fit(design, design.numbers(rows)) for rows in tables]
     q, u = [one.estimates for one in fits], [one.variances for one in fits]
     return combine(q, u, n, len(tables[0]), confidence=confidence, names=design.names)

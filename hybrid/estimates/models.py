@@ -51,6 +51,12 @@ def fit(design: Design, numbers: Numbers) -> Fit:
     Standard errors are those of the model: of the residual variance (linear), or of the observed information
     (logistic and Cox). Efron, B. (1977): The efficiency of Cox's likelihood function for censored data. JASA 72(359).
 
+    With sampling weights w, linear and logistic models solve the weighted equations: the sum of w x (y - m(x)) is 0.
+    The variance is that of Taylor linearization, for rows drawn with replacement with unequal probabilities:
+    A^-1 B A^-1, with A the weighted information, u = w x (y - m(x)) of each row and B = n / (n - 1) times the sum of
+    u u'. Binder, D. (1983): On the variances of asymptotically normal estimators from complex surveys. International
+    Statistical Review 51(3). Strata and clusters are not known here: with them the variance is another one.
+
     Raises
     ------
     NotEstimable
@@ -95,21 +101,46 @@ def propensities(inputs: Array, labels: Array) -> Array:
 
 
 def _linear(x: Array, numbers: Numbers) -> tuple[Array, Array]:
+    if numbers.weights is not None:
+        inverse = np.linalg.inv((x * numbers.weights[:, None]).T @ x)
+        found = inverse @ (x.T @ (numbers.weights * numbers.outcome))
+        return found, _linearized(inverse, x, numbers.weights * (numbers.outcome - x @ found))
     inverse = np.linalg.inv(x.T @ x)
     found = inverse @ (x.T @ numbers.outcome)
     residuals = numbers.outcome - x @ found
     return found, inverse * (residuals @ residuals) / (len(x) - x.shape[1])
 
 
-def _logistic(x: Array, numbers: Numbers) -> tuple[Array, Array]:
-    def steps(found: Array) -> tuple[float, Array, Array]:
-        score = x @ found
-        chance = 1 / (1 + np.exp(-np.clip(score, -500, 500)))
-        likelihood = numbers.outcome @ score - np.logaddexp(0, score).sum()
-        information = (x * (chance * (1 - chance))[:, None]).T @ x
-        return float(likelihood), x.T @ (numbers.outcome - chance), information
+def _linearized(inverse: Array, x: Array, residuals: Array) -> Array:
+    """Covariance by linearization, from the inverse information and the weighted residuals of the rows."""
+    scores = x * residuals[:, None]
+    n = len(x)
+    covariance: Array = inverse @ (scores.T @ scores * (n / (n - 1))) @ inverse
+    return covariance
 
-    return _newton(steps, x.shape[1], len(x))
+
+def _logistic(x: Array, numbers: Numbers) -> tuple[Array, Array]:
+    given = numbers.weights
+    # Weights that are 1 on average: the limits of the steps are those of rows.
+    weights = np.ones(len(x)) if given is None else given / given.mean()
+
+    def chances(found: Array) -> Array:
+        likely: Array = 1 / (1 + np.exp(-np.clip(x @ found, -500, 500)))
+        return likely
+
+    def steps(found: Array) -> tuple[float, Array, Array]:
+        score, chance = x @ found, chances(found)
+        likelihood = (weights * numbers.outcome) @ score - weights @ np.logaddexp(0, score)
+        information = (x * (weights * chance * (1 - chance))[:, None]).T @ x
+        return float(likelihood), x.T @ (weights * (numbers.outcome - chance)), information
+
+    found, inverse = _newton(steps, x.shape[1], len(x))
+    if given is None:
+        return found, inverse
+    # Where a predictor decides the outcome, residuals are 0, and linearization would call the estimate exact.
+    if not np.sqrt(inverse.diagonal()).max() < UNSURE:
+        raise NotEstimable("a predictor decides the outcome", hint="leave it out")
+    return found, _linearized(inverse, x, weights * (numbers.outcome - chances(found)))
 
 
 def _cox(x: Array, numbers: Numbers) -> tuple[Array, Array]:

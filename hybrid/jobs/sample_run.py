@@ -1,10 +1,11 @@
-"""Draw under a condition from the model that a run kept.
+"""Draw under a condition, or with other shares of values, from the model that a run kept.
 
 The new run has a folder, an evaluation, a verdict and a place in the ledger of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,17 @@ from hybrid.table.typed_table import DATA_FRAME
 
 def sample_run(
     run: Path | str,
-    where: str,
+    where: str | None = None,
     *,
     out: Path | str,
     rows: int | None = None,
+    balance: Mapping[str, Any] | None = None,
+    ready: Callable[[AnyConfig], None] | None = None,
     data: Frames | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
 ) -> AnyRun:
-    """Draw rows under a condition from a finished run's model.
+    """Draw rows under a condition, or with other shares of values, from a finished run's model.
 
     Nothing is trained. The rows are evaluated, judged and counted as a draw like those of any run: utility and fidelity
     compare with the records that meet the condition, privacy asks about all training records.
@@ -41,7 +44,7 @@ def sample_run(
     ----------
     run : Path or str
         Folder of a run whose store keeps its model. A run that was drawn under a condition itself: both must be met.
-    where : str
+    where : str, optional
         An expression over the columns, such as ``ward = 'ICU' and age >= 60``; of linked tables over those of the
         person table: persons who meet it are drawn, with their rows in all tables.
     out : Path or str
@@ -49,6 +52,11 @@ def sample_run(
     rows : int, optional
         Rows to draw (persons, of linked tables), 1 or more; by default as many as training records meet the condition,
         in tens.
+    balance : mapping, optional
+        Shares of values: ``{"column": "died"}``, each value equally often, or ``{"column": "died", "shares": {"yes":
+        0.3}}``. Of linked tables, a column of the person table.
+    ready : callable, optional
+        Called with the configuration before anything is drawn; then neither a condition nor shares are needed.
     data : pandas.DataFrame or Arrow table, or mapping of str to them, optional
         The same table again, for runs of a DataFrame; of linked tables, by their names.
     work : Path or str
@@ -64,22 +72,26 @@ def sample_run(
     Raises
     ------
     ConfigError
-        The condition does not fit the columns or would single out few persons; no model is kept; or the source has
-        changed since the run.
+        Neither condition nor shares; they do not fit the columns or would single out few persons; no model is kept; or
+        the source has changed since the run.
     GeneratorError
         The store has lost the model, or too few of its draws meet the condition.
     VerificationError
         The run's folder was changed, or belongs to another private zone.
     """
+    if where is None and balance is None and ready is None:
+        raise ConfigError("neither a condition nor a column to balance was given", hint="--where or --balance COLUMN")
     folder, private = Path(out), Path(work)
     check_replaceable(folder)
     finished = read_whole_run(Path(run))
     check_seal(finished, private)
     kept = read_origin(private, finished.id)
-    config = _conditional(finished, where, rows, Path(kept.folder))
+    config = _chosen(finished, where, balance, rows, Path(kept.folder))
     config = with_frames(config, data)
     if data is None and any(source.path == DATA_FRAME for source in config.sources.values()):
         raise ConfigError(f"{run}: the run was made of a DataFrame", hint="give the same one as data")
+    if ready is not None:
+        ready(config)
     origin = Origin(int(finished.manifest["seed"]), kept.split_seed)
     pipeline = run_of(config, store=kept.open_store(), progress=progress, origin=origin)
     if pipeline.data_fingerprint != finished.manifest["data_fingerprint"]:
@@ -91,10 +103,15 @@ def sample_run(
     return pipeline
 
 
-def _conditional(run: FinishedRun, where: str, rows: int | None, folder: Path) -> AnyConfig:
+def _chosen(
+    run: FinishedRun, where: str | None, balance: Mapping[str, Any] | None, rows: int | None, folder: Path
+) -> AnyConfig:
     content: dict[str, Any] = run.manifest["config"]
     before = content["synthesize"].get("where")
-    both = where if before is None else f"({before}) and ({where})"
-    changes: dict[str, Any] = {"synthesize.where": both, "synthesize.rows": "same" if rows is None else rows}
+    both = where if before is None else before if where is None else f"({before}) and ({where})"
+    changes: dict[str, Any] = {"synthesize.where": both}
+    if balance is not None:
+        changes["synthesize.balance"] = dict(balance)
+    changes |= {"synthesize.rows": "same" if rows is None else rows}
     changes["synthesize.part_rows"] = None
     return configured_any(content, changes, folder / "config.yaml")

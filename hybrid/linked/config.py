@@ -445,8 +445,9 @@ def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str,
     columns = {person: {"role": Role.IDENTIFIER.value}} | data["columns"]
     order = {} if table.order is None else {"order": table.order}
     off: dict[str, Any] = {"anonymize": None, "transition": None, "sample": {"method": "none"}, "stages": None}
+    off["margins"] = None
     if isinstance(shared.get("synthesize"), Mapping):
-        off["synthesize"] = {**shared["synthesize"], "where": None, "filter": None}
+        off["synthesize"] = {**shared["synthesize"], "where": None, "balance": None, "filter": None}
     return {**shared, **off, **constraints, "data": data | {"columns": columns, "person": person} | order}
 
 

@@ -368,7 +368,7 @@ class View(LinkedTable):
             positions(link.owners[self.rows], link.parent.rows),
         )
         about = self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress, self.store
-        where, only_kept = link.people.config.synthesize.where, link.people.origin is not None
+        where, only_kept = link.people.config.synthesize.choice_text, link.people.origin is not None
         draw = ChildDraw(*about, where=where, only_kept=only_kept)
         known = {name: positions(one.link.owners[one.kept[1]], of_source) for name, one in link.siblings.items()}
         drawn = {name: one.drawn_owners for name, one in link.siblings.items()}

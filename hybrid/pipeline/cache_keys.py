@@ -14,6 +14,7 @@ from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import rule_inputs
+from hybrid.pipeline.published_totals import published_totals
 from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.stages import (
     ANONYMIZE,
@@ -105,7 +106,9 @@ def stage_keys(
         tables[SYNTHESIZE] = _key(SYNTHESIZE, leak, parts, seed)
     else:
         private = [] if config.privacy is None else [config.privacy]
-        how = *_generator(config.synthesize), transition, learned, seed, *rules, *private
+        totals = published_totals(config)
+        raked = [] if totals is None else [totals.of]
+        how = *_generator(config.synthesize), transition, learned, seed, *rules, *private, *raked
         tables[SYNTHESIZE] = _key(SYNTHESIZE, *how)
     keys[SYNTHESIZE.name] = tables[SYNTHESIZE]
     chosen = config.synthesize.filter
@@ -118,7 +121,7 @@ def stage_keys(
         del judged["original"]
     options = config.evaluate.model_dump(exclude={"power", "baseline", "original"})
     halved = ["half of control"] if chosen is not None else []
-    condition = [config.synthesize.where] if config.synthesize.where is not None else []
+    condition = [config.synthesize.choice_text] if config.synthesize.chooses else []
     records = kept if removal is not None and removal.measured == "kept" else parts
     attacked = {"model"} if config.evaluate.retrain is not None else {"model", "trainings"}
     metrics = asked(judged_by, config.evaluate)

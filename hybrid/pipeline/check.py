@@ -320,11 +320,14 @@ def _labels(there: WarehouseInputs) -> Finding:
 
 def _condition(config: RunConfig, whole: Table, people: Table) -> list[Finding]:
     findings: list[Finding] = []
-    if config.synthesize.where is None:
+    if not config.synthesize.chooses:
         return findings
     _attempt(findings, lambda: refuse_misfit(config, whole.schema))
     if not findings:
         _attempt(findings, lambda: selection(config, people, by_person=config.draws_persons, decided=False))
+    if config.synthesize.balance is not None:
+        said = "synthesize.balance: enough training persons have each value that comes out"
+        return findings or [Finding("ok", said)]
     return findings or [Finding("ok", "synthesize.where: enough training persons meet the condition")]
 
 

@@ -28,7 +28,9 @@ from hybrid.operations.deliver import DeliverOptions
 from hybrid.operations.drift import DriftOptions
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
+from hybrid.pipeline.mock_options import MockOptions
 from hybrid.pipeline.private_mode import with_private_defaults
+from hybrid.pipeline.published_totals import MarginsOptions
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
@@ -53,7 +55,7 @@ from hybrid.transition.protocol import Transition
 
 _CHOICES = {
     "transition.method": {"order"},
-    "synthesize.generator": {"rows", "where", "filter", "isolate", "time_limit", "memory_limit"},
+    "synthesize.generator": {"rows", "where", "balance", "filter", "isolate", "time_limit", "memory_limit"},
 }
 """Keys that decide which options a section has, and the options that it has anyway."""
 
@@ -225,6 +227,11 @@ class RunConfig(Options):
     metrics are tried on it, and nothing of such a run is written or released. null: none."""
     evaluate: EvaluateOptions = EvaluateOptions()
     """Targets, secrets and metrics."""
+    margins: MarginsOptions | None = None
+    """Published totals of the population, to which sampling weights are raked. null: to those of the records."""
+    mock: MockOptions | None = None
+    """What is public about the columns, for tables that `hybrid mock` makes without the records. Of linked tables,
+    columns are called TABLE.COLUMN. null: the kinds of the columns alone."""
     policy: str | None = None
     """Name of a packaged policy (`hybrid policies` lists them), or the path of a policy file, relative to the config
     file. A path has a folder or a suffix: policies/own.yaml. null: the packaged policy `default`."""

@@ -10,7 +10,7 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
 from hybrid.pipeline.refusals import modes_of, refused
-from hybrid.table import Role
+from hybrid.table import Kind, Role
 
 if TYPE_CHECKING:
     from hybrid.pipeline.config import RunConfig
@@ -90,6 +90,11 @@ def _persons(config: RunConfig) -> Iterator[Problem]:
 
 
 def _condition(config: RunConfig) -> Iterator[Problem]:
+    if config.synthesize.balance is not None and any(one.role is Role.WEIGHT for one in config.data.columns.values()):
+        yield Problem(
+            "synthesize.balance is set beside a sampling weight: a balanced table represents no population",
+            "leave balance out, or give the weight the role excluded",
+        )
     text = config.synthesize.where
     if text is None:
         return
@@ -104,6 +109,23 @@ def _weights(config: RunConfig) -> Iterator[Problem]:
             f"data.columns: {', '.join(names)} have the role weight, and a row has one sampling weight",
             "leave the role to the weight that users shall apply, and the others out of the file",
         )
+    if config.margins is not None and not names:
+        yield Problem(
+            "margins: no column has the role weight, and weights are what is raked to published totals",
+            "give the column of sampling weights the role weight",
+        )
+    if config.margins is not None and (config.synthesize.chooses or config.synthesize.is_off):
+        yield Problem(
+            "margins is set, and the rows are not drawn for the whole population",
+            "leave synthesize.where out, choose a generator, or leave margins out",
+        )
+    for name in config.margins.totals if config.margins is not None else ():
+        about = config.data.columns.get(name)
+        if about is None or about.kind not in (None, Kind.CATEGORICAL, Kind.BOOLEAN) or not about.role.is_learned:
+            yield Problem(
+                f"margins.totals: {name!r} is no column of categories under data.columns",
+                "name a column of the kind categorical or boolean",
+            )
     for name in names:
         column = config.data.columns[name]
         if column.kind is not None and not column.kind.is_number:

@@ -21,6 +21,7 @@ from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
+from hybrid.pipeline.published_totals import published_totals
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
 from hybrid.synthesize.kept import fit_or_reuse, fit_or_reuse_sequences
@@ -28,7 +29,8 @@ from hybrid.synthesize.protocol import InspectableGenerator
 from hybrid.synthesize.sequences import FittedSequences, fit_sequences
 from hybrid.table import Table
 from hybrid.table.persons import constant_within, n_persons, person_groups
-from hybrid.table.weights import calibrated, margins_of
+from hybrid.table.schema import concat_tables
+from hybrid.table.weights import Margins, calibrated, margins_of
 from hybrid.transition.protocol import Restored
 
 
@@ -165,7 +167,7 @@ class Generation:
             ``finish(table, attempt)`` makes the rows that are judged from drawn ones.
         """
         options = self.config.synthesize
-        learning, drawing = _two_seeds(self.seed, stage, options.where)
+        learning, drawing = _two_seeds(self.seed, stage, options.choice_text)
         if self.attempt:
             drawing = int(rng_for(drawing, "further rows", self.attempt).integers(np.iinfo(np.int32).max))
         known = None if self.models is None else self.models.get(stage)
@@ -257,6 +259,11 @@ class Generation:
             form.learned, redrawn=replace(redrawn, left_out=len(table) - len(form.learned), records=len(table))
         )
 
+    def _raked(self, table: Table, margins: Margins) -> Table:
+        """Rows with weights that meet the margins, and the published totals where there are any."""
+        totals = published_totals(self.config)
+        return calibrated(table, margins if totals is None else totals.raked_with(margins, table))
+
     def _shuffled(self, drawn: Drawn) -> Generated:
         """The table in an order that is independent of the source's.
 
@@ -268,7 +275,7 @@ class Generation:
         people = self.train if self.selection is None else self.selection.train
         margins = margins_of(people, 1 - self.config.split.share_apart)
         if margins is not None:
-            table = calibrated(table, margins)
+            table = self._raked(table, margins)
         if table.rows_are_persons or self.config.synthesize.is_off:
             mixed = replace(table, named_persons=None, named_households=None).take(rng.permutation(len(table)))
         else:
@@ -283,7 +290,7 @@ def learned_again(config: RunConfig, table: Table, seed: int, drawn: float = 1.0
     ``drawn`` times as many as the table has (persons, where persons are drawn); values are protected first, unless that
     is off.
     """
-    learning, drawing = _two_seeds(seed, "baseline", config.synthesize.where)
+    learning, drawing = _two_seeds(seed, "baseline", config.synthesize.choice_text)
     rules, static = fitted_rules(config, table), static_columns(config, table)
     chosen = selection(config, table, by_person=static is not None, decided=True)
     learned = protected(config, table, {}, seed, rules, static, decided=True)
@@ -317,8 +324,24 @@ def _held(
         seed = int(rng_for(drawing, "again", attempt).integers(np.iinfo(np.int32).max)) if attempt else drawing
         return finish(form.decode(fitted.sample(wanted, seed)), attempt)
 
-    condition = None if chosen is None else chosen.condition
-    return draw_held(draw, rules, wanted, condition, fixed_columns(form.learned, static), drawing)
+    parts = [(None, wanted)] if chosen is None else chosen.parts(wanted)
+    fixed, found = fixed_columns(form.learned, static), []
+    for number, (condition, count) in enumerate(parts):
+        at = draw if not number else _apart(draw, number)
+        found.append(draw_held(at, rules, count, condition, fixed, drawing + number))
+    table, redrawn = found[0]
+    for other, more in found[1:]:
+        table, redrawn = concat_tables(table, other), redrawn.with_other(more)
+    return rules.settle(table) if len(found) > 1 else table, redrawn
+
+
+def _apart(draw: Callable[[int, int], Table], number: int) -> Callable[[int, int], Table]:
+    """The draws of another value, which have random numbers of their own."""
+    return lambda wanted, attempt: draw(wanted, attempt + number * _ATTEMPTS)
+
+
+_ATTEMPTS = 1_000
+"""Numbers of draws of one value of a balanced column, at most."""
 
 
 def _two_seeds(seed: int, stage: str, where: str | None = None) -> tuple[int, int]:

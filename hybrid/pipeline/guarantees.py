@@ -136,7 +136,7 @@ def explain_sampling(
             several_rows=config.data.several_rows,
             nameless=nameless,
             households=bool(config.data.household_columns),
-            counted=config.synthesize.where is not None,
+            counted=config.synthesize.chooses,
             filtered=config.synthesize.filter is not None,
             fitted=any(constraint.learns == "form" for constraint in config.constraints),
             generated=not config.synthesize.is_off,
@@ -178,6 +178,6 @@ def _of_generator(config: RunConfig, schema: Schema, listed: Container[str]) -> 
         bypassed=getattr(generator, "bypasses_noise", False),
         several_rows=config.data.several_rows,
         calibrated=bool(schema.having(Role.WEIGHT)),
-        counted=config.synthesize.where is not None,
+        counted=config.synthesize.chooses,
         filtered=config.synthesize.filter is not None,
     )

@@ -274,7 +274,7 @@ def explain_noisy(
         "no constraint between columns is learned from the records": all(
             constraint.learns == "nothing" for constraint in config.constraints
         ),
-        NOT_COUNTED: config.synthesize.where is None,
+        NOT_COUNTED: not config.synthesize.chooses,
         NO_FILTER: config.synthesize.filter is None,
         "no weights are calibrated to margins of the records": not schema.having(Role.WEIGHT),
     }

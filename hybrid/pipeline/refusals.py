@@ -198,6 +198,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "synthesize.rows of one part": _has_few_rows,
     "synthesize.tables": lambda c: c.synthesize.tables > 1,
     "synthesize.where": lambda c: c.synthesize.where is not None,
+    "synthesize.balance": lambda c: c.synthesize.balance is not None,
     "transition": lambda c: c.transition is not None,
     "transition.method below labels": _choosing_transition,
     "transition.order: post": lambda c: [_steps(c)] if c.transition and c.transition.order == "post" else [],
@@ -233,6 +234,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         "constraints": (f"constraints {_NOISELESS}", "leave them out; what holds is counted in the records"),
         "risk": (f"risk {_NOISELESS}", _LEFT_OUT),
         "synthesize.where": (f"synthesize.where {_NOISELESS}", "leave it out; who meets it is counted"),
+        "synthesize.balance": (f"synthesize.balance {_NOISELESS}", "leave it out; who has each value is counted"),
         "synthesize.filter": (f"synthesize.filter {_NOISELESS}", "leave it out; it reads the records again"),
         "generators without an account": (
             "synthesize.generator {0} keeps no account of a privacy budget",
@@ -264,6 +266,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             _ONE_LEFT_OUT,
         ),
         "synthesize.where": ("synthesize.where is set beside risk, where no rows are drawn", _ONE_LEFT_OUT),
+        "synthesize.balance": ("synthesize.balance is set beside risk, where no rows are drawn", _ONE_LEFT_OUT),
     },
     FILTER: {
         "split.control: 0": (

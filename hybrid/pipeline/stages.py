@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from hybrid.base.hashing import LIBRARIES
 from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Subject
+from hybrid.pipeline.published_totals import published_totals
+from hybrid.privacy.accounting import at_most
 from hybrid.publication.table_facts import few, rounded
 from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
 from hybrid.table.persons import n_persons
 
 if TYPE_CHECKING:
     from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.table import Table
 
 
 @dataclass(frozen=True)
@@ -225,13 +228,24 @@ def _generated(pipeline: Pipeline) -> Count:
     persons = "" if table.rows_are_persons else f", {n_persons(table):,} synthetic persons"
     if pipeline.all_rows is not None:
         return pipeline.all_rows.rows, f"{generator}, in parts; {len(table):,} of them, drawn at random, were judged"
-    return len(table), f"{generator}{persons}{_accepted(pipeline)}"
+    return len(table), f"{generator}{persons}{_accepted(pipeline)}{_raked(pipeline, table)}"
+
+
+def _raked(pipeline: Pipeline, table: Table) -> str:
+    totals = published_totals(pipeline.config)
+    if totals is None:
+        return ""
+    name, gap = totals.deviation(table)
+    worst = f"by {at_most(100 * gap, 2)} % at most ({name})" if gap else "by nothing"
+    return f", weights raked to the published totals of {', '.join(totals.of)}, from which they differ {worst}"
 
 
 def _accepted(pipeline: Pipeline) -> str:
     chosen, redrawn = pipeline.selection, pipeline.redrawn
     if chosen is None or redrawn is None:
         return ""
+    if chosen.shares is not None:
+        return f", of whose draws {chosen.rate(redrawn)} were kept for the shares of {chosen.shares.column}"
     return f", drawn under a condition that {chosen.rate(redrawn)} of the draws met"
 
 

@@ -17,6 +17,7 @@ from hybrid.pipeline.generation import Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
 from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.pipeline.private_generation import PrivateTable, account_of, drawn_privately, paid
+from hybrid.pipeline.published_totals import published_totals
 from hybrid.pipeline.risk import KnownLeak, leak_of, with_known_leak
 from hybrid.pipeline.stages import BASELINE, FILTER, SYNTHESIZE
 from hybrid.privacy.accounting import Budget
@@ -239,6 +240,9 @@ class DrawnTables(PeopleTables):
         Of one that is drawn in parts, the sample that is judged. Of several, their rows one after the other, with the
         number of the table as the last column.
         """
+        totals, options = published_totals(self.config), self.config.margins
+        if totals is not None and options is not None:
+            totals.verify(self.generated.table, options.most)
         found, tables = self._with_identifiers(self.generated.table), self.config.synthesize.tables
         return found if tables == 1 else with_table_numbers(found, tables)
 

@@ -134,7 +134,7 @@ def guarantee_sentence(
     else:
         start = [*_anonymity(anonymization), *_searched(config, anonymization)]
         start += [*_person_table(config), *_restored(config, anonymization)]
-    start += [*_constrained(config), *_conditional(config), *_filtered(config)]
+    start += [*_constrained(config), *_conditional(config), *_filtered(config), *_raked(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
     households = bool((config.get("data") or {}).get("household"))
@@ -305,6 +305,13 @@ def _constrained(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
+    balance = (config.get("synthesize") or {}).get("balance")
+    if balance is not None:
+        yield (
+            f"The values of {balance['column']} were given shares (synthesize.balance), which are not those of real "
+            "people; utility and fidelity compare with a sample of the records that has these shares, privacy is "
+            "measured for all training records."
+        )
     if where_of(config) is None:
         return
     unit = f"synthetic persons {row_that_meets(config)}" if draws_persons(config) else "rows that meet"
@@ -312,6 +319,15 @@ def _conditional(config: Mapping[str, Any]) -> Iterator[str]:
         f"Only {unit} a condition, which the configuration states (synthesize.where), were kept of those drawn; "
         "utility and fidelity compare with the records that meet it, privacy is measured for all training records."
     )
+
+
+def _raked(config: Mapping[str, Any]) -> Iterator[str]:
+    margins = config.get("margins")
+    if margins:
+        yield (
+            f"Sampling weights were raked to published totals of {', '.join(margins['totals'])}, which are no records: "
+            f"no weighted total differs from them by more than {100 * margins['most']:g} %."
+        )
 
 
 def row_that_meets(config: Mapping[str, Any]) -> str:

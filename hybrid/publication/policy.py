@@ -89,6 +89,15 @@ DEFAULT_BUDGET = YearlyBudget(epsilon=10, delta=1e-5)
 """Yearly privacy budget of a policy that states none."""
 
 
+class MockLimits(Options):
+    """Mock tables that may leave without a review: those of `hybrid mock`, made without the records."""
+
+    release: bool = True
+    """Whether they may. false: a person decides about each."""
+    epsilon: float = Field(default=0.1, ge=0)
+    """Largest epsilon of their noisy histograms; 0: none with histograms may."""
+
+
 class _PolicyHead(Options):
     """Name, owner and approvals of a policy.
 
@@ -119,6 +128,8 @@ class _PolicyHead(Options):
     yearly_budget: YearlyBudget | None = DEFAULT_BUDGET
     """Most that draws with privacy.mode dp about the same people may spend in any 365 days, refused and withdrawn ones
     included. null: they are counted, and never refused."""
+    mock: MockLimits = MockLimits()
+    """Which mock tables may leave without a review."""
     must_detect: MustDetect = Field(default_factory=dict)
     """Leaks that the verdict must notice to be a pass, each with its size: copy, near (numbers within 5 %, one category
     redrawn) and secrets (quasi-identifiers, secrets and targets) as shares of the released rows, exposed as a share of
@@ -200,10 +211,12 @@ class _PolicyHead(Options):
     def sha256(self) -> str:
         """SHA-256 of the policy's content: the same for the same rules, however the file is written.
 
-        The default yearly budget is no part of it, nor are approvals that need no signature.
+        The default yearly budget is no part of it, nor are the default limits of mock tables and approvals that need no
+        signature.
         """
         left_out = {"yearly_budget"} if self.yearly_budget == DEFAULT_BUDGET else set()
         left_out |= set() if self.small_tables else {"small_tables"}
+        left_out |= {"mock"} if self.mock == MockLimits() else set()
         left_out |= set() if self.signed_approvals else {"signed_approvals"}
         text = json.dumps(self.model_dump(mode="json", exclude=left_out), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -169,6 +169,9 @@ def _written(config: Mapping[str, Any], anonymization: AnonymizationResult | Non
     if where is not None:
         unit = f"people {row_that_meets(config)}" if draws_persons(config) else "rows that meet"
         yield f"Only made-up {unit} a condition were kept: {where}."
+    balance = (config.get("synthesize") or {}).get("balance")
+    if balance is not None:
+        yield f"The values of {balance['column']} were given other shares than real people have."
     if declared:
         rules = "a rule" if len(declared) == 1 else f"one of {len(declared)} rules"
         yield f"Rows that broke {rules} between columns were {'left out' if off else 'drawn again'}."

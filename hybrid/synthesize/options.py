@@ -39,6 +39,23 @@ class FilterOptions(Options):
         return {"distance": 0.02, "ratio": 0.1, "alpha": 1.0}[self.score] if self.below is None else self.below
 
 
+class BalanceOptions(Options):
+    """Shares that the values of one column have among the drawn rows, whatever their shares among real people."""
+
+    column: str = Field(min_length=1)
+    """A category, a truth value or a whole number; where persons are drawn, one that is the same in all their rows."""
+    shares: dict[str, Annotated[float, Field(gt=0, lt=1)]] | None = Field(default=None, min_length=1)
+    """Share of the rows that have each of these values; all other values share the rest in proportion. null: each value
+    has the same share. Values that fewer than `protect.min_count` training persons have, and gaps, come out in no
+    row."""
+
+    @model_validator(mode="after")
+    def _at_most_all(self) -> Self:
+        if self.shares is not None and sum(self.shares.values()) > 1 + 1e-9:
+            raise ValueError("shares: together they are more than 1")
+        return self
+
+
 class SynthesizeOptions(Options):
     """Options of synthesis: generator, preset, own options and number of rows."""
 
@@ -60,6 +77,8 @@ class SynthesizeOptions(Options):
     where: str | None = None
     """Condition that every drawn row meets (where persons are drawn: one of a person's rows), such as
     `ward = 'ICU' and age >= 60`; `rows: same` then is as many as training records meet it, in tens. null: none."""
+    balance: BalanceOptions | None = None
+    """Shares of the values of a column among the drawn rows, such as as many healthy as ill; null: as learned."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The generator's own options; they win over the preset."""
     filter: FilterOptions | None = None
@@ -84,8 +103,9 @@ class SynthesizeOptions(Options):
     def _consistent(self) -> Self:
         if not self.is_off:
             self.resolve()
-        elif self.options or self.where is not None or self.tables > 1:
-            key = "options" if self.options else "where" if self.where is not None else "tables"
+        elif self.options or self.chooses or self.tables > 1:
+            chosen = "where" if self.where is not None else "balance"
+            key = "options" if self.options else chosen if self.chooses else "tables"
             raise ValueError(f"{key}: set, but generator is none")
         return self
 
@@ -93,6 +113,18 @@ class SynthesizeOptions(Options):
     def is_off(self) -> bool:
         """True if no generator runs."""
         return self.generator == NONE
+
+    @property
+    def chooses(self) -> bool:
+        """True if not all drawn rows are kept: a condition, or shares of values, decide which."""
+        return self.where is not None or self.balance is not None
+
+    @property
+    def choice_text(self) -> str | None:
+        """Condition and shares as one text, which names random streams; None without both."""
+        if self.balance is None:
+            return self.where
+        return f"{self.where or ''} balance {self.balance.model_dump_json()}"
 
     @property
     def learns_sequences(self) -> bool:

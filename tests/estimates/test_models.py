@@ -45,6 +45,58 @@ def test_a_mean_and_a_share_by_hand() -> None:
     assert share.estimates == pytest.approx([8 / 12]) and share.errors**2 == pytest.approx(8 / 12 * 4 / 12 / 11)
 
 
+def test_a_weighted_mean_by_hand() -> None:
+    """Weights 1, 1, 2 of 0, 4, 6: mean 16/4 = 4; residuals times weights -4, 0, 4; variance 3/2 (16 + 16) / 4^2 = 3."""
+    frame = pd.DataFrame({"y": [0.0, 4.0, 6.0, 9.0, 9.0], "w": [1.0, 1.0, 2.0, 0.0, None]})
+    found = estimate("y ~ 1", frame, weights="w")
+    assert found.estimates == pytest.approx([4.0]) and found.errors**2 == pytest.approx([3.0])
+
+
+def test_a_weighted_logistic_model_of_two_groups_by_hand() -> None:
+    """A weighted share p has the variance n/(n - 1) sum (w (y - p))^2 / W^2, and its log odds that over (p q)^2."""
+    frame = PEOPLE.assign(w=np.arange(1, 13.0))
+    found = estimate("died ~ m", frame, weights="w", least=1)
+    odds, variances = [], []
+    for _, group in frame.groupby("m"):
+        p = np.average(group["died"], weights=group["w"])
+        scores = group["w"] * (group["died"] - p)
+        odds.append(np.log(p / (1 - p)))
+        variances.append(12 / 11 * (scores**2).sum() / group["w"].sum() ** 2 / (p * (1 - p)) ** 2)
+    assert found.estimates == pytest.approx([odds[0], odds[1] - odds[0]], abs=1e-6)
+    assert found.errors**2 == pytest.approx([variances[0], sum(variances)], abs=1e-6)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.integers(1, 4), min_size=12, max_size=12), st.floats(0.01, 100))
+def test_weights_are_repetitions_and_their_scale_means_nothing(weights: list[int], scale: float) -> None:
+    frame = PEOPLE.assign(w=weights)
+    repeated = PEOPLE.loc[np.repeat(PEOPLE.index, weights)]
+    scaled = frame.assign(w=np.array(weights) * scale)
+    for formula in ("days ~ x + m", "x ~ 1"):
+        found = estimate(formula, frame, weights="w")
+        assert found.estimates == pytest.approx(estimate(formula, repeated).estimates, abs=1e-6)
+        there = estimate(formula, scaled, weights="w")
+        assert there.errors == pytest.approx(found.errors, rel=1e-6)
+
+
+def test_a_weighted_predictor_that_decides_the_outcome_has_no_estimate() -> None:
+    frame = pd.DataFrame({"y": [0] * 20 + [1, 0] * 20, "g": ["a"] * 20 + ["b"] * 40, "w": np.arange(60) % 7 + 1.0})
+    with pytest.raises(NotEstimable, match="decides the outcome"):
+        estimate("y ~ g", frame, weights="w")
+
+
+def test_weights_that_cannot_be_used_are_refused() -> None:
+    frame = PEOPLE.assign(w=1.0, t="a")
+    for formula, weights, said in (
+        ("x ~ 1", "t", "no column of numbers"),
+        ("x ~ 1", "nowhere", "no column of numbers"),
+        ("x ~ w", "w", "is the sampling weight"),
+        ("Surv(days, died) ~ x", "w", "Cox models have no weights"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            estimate(formula, frame, weights=weights)
+
+
 @settings(max_examples=20)
 @given(st.floats(0.01, 1000), st.floats(-1000, 1000))
 def test_units_change_a_coefficient_and_nothing_else(factor: float, shift: float) -> None:

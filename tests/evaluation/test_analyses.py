@@ -12,7 +12,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.estimates import combine, estimate
 from hybrid.evaluation import EvaluateOptions, Measure, NotComputable, evaluate
 from hybrid.evaluation.utility.analyses import default_analyses
-from hybrid.table import Table
+from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.evaluation.simulated_people import make_people
 
 CHOSEN = ("interval_overlap", "conclusions_kept", "pmse_ratio")
@@ -93,6 +93,16 @@ def test_the_propensity_ratio_is_one_for_the_right_model(train: Table) -> None:
     assert np.mean(ratios) == pytest.approx(1, abs=0.4)
     shifted = Table(train.frame.assign(age=train.frame["age"] + 10), train.schema)
     assert measured(train, shifted, metrics=("pmse_ratio",))["pmse_ratio"].value > 10
+
+
+def test_analyses_of_a_survey_are_weighted(train: Table) -> None:
+    weights = np.where(train.frame["sex"] == "f", 3.0, 1.0)
+    schema = Schema((*train.schema, Column("w", Role.WEIGHT, Kind.DECIMAL)))
+    survey = Table(train.frame.assign(w=weights), schema)
+    (found,) = measured(survey, survey, analyses=("cost ~ 1",))["interval_overlap"].details["estimates"]
+    wanted = np.average(train.frame["cost"].dropna(), weights=weights[train.frame["cost"].notna()])
+    (plain,) = measured(train, train, analyses=("cost ~ 1",))["interval_overlap"].details["estimates"]
+    assert found["real"][0] == pytest.approx(wanted, rel=0.02) and found["real"] != plain["real"]
 
 
 def test_default_analyses_are_means_shares_and_a_model_of_each_target(train: Table) -> None:

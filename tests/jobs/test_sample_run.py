@@ -53,6 +53,40 @@ def _sample(zone: Path, where: str, *options: object, run: str = "first", out: s
     return _hybrid("sample", zone / run, "--where", where, "--out", zone / out, "--work", zone / "work", *options)
 
 
+def test_a_balanced_draw_is_a_run_of_its_own(zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    about = "--balance", "sex", "--out", zone / "balanced", "--work", zone / "work"
+    assert _hybrid("sample", zone / "first", *about) == 0
+    assert "second draw of this data under this policy" in capsys.readouterr().out
+    people = pd.read_csv(zone / "balanced" / "synthetic.csv").groupby("patient_id")["sex"].first().value_counts()
+    assert people.max() - people.min() <= 1 and len(people) > 1
+    report = (zone / "balanced" / "report.html").read_text()
+    assert "given other shares than real people have" in report and "were kept for the shares of sex" in report
+    assert _hybrid("sample", zone / "first", "--balance", "ward", "--out", zone / "no", "--work", zone / "work") == 2
+    assert _hybrid("sample", zone / "first", "--balance", "sex=f", "--out", zone / "no") == 2
+    assert "differs between the rows of a person" in capsys.readouterr().err
+
+
+def test_rows_are_completed_from_the_run_s_own_table(zone: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = (
+        pd.read_csv(zone / "first" / "synthetic.csv")
+        .dropna()
+        .head(40)
+        .reset_index(drop=True)
+        .assign(ward=None, patient_id=range(40))
+    )
+    rows.to_csv(zone / "rows.csv", index=False)
+    about = "--impute", zone / "rows.csv", "--out", zone / "draw", "--work", zone / "work"
+    assert _hybrid("sample", zone / "first", *about) == 0
+    said = capsys.readouterr().out
+    assert "40 cells of 40 rows completed from a draw" in said and "Not judged: your rows" in said
+    made = pd.read_csv(zone / "draw-imputed.csv")
+    known = pd.read_csv(zone / "first" / "synthetic.csv")
+    assert made.drop(columns="ward").equals(rows.drop(columns="ward")) and set(made["ward"]) <= set(known["ward"])
+    assert (zone / "draw-imputed.csv").stat().st_mode & 0o077 == 0 and _draws(zone) == 1
+    rows.assign(other=1).to_csv(zone / "rows.csv", index=False)
+    assert _hybrid("sample", zone / "first", *about) == 2
+
+
 def _draws(zone: Path) -> int:
     run = read_run(zone / "first")
     about = run.data_set, _tag(zone), run.policy.sha256

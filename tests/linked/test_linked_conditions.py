@@ -133,3 +133,15 @@ def test_persons_near_a_real_one_are_left_out_with_their_rows(tmp_path: Path) ->
     assert set(visits.control.persons) <= set(people.control.persons)
     report = (tmp_path / "out" / "report-details.html").read_text()
     assert "whose row in patients lies" in report
+
+
+def test_persons_are_drawn_with_other_shares_and_come_with_their_rows(made: Path, tmp_path: Path) -> None:
+    about = "--balance", "sex", "--out", made / "balanced", "--work", made / "work"
+    assert exit_code("sample", made / "first", *about) == 0
+    found = read(made / "balanced")
+    person, rows = found["patients"], found["visits"]
+    counts = person["sex"].value_counts()
+    assert counts.max() - counts.min() <= 1
+    assert set(rows["patient"]) <= set(person["patient"]) and len(rows) > 0
+    (tmp_path / "rows.csv").write_text("sex\nf\n")
+    assert exit_code("sample", made / "first", "--impute", tmp_path / "rows.csv", "--work", made / "work") == 2

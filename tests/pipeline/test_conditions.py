@@ -10,7 +10,7 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.constraints import Redrawn
 from hybrid.evaluation import EvaluateOptions, evaluate
-from hybrid.pipeline.conditions import selection
+from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.privacy_statements import explain_generator
 from hybrid.table import Kind, Table
@@ -94,3 +94,52 @@ def test_no_differential_privacy_beside_a_count() -> None:
     assert explain_generator("mst", 1.0, 1e-6, **given).holds
     found = explain_generator("mst", 1.0, 1e-6, **given, counted=True)
     assert not found.holds and "counting the records that meet it" in found.text
+
+
+def _balanced(values: list[object], *, shares: Any = None, least: int = 10, **sections: Any) -> Any:
+    table = table_of(np.arange(len(values)), a=(Kind.CATEGORICAL, values))
+    balance = {"column": "a"} | ({} if shares is None else {"shares": shares})
+    content = {"data": {"path": "t.csv", "columns": {}}, "protect": {"min_count": least}}
+    known = parse_config({**content, **sections, "synthesize": {"balance": balance}})
+    return table, selection(known, table, by_person=False, decided=False)
+
+
+def test_each_value_of_a_balanced_column_has_the_same_share_and_rare_ones_none() -> None:
+    table, found = _balanced(["x"] * 300 + ["y"] * 60 + ["z"] * 9 + [None] * 31)
+    assert found.shares.of == {"x": 0.5, "y": 0.5}
+    assert found.train.frame["a"].value_counts()[["x", "y"]].tolist() == [60, 60] and len(found.train) == 120
+    assert [(part.value, count) for part, count in found.parts(7)] == [("x", 4), ("y", 3)]
+    assert found.wanted("same") == 400 and found.wanted(50) == 50
+    mask = found.met_by(table)
+    assert mask.sum() == 120 and (mask == found.met_by(table)).all()
+
+
+def test_named_shares_leave_the_rest_to_the_others_in_proportion() -> None:
+    _, found = _balanced(["x"] * 300 + ["y"] * 60 + ["z"] * 40, shares={"z": 0.5})
+    assert found.shares.of == pytest.approx({"z": 0.5, "x": 0.5 * 300 / 360, "y": 0.5 * 60 / 360})
+    _, whole = _balanced(["x"] * 300 + ["y"] * 60, shares={"x": 0.25, "y": 0.75})
+    assert whole.shares.of == {"x": 0.25, "y": 0.75} and len(whole.train) == 80
+
+
+@pytest.mark.parametrize("other", [0, 1, 9])
+def test_a_value_of_few_people_is_refused_as_one_that_nobody_has(other: int) -> None:
+    said = []
+    for values in (["x"] * 300 + ["y"] * 100 + ["z"] * other,):
+        with pytest.raises(ConfigError, match="of fewer than 10 training people") as caught:
+            _balanced(values, shares={"z": 0.3})
+        said.append(str(caught.value))
+    assert "z" not in said[0].replace("size", "").replace("synthesize", "")
+    with pytest.raises(ConfigError, match="fewer than two values"):
+        _balanced(["x"] * 300 + ["z"] * other)
+
+
+def test_a_balanced_column_is_one_of_the_table_and_a_weight_forbids_it() -> None:
+    table = table_of(np.arange(300), a=(Kind.DECIMAL, [0.5] * 300))
+    content: dict[str, Any] = {"data": {"path": "t.csv", "columns": {}}}
+    for name, said in {"a": "of the kind decimal", "b": "no such column"}.items():
+        known = parse_config({**content, "synthesize": {"balance": {"column": name}}})
+        with pytest.raises(ConfigError, match=said):
+            refuse_misfit(known, table.schema)
+    weighted = {"data": {"path": "t.csv", "columns": {"w": {"role": "weight"}}}}
+    with pytest.raises(ConfigError, match="represents no population"):
+        parse_config({**weighted, "synthesize": {"balance": {"column": "a"}}})

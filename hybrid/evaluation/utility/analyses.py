@@ -17,6 +17,7 @@ from hybrid.evaluation.engine.intervals import quantile
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.table import Kind, Role, Schema, Table
+from hybrid.table.weights import weight_column
 
 MOST_COLUMNS, MOST_PREDICTORS, MOST_LEVELS = 30, 8, 10
 """Of the default analyses: columns whose mean or share is estimated, predictors of a model, levels of each."""
@@ -143,7 +144,7 @@ def _comparison(context: Context) -> Comparison | NotComputable:
     found = Comparison([], [], {})
     for text in texts:
         try:
-            design = Design.of(Formula.parse(text), train, options.min_cell)
+            design = Design.of(Formula.parse(text), train, options.min_cell, _weights(context))
             real = _real(design, context)
         except HybridError as error:
             found.left_out[text] = error.problems[0].message
@@ -152,6 +153,12 @@ def _comparison(context: Context) -> Comparison | NotComputable:
         if context.control is not None:
             found.reference.extend(_estimates(design, real, context.control, context, None))
     return found if found.estimates else NotComputable("no analysis could be made of real people", "too_few")
+
+
+def _weights(context: Context) -> str | None:
+    """Column of sampling weights; None without one."""
+    column = weight_column(context.train)
+    return None if column is None else column.name
 
 
 def _real(design: Design, context: Context) -> Fit:

@@ -1,0 +1,69 @@
+"""Command that makes a mock table, for code that is written outside of the house."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hybrid.cli import console
+from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Out, Seed, Settings, Work, overrides
+
+
+def mock(
+    config: ConfigPath,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=1, help="Rows; of linked tables, persons.")] = 100,
+    out: Out = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", metavar="E", help="Read the records, for noisy counts of each column: 0.1."),
+    ] = None,
+    delta: Annotated[float, typer.Option("--delta", metavar="D", help="Of these counts.")] = 1e-6,
+    draft: Annotated[
+        bool, typer.Option("--draft", help="Propose the section mock in CONFIG, for you to decide.")
+    ] = False,
+    seed: Seed = None,
+    set_: Settings = None,
+    work: Work = Path("work"),
+    as_json: AsJson = False,
+) -> None:
+    """Make a table for writing and testing code, without the records.
+
+    Names, kinds and formats of the columns are right, values are made up. Nothing in it can be analysed.
+    """
+    from hybrid.jobs.mock import mock as make
+    from hybrid.jobs.mock import write_mock
+    from hybrid.jobs.run import new_folder
+    from hybrid.linked.config import load_any
+
+    if draft:
+        _draft(config)
+        return
+    loaded = load_any(config, overrides(set_))
+    folder = out or new_folder(f"{loaded.name}-mock")
+    found = make(loaded, rows=rows, seed=seed, epsilon=epsilon, delta=delta, work=work)
+    paths = write_mock(found, folder)
+    if as_json:
+        console.print_json(found.to_json() | {"folder": str(folder), "files": [str(path) for path in paths.values()]})
+        return
+    for name, path in paths.items():
+        table = found.made.tables[name].table if name in found.made.tables else found.made.public[name]
+        console.out.print(f"mock table  {path}  ({len(table):,} rows)", markup=False)
+    console.line("note", found.mark)
+    console.out.print("\nit discloses:")
+    for sentence in found.discloses:
+        console.out.print(f"  - {sentence}", markup=False)
+    console.line("note" if found.reasons else "ok", found.decision)
+
+
+def _draft(config: Path) -> None:
+    from hybrid.jobs.mock_draft import draft_mock
+
+    written = draft_mock(config)
+    for name in written:
+        console.line("ok", f"mock.columns.{name}: proposed from the records; read it, and change what is not public")
+    console.line("note", f"{config}: the section mock is your decision", "hybrid mock makes the table from it")
+
+
+GROUP = CommandGroup("Data", (mock,))

@@ -1,0 +1,336 @@
+"""Rows of mock tables: values drawn independently and evenly from public domains, and keys that are made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pandas as pd
+
+from hybrid.base.arrays import Array, Codes, Rows
+from hybrid.base.errors import ConfigError, GeneratorError, Problem
+from hybrid.base.rng import rng_for
+from hybrid.constraints import Rules, draw_held
+from hybrid.constraints.constraint import Constraint, Rule
+from hybrid.linked.config import AnyConfig, LinkedConfig
+from hybrid.linked.sources import pairs_of
+from hybrid.mocks.domains import MockedColumn, mocked_columns
+from hybrid.pipeline.config import SINGLE, RunConfig
+from hybrid.pipeline.mock_options import MockOptions
+from hybrid.privacy.domain import CategoryDomain
+from hybrid.table import DTYPES, Kind, Role, Schema, Table
+
+MOST_ROWS = 3
+"""Rows of one person, or of one row of a parent table, at most; how many is made up."""
+PREFIX = "MOCK"
+"""Beginning of an identifier of which no form is stated."""
+
+
+@dataclass(frozen=True)
+class MockTable:
+    """One mock table.
+
+    Parameters
+    ----------
+    table : Table
+        Its rows.
+    columns : tuple of MockedColumn
+        Where the values of each column come from.
+    kept, unkept : tuple of str
+        Sentences of the constraints that every row keeps, and of those that it may break.
+    """
+
+    table: Table
+    columns: tuple[MockedColumn, ...]
+    kept: tuple[str, ...] = ()
+    unkept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MockTables:
+    """Mock tables of a configuration.
+
+    Parameters
+    ----------
+    tables : mapping of str to MockTable
+        By name; of a single table under the empty name.
+    public : mapping of str to Table
+        Public tables of linked ones, copied as they are.
+    """
+
+    tables: Mapping[str, MockTable]
+    public: Mapping[str, Table] = field(default_factory=dict)
+
+
+def mock_tables(config: AnyConfig, rows: int, seed: int, shares: Mapping[str, Array] | None = None) -> MockTables:
+    """Draw mock tables from a configuration; no file of records is opened.
+
+    Columns are drawn independently of each other. Rows that break a constraint are drawn again. A constraint of the
+    kinds ``combinations`` and ``tied`` is left aside, since only the records say what it allows, and one that names
+    columns of another table.
+
+    Parameters
+    ----------
+    config : RunConfig or LinkedConfig
+        With the kind of every column.
+    rows : int
+        Rows, or persons of linked tables, 1 or more.
+    seed : int
+        Decides every value.
+    shares : mapping of str to numpy.ndarray, optional
+        Of a single table: probabilities of the states of a column's intervals (:attr:`MockedColumn.in_intervals`), the
+        missing one last. By default all values are equally likely.
+
+    Raises
+    ------
+    ConfigError
+        The configuration does not state what is needed, or the constraints are too rarely met by independent values.
+    HierarchyError
+        A list cannot be read.
+    """
+    if isinstance(config, RunConfig):
+        columns = tuple(mocked_columns(config))
+        return MockTables({SINGLE: _Single(config, columns, seed, shares or {}).drawn(rows)})
+    return _linked(config, rows, seed)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Values of the columns of one table that are no identifiers."""
+
+    config: RunConfig
+    columns: tuple[MockedColumn, ...]
+    seed: int
+    shares: Mapping[str, Array]
+
+    @property
+    def learned(self) -> list[MockedColumn]:
+        return [one for one in self.columns if one.column.role is not Role.IDENTIFIER]
+
+    @property
+    def rules(self) -> Rules:
+        there = {one.column.name for one in self.columns}
+        known = [one for one in self.config.constraints if there.issuperset(one.columns) and not _is_of_records(one)]
+        # Without records there is nothing to learn: what is computed is computed, all else is drawn again.
+        empty = Table(pd.DataFrame(), Schema(()))
+        return Rules(tuple(one.fit(empty, 1) if one.learns == "nothing" else Rule(one) for one in known))
+
+    def held(self, rows: int, name: str) -> Table:
+        """So many rows that keep the rules, without identifiers."""
+        schema = Schema(tuple(one.column for one in self.learned))
+        if not rows or not self.learned:
+            return Table(pd.DataFrame(index=pd.RangeIndex(rows), columns=schema.names), schema)
+
+        def draw(wanted: int, attempt: int) -> Table:
+            rng = rng_for(self.seed, "mock", name, attempt)
+            frame = {one.column.name: self._values(one, wanted, rng) for one in self.learned}
+            return Table(pd.DataFrame(frame), schema)
+
+        try:
+            return draw_held(draw, self.rules, rows, seed=self.seed)[0]
+        except GeneratorError as error:
+            sentences = "; ".join(rule.constraint.sentence for rule in self.rules.rules)
+            raise ConfigError(
+                f"too few rows of independent values keep the constraints: {sentences}",
+                hint="state a column that follows from others as derived, or nearer bounds under mock.columns",
+            ) from error
+
+    def ordered(self, table: Table, owners: Codes) -> Table:
+        """The rows of each owner, already side by side, in the order that the configuration names."""
+        order = self.config.data.order
+        if order is None or order not in table.schema:
+            return table
+        return table.take(np.lexsort([table.frame[order].rank().fillna(0).to_numpy(), owners]))
+
+    def _values(self, one: MockedColumn, rows: int, rng: np.random.Generator) -> pd.Series:
+        given = self.shares.get(one.column.name)
+        domain, shares = (one.domain, one.shares) if given is None else (one.in_intervals, given)
+        return domain.decode(rng.choice(domain.size, size=rows, p=shares), rng)
+
+    def finished(self, table: Table, keys: Mapping[str, pd.Series], persons: Codes | None) -> MockTable:
+        """The table with its keys, in the order of the configuration, and what is counted within persons."""
+        frame = {
+            one.column.name: keys[one.column.name] if one.column.name in keys else table.frame[one.column.name]
+            for one in self.columns
+        }
+        schema = Schema(tuple(one.column for one in self.columns))
+        whole = self.rules.settle(Table(pd.DataFrame(frame), schema, persons))
+        kept = [rule.constraint for rule in self.rules.rules]
+        unkept = [one.sentence for one in self.config.constraints if one not in kept]
+        return MockTable(whole, self.columns, tuple(one.sentence for one in kept), tuple(unkept))
+
+
+def _is_of_records(constraint: Constraint) -> bool:
+    """True if only the records say what a constraint allows."""
+    return constraint.learns == "values" or constraint.key == "tied"
+
+
+@dataclass(frozen=True)
+class _Single(_Values):
+    """A single table, whose persons may have several rows."""
+
+    def drawn(self, rows: int) -> MockTable:
+        data, rng = self.config.data, rng_for(self.seed, "mock", "persons")
+        table, persons = self.held(rows, SINGLE), np.arange(rows)
+        if data.person_columns and data.several_rows:
+            sizes = rng.integers(1, min(MOST_ROWS, data.max_rows or MOST_ROWS), rows, endpoint=True)
+            persons = np.repeat(np.arange(rows), sizes)[:rows]
+        table = self.ordered(table, persons)
+        of = dict.fromkeys(data.person_columns, persons) | dict.fromkeys(data.household_columns, persons // 2)
+        keys = {
+            one.column.name: numbered(one, of.get(one.column.name, np.arange(rows)))
+            for one in self.columns
+            if one.column.role is Role.IDENTIFIER
+        }
+        return self.finished(table, keys, persons if data.person_columns else None)
+
+
+def _linked(config: LinkedConfig, rows: int, seed: int) -> MockTables:
+    """Linked tables: the person table has so many rows, the others up to three for each row of their parent."""
+    public = {name: config.load_table(name) for name in config.public}
+    found: dict[str, MockTable] = {}
+    places: dict[str, Rows] = {}
+    problems = list(_unknown_tables(config))
+    for name, view in config.views.items():
+        try:
+            columns = _linked_columns(config, name, view, public)
+        except ConfigError as error:
+            problems += [Problem(f"{name}: {one.message}", one.hint) for one in error.problems]
+            continue
+        options = config.links.tables[name]
+        rng, values = rng_for(seed, "mock", "children", name), _Values(view, columns, seed, {})
+        made: dict[str, pd.Series] = {}
+        persons = np.arange(rows)
+        if options.parent is not None and not problems:
+            parent = found[options.parent.table].table
+            assert parent.named_persons is not None
+            least = 1 if pairs_of(config.links, name) is not None else 0
+            sizes = rng.integers(least, MOST_ROWS, len(parent), endpoint=True)
+            places[name] = np.repeat(np.arange(len(parent)), sizes)
+            persons = parent.named_persons[places[name]]
+            made = _parent_keys(config, name, places, found, rng)
+        if problems:
+            continue
+        n_rows = len(persons)
+        own = [one for one in columns if one.column.role is Role.IDENTIFIER and one.column.name not in made]
+        made |= {one.column.name: numbered(one, np.arange(n_rows)) for one in own}
+        table = values.ordered(values.held(n_rows, name), places.get(name, persons))
+        found[name] = values.finished(table, made, persons)
+    if problems:
+        raise ConfigError(problems)
+    return MockTables(found, public)
+
+
+def _parent_keys(
+    config: LinkedConfig,
+    name: str,
+    places: Mapping[str, Rows],
+    found: Mapping[str, MockTable],
+    rng: np.random.Generator,
+) -> dict[str, pd.Series]:
+    """Keys of the parents of a table's rows, by the columns that hold them."""
+    parent = config.links.tables[name].parent
+    assert parent is not None
+
+    def keys_of(table: str, rows: Rows) -> pd.Series:
+        key = config.links.tables[table].key
+        assert key is not None
+        return found[table].table.frame[key].take(rows).reset_index(drop=True)
+
+    keys = {} if parent.through is not None else {parent.column: keys_of(parent.table, places[name])}
+    pairs = pairs_of(config.links, name)
+    if pairs is None:
+        return keys
+    # The first pair of each row of the parent has its owner; the others have any.
+    owners = places[parent.table][places[name]]
+    first = np.diff(places[name], prepend=-1) > 0
+    of = config.links.tables[parent.table].parent
+    assert of is not None
+    others = rng.integers(0, len(found[of.table].table), len(owners))
+    return keys | {pairs.owner: keys_of(of.table, np.where(first, owners, others))}
+
+
+def _linked_columns(
+    config: LinkedConfig, name: str, view: RunConfig, public: Mapping[str, Table]
+) -> tuple[MockedColumn, ...]:
+    """Columns of a linked table, with those of its keys; references have the keys of public tables."""
+    options = config.links.tables[name]
+    own = {*options.columns, *(one for one in (options.key, options.parent and options.parent.column) if one)}
+    columns = {
+        column: about.model_copy(update={"kind": Kind.INTEGER})
+        if about.role is Role.IDENTIFIER and about.kind is None
+        else about
+        for column, about in sorted(view.data.columns.items(), key=lambda one: one[0] in options.columns)
+    }
+    data = view.data.model_copy(update={"columns": columns})
+    known = mocked_columns(
+        view.model_copy(update={"data": data, "mock": _of_table(name, view)}), dict.fromkeys({*columns} - own)
+    )
+    return tuple(_referring(one, options.references.get(one.column.name), config, public) for one in known)
+
+
+def _of_table(name: str, view: RunConfig) -> MockOptions | None:
+    """Section ``mock`` about one of linked tables, whose columns are called TABLE.COLUMN."""
+    options, before = view.mock, f"{name}."
+    if options is None:
+        return None
+    columns = {key.removeprefix(before): one for key, one in options.columns.items() if key.startswith(before)}
+    lists = tuple(one.removeprefix(before) for one in options.lists if one.startswith(before))
+    return MockOptions(lists=lists, columns=columns)
+
+
+def _unknown_tables(config: LinkedConfig) -> Iterator[Problem]:
+    options = config.person.mock or MockOptions()
+    for key in (*options.columns, *options.lists):
+        if key.partition(".")[0] not in config.views:
+            yield Problem(
+                f"mock: {key!r} is no column of the mock tables", f"write TABLE.COLUMN, of {', '.join(config.views)}"
+            )
+
+
+def _referring(one: MockedColumn, to: str | None, config: LinkedConfig, public: Mapping[str, Table]) -> MockedColumn:
+    """A column with the keys of a public table as its values, where it refers to one."""
+    if to is None:
+        return one
+    key = config.links.tables[to].key
+    values = tuple(str(value) for value in public[to].frame[key].dropna())
+    return replace(one, domain=CategoryDomain(one.column, values), origin="list")
+
+
+def numbered(one: MockedColumn, of: Codes) -> pd.Series:
+    """Identifiers of rows: running numbers in the form of the column.
+
+    Parameters
+    ----------
+    one : MockedColumn
+        An identifier. Whole numbers and texts are numbered, all others stay empty.
+    of : numpy.ndarray, shape (n_rows,), int64
+        What each row is named after, from 0: its own place, its person, a row of a parent table.
+
+    Raises
+    ------
+    ConfigError
+        The form has too few digits.
+    """
+    kind, numbers, form = one.column.kind, of + 1, one.form
+    if kind not in (Kind.INTEGER, Kind.CATEGORICAL):
+        return pd.Series([None] * len(of), dtype=DTYPES[kind])
+    if form is None:
+        if kind is Kind.INTEGER:
+            return pd.Series(numbers, dtype=DTYPES[kind])
+        form = PREFIX + "#" * max(6, len(str(int(numbers.max(initial=1)))))
+    digits = form.count("#")
+    if len(str(int(numbers.max(initial=1)))) > digits:
+        raise ConfigError(
+            f"mock.columns.{one.column.name}.form has {digits} digits, too few for {int(numbers.max()):,} identifiers",
+            hint="write more #, or draw fewer rows",
+        )
+    texts = [_in_form(form, f"{number:0{digits}d}") for number in range(1, int(numbers.max(initial=0)) + 1)]
+    known = pd.Series(texts, dtype=object).take(of).reset_index(drop=True)
+    return known.astype(np.int64).astype(DTYPES[kind]) if kind is Kind.INTEGER else known.astype("category")
+
+
+def _in_form(form: str, digits: str) -> str:
+    left = iter(digits)
+    return "".join(next(left) if sign == "#" else sign for sign in form)
