@@ -50,14 +50,14 @@ class Anonymized(ListedNames):
 
     @property
     def table(self) -> Any:
-        """Labels in place of the quasi-identifiers, as the kind that came in; rows in random order.
+        """Labels in place of the quasi-identifiers, as the kind that came in; rows in the order of their content.
 
         Identifiers and undecided columns are left out.
         """
-        from hybrid.jobs.run import shuffled_labels
+        from hybrid.jobs.run import ordered_labels
 
         assert self.run.anonymization is not None
-        return stated(self._give(shuffled_labels(self.run.anonymization)), status_of(None))
+        return stated(self._give(ordered_labels(self.run.anonymization)), status_of(None))
 
     @property
     def result(self) -> AnonymizationResult:
