@@ -21,6 +21,8 @@ SPILLED = 3
 MOST_TEXTS = 10_000
 """Texts of an enumeration; beyond it a dictionary is kept as texts."""
 
+LEAST = 1 << 27
+"""Bytes that DuckDB needs for any work on files."""
 _AGAIN = 0.1
 """Seconds until what runs is stopped again, once it is time."""
 
@@ -139,7 +141,7 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
     work : Path
         A private folder for what does not fit into memory.
     memory : float
-        Bytes that DuckDB may take.
+        Bytes that DuckDB may take; it gets :data:`LEAST` at least.
 
     Raises
     ------
@@ -157,7 +159,7 @@ def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehou
             hint="pip install 'hybrid-release[warehouse]'",
         ) from None
     try:
-        session = connect(module, ":memory:", memory, work)
+        session = connect(module, ":memory:", max(memory, LEAST), work)
         try:
             yield session
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -12,8 +13,11 @@ import pyarrow as pa
 import pytest
 import yaml
 
-from hybrid.anonymize.warehouse import expressions, write_labels
+from hybrid.anonymize.decide import Decision
+from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.anonymize_rows import TableTask
+from hybrid.anonymize.warehouse.expressions import CLASS, NUMBER
+from hybrid.anonymize.warehouse.write_labels import Classes
 from hybrid.base.errors import ConfigError, DataError, HybridError, InfeasibleError, OutputError, VerificationError
 from hybrid.cli import main
 from hybrid.jobs import anonymize_file
@@ -97,7 +101,14 @@ def test_infeasible_leaves_no_table(job: Job, session: Warehouse) -> None:
 
 
 def test_what_is_not_kept_is_not_there(job: Job, session: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(write_labels, "_suppressed", lambda *_: pa.table({}))
+    released = Classes.of
+
+    def none_left_out(decided: Decision) -> Classes:
+        return released(
+            replace(decided, recoding=replace(decided.recoding, suppressed=decided.recoding.suppressed & False))
+        )
+
+    monkeypatch.setattr(Classes, "of", none_left_out)
     with pytest.raises(VerificationError):
         job.push_down(session, {"anonymize.k": 4}, "leaky")
     assert not session.exists("leaky")
@@ -227,26 +238,24 @@ def test_every_operation_compiles(dialect: str) -> None:
     names, persons = ["age", "sex"], ["person"]
     keyed = expressions.with_keys(rows, persons, ("", "?"))
     pairs = expressions.person_rows(keyed, names, persons)
-    mappings = [
-        ibis.table(
-            {f"hybrid_value_{at}": kind, f"hybrid_label_{at}": "string", f"hybrid_position_{at}": "int32"},
-            name=f"labels_{at}",
-        )
-        for at, kind in enumerate(("int64", "string"))
-    ]
-    suppressed = ibis.table({"hybrid_label_0": "string", "hybrid_label_1": "string"}, name="suppressed")
-    nulls = ibis.table({"hybrid_null_0": "string"}, name="nulls")
-    mappings[0] = expressions.labels_between(mappings[0], 0, 2, 5)
-    nulls = expressions.null_labels_of(nulls, [0])
-    labelled = expressions.labelled(expressions.kept_rows(keyed, names, mappings, nulls, suppressed), names)
+    kept = ibis.table({"age": "int64", "sex": "string", NUMBER: "int64"}, name="kept")
+    sent = ibis.table({NUMBER: "int64", CLASS: "int64"}, name="sent")
+    labels = ibis.table({CLASS: "int64", "hybrid_label_0": "string", "hybrid_label_1": "string"}, name="labels")
+    classified = expressions.in_classes(expressions.classified(kept, sent, names), 2, 5)
+    released = expressions.kept_rows(keyed, classified, names, {"age", "sex"})
+    labelled = expressions.labelled(released, labels, names)
+    in_order = expressions.in_content_order(labelled, names, [*names, "cost"])
     for expression in (
         expressions.combinations(rows, names),
         expressions.repeated(rows, persons),
         expressions.without_key(keyed, persons).as_table(),
         expressions.combinations_of(pairs, names),
         expressions.shared(pairs, persons),
-        expressions.in_content_order(labelled, [*names, "cost"]),
-        expressions.persons_of_classes(labelled, names, persons),
+        expressions.alone(pairs),
+        expressions.nobodys(pairs, persons),
+        expressions.numbered(expressions.combinations(rows, names)),
+        in_order,
+        expressions.persons_of_classes(released, persons),
         expressions.longest(rows, persons),
         expressions.content(rows, names),
         expressions.digested(
@@ -255,7 +264,7 @@ def test_every_operation_compiles(dialect: str) -> None:
     ):
         text = str(ibis.to_sql(expression, dialect=dialect)).upper()
         assert text.startswith(("SELECT", "WITH"))
-    assert "ORDER BY" in str(ibis.to_sql(expressions.in_content_order(labelled, names), dialect=dialect)).upper()
+    assert "ORDER BY" in str(ibis.to_sql(in_order, dialect=dialect)).upper()
 
 
 def test_a_warehouse_that_does_not_answer_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ from hybrid.table.parquet_files import PERSON, TRAINING, ParquetRows, engine_row
 from hybrid.table.read_options import ColumnOptions
 from hybrid.table.value_numbers import ValueNumbers
 from hybrid.table.warehouse import ENGINE_SHARE
+from hybrid.table.write import marked
 
 _ROW_GROUP = 1 << 20
 """Rows of a part of the written file, as of a table in memory."""
@@ -179,7 +180,7 @@ class _Columns:
             fields.append(pa.field(name, written[name].type if stored is None else stored))
         if problems:
             raise DataError(problems)
-        return cls(pa.schema(fields), written, numbers)
+        return cls(marked(pa.schema(fields), synthetic=False), written, numbers)
 
     def values_of(self, numbers: ValueNumbers) -> pa.Array:
         """Values of a column by their numbers, as they are written."""
