@@ -271,7 +271,7 @@ REFUSED = {
     "stable": ({"split.stable": True}, "split.stable"),
     "rows": ({"split.rows": 20}, "split.rows"),
     "sample": ({"sample": {"method": "beta", "beta": 0.5, "order": "pre"}}, "sample.order: pre"),
-    "derived": ({"constraints": [{"derived": ["age", "born"], "unit": "years"}]}, "would give its label away"),
+    "derived": ({"constraints": [{"derived": {"severity": "age + 1"}}]}, "would give its label away"),
     "nothing": ({"split.stable": True, "split.control": 0}, None),
 }
 
@@ -304,7 +304,7 @@ def test_the_memory_limit_decides(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert not anonymized(path, tmp_path / name[7:], f"data.path={name}", "anonymize.memory_limit=0.0005")
         assert "duckdb: 525 rows were not read into memory, " in capsys.readouterr().out
     assert labels_of(tmp_path / "memory") == labels_of(tmp_path / "parquet")
-    assert anonymized(path, tmp_path / "out", "protect={}", "anonymize.memory_limit=0.0005") == 1
+    assert anonymized(path, tmp_path / "out", "protect={}", "anonymize.memory_limit=0.0005") == 2
     assert "protect: off" in capsys.readouterr().err
 
 

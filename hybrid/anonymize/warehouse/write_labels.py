@@ -17,7 +17,7 @@ from hybrid.anonymize.verify_classes import verify_classes
 from hybrid.anonymize.warehouse import expressions
 from hybrid.anonymize.warehouse.count_rows import CombinationTable, WarehouseRows, integers
 from hybrid.anonymize.warehouse.expressions import CLASS, NUMBER, PERSONS, RECORDS
-from hybrid.base.arrays import Array, Codes, Counts, Mask
+from hybrid.base.arrays import Codes, Counts, Mask
 from hybrid.base.errors import VerificationError
 from hybrid.hierarchy import LabelTable
 from hybrid.table import Schema, Table
@@ -193,28 +193,31 @@ def verify_rows(
     names, rows = [*asked.names, *asked.attributes], sent.rows
     found = rows.warehouse.fetch("classes as written", expressions.combinations(written, names))
     texts = [pd.factorize(found[name].cast(pa.string()).to_pandas(), use_na_sentinel=False)[0] for name in asked.names]
-    known = [column.values for column in combinations.counted.numbers[len(asked.names) :]] if values is None else values
-    attributes = [_positions(found[name], own) for name, own in zip(asked.attributes, known, strict=True)]
+    counted, first = combinations.counted, len(asked.names)
+    known = [column.values for column in counted.numbers[first:]] if values is None else values
+    columns = zip(asked.attributes, known, counted.found.columns[first:], strict=True)
+    attributes = [_positions(found[name], own, numbers) for name, own, numbers in columns]
     again = DistinctRowCounts([*texts, *attributes], integers(found[RECORDS]))
-    origin = source_persons(asked, combinations.counted, decided)
+    origin = source_persons(asked, counted, decided)
     sizes, verified = verify_classes(decided.task, decided.recoding, again, decided.value_of, origin)
     if rows.persons:
         _verify_persons(sent, sizes, verified["k"])
     return VerifiedClasses(sizes, verified, found.select(asked.names).group_by(asked.names).aggregate([]))
 
 
-def _positions(found: pa.ChunkedArray, values: pa.Array) -> Array:
-    """Numbers of values as they are written.
+def _positions(found: pa.ChunkedArray, values: pa.Array, counted: Codes) -> Codes:
+    """Numbers of values as they are written, of the numbers that were counted.
 
     Raises
     ------
     VerificationError
-        A value is none of those that were counted.
+        A value is none of those.
     """
-    at = pc.index_in(found.combine_chunks().cast(values.type), value_set=values)
+    numbers = np.unique(counted)
+    at = pc.index_in(found.combine_chunks().cast(values.type), value_set=values.take(pa.array(numbers)))
     if at.null_count:
         raise VerificationError("written values are not those that were counted", hint="run again; do not release them")
-    positions: Array = at.to_numpy(zero_copy_only=False).astype(np.int64)
+    positions: Codes = numbers[at.to_numpy(zero_copy_only=False)]
     return positions
 
 
