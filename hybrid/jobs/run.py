@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -249,6 +250,9 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
 def ordered_labels(anonymization: Anonymization) -> Table:
     """Labels in the order of their content, in which dates that are tied to a quasi-identifier are times from it."""
     labels = anonymization.with_gaps(anonymization.anonymized).to_table()
+    # Zero has one sign: rows that differ in nothing else would keep the order of the source.
+    zeros = {name: column + 0.0 for name, column in labels.frame.items() if column.dtype == "float64"}
+    labels = replace(labels, frame=labels.frame.assign(**zeros))
     return labels.take(content_order(to_arrow(labels), anonymization.anonymized.quasi_identifiers))
 
 

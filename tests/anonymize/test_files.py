@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import stat
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 from hybrid.anonymize.decide import Decision
 from hybrid.anonymize.warehouse import anonymize_rows, write_labels
 from hybrid.anonymize.warehouse.anonymize_files import FileTask, anonymize_files
 from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult
 from hybrid.anonymize.warehouse.write_labels import Classes
+from hybrid.base.atomic import PREFIX
 from hybrid.base.errors import (
     ConfigError,
     DataError,
@@ -33,6 +37,7 @@ from hybrid.jobs.anonymize_file import exceeds_memory, write_from_files
 from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.table import csv_files
 from tests.anonymize.people_job import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -315,3 +320,137 @@ def test_without_the_extra_a_command_installs_it(tmp_path: Path, monkeypatch: py
         write_from_files(config, tmp_path / "out", seed=None)
     assert caught.value.problems[0].hint == "pip install 'hybrid-release[warehouse]'"
     assert not (tmp_path / "out").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from hybrid.jobs import anonymize_file
+from hybrid.pipeline.config import load_config
+
+verify = anonymize_file.anonymize_files
+
+def killed(task, target, *arguments):
+    verify(task, target, *arguments)
+    assert target.is_file() and any(task.work.iterdir())
+    os.kill(os.getpid(), signal.SIGKILL)
+
+anonymize_file.anonymize_files = killed
+anonymize_file.write_from_files(load_config(Path(sys.argv[1]), {"data.path": "people.csv"}), Path(sys.argv[2]), None)
+"""
+
+
+def test_a_killed_run_leaves_no_labels_and_the_next_one_removes_its_copies(tmp_path: Path) -> None:
+    path, out = write_job(tmp_path, people(300, seed=1)), tmp_path / "results" / "out"
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(path), str(out)], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    (left,) = out.parent.iterdir()
+    assert left.name.startswith(PREFIX) and stat.S_IMODE(left.stat().st_mode) == 0o700
+    assert any(left.rglob("cells.parquet"))
+    write_from_files(load_config(path), out, None)
+    assert names_in(out.parent) == {"out"}
+
+
+def strangers_csv(n: int) -> bytes:
+    """A German export: quotes, line breaks, decimal commas, codes with leading zeros, two marks of missing values."""
+    rng = np.random.default_rng(4)
+
+    def some(*texts: str) -> list[str]:
+        return [texts[at] for at in rng.integers(0, len(texts), n)]
+
+    columns = {
+        "PLZ": some("01067", "01069", "50667", " 00123", "", "k.A."),
+        "Alter": [*map(str, rng.integers(18, 90, n - 1)), ""],
+        "Ort": some(
+            "Köln", "Zürich", '"Münster; Westf."', '"Bad ""Oeynhausen"""', '"Sankt\r\nAugustin"', " Bonn", "Bonn "
+        ),
+        "Größe": [f"{size:.2f}".replace(".", ",") for size in rng.uniform(1.5, 2, n)],
+        "Geburt": [f"{day:02d}.{day % 12 + 1:02d}.19{day + 50}" for day in rng.integers(1, 29, n)],
+        "Uhrzeit": [f"{hour:02d}:{hour + 7:02d}" for hour in rng.integers(0, 24, n)],
+        "Raucher": some("ja", "nein", ""),
+        "Diagnose": some("J18.9", "I10", "E11", "k.A.", " I10"),
+        "Kosten": [*(f"{cost:.1f}".replace(".", ",") for cost in rng.uniform(-9, 9, n - 2)), "", "-0,0"],
+        "Code": [f"{code:04d}" for code in rng.integers(0, 50, n)],
+        "Text": some("", "NA", "null", "nan", '"a;b"', "  eingerückt", '"sagt ""gut"""'),
+        "Zahl": some("1", "2,50", "-0", "0", ""),
+        "Leer": [""] * n,
+        "Ganz": list(map(str, rng.integers(-5, 10**12, n))),
+    }
+    lines = [";".join(columns), *(";".join(row) for row in zip(*columns.values(), strict=True))]
+    return ("\r\n".join(lines) + "\r\n").encode("latin-1")
+
+
+def test_a_strangers_csv_is_read_as_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "leute.csv").write_bytes(strangers_csv(600))
+    for name, text in {"plz": "type: mask", "jahre": "type: intervals\nwidths: [10, 30]"}.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    (tmp_path / "geburt.yaml").write_text("type: dates\nlevels: [year]")
+    names = {"PLZ": "plz.yaml", "Alter": "jahre.yaml", "Geburt": "geburt.yaml"}
+    columns = {name: {"role": "quasi_identifier", "hierarchy": tree} for name, tree in names.items()}
+    content = {
+        "seed": 3,
+        "data": {
+            "path": "leute.csv",
+            "separator": ";",
+            "decimal": ",",
+            "encoding": "latin-1",
+            "missing": ["", "k.A."],
+            "columns": columns | {"Diagnose": {"role": "sensitive"}},
+        },
+        "protect": "off",
+        "anonymize": {"k": 4, "suppression_limit": 0.1, "models": [{**L_DIVERSITY, "attribute": "Diagnose"}]},
+    }
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(content))
+    monkeypatch.setattr(csv_files, "_PART", 100)  # read in parts
+    assert_as_in_memory(load_config(path), tmp_path)
+    kinds = [str(field.type) for field in pq.read_schema(tmp_path / "files" / "anonymized.parquet")]
+    assert {"time64[us]", "double", "bool", "int64", "string"} <= set(kinds)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a,b\n1,2\n3\n4,5\n", "a row does not have the header's 2 fields"),
+        ('a,b\n1,2\n3,"4\n', "opens a quote that is never closed|could not be read as CSV"),
+        ("a,b\n1,2\n3", "line 3: the last line has 1 of 2 fields"),
+        ("a,a\n1,2\n", "column names occur more than once"),
+        ("a,A\n1,2\n", "differ in upper and lower case alone"),
+        ("a,hybrid_class\n1,2\n", "begin with hybrid_"),
+        ("a,b\n", "a header and no rows"),
+        ("", "the file is empty"),
+        ("a,b,c\n1,2,3\n4,5,6\nSumme,,9\n", "line 4: 1 lines seem to be totals"),
+    ],
+)
+def test_a_csv_that_is_no_table_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(text)
+    (tmp_path / "a.yaml").write_text("type: mask\n")
+    columns = {"a": {"role": "quasi_identifier", "hierarchy": "a.yaml"}}
+    content = {"data": {"path": "people.csv", "columns": columns}, "protect": "off", "anonymize": {"k": 1}}
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(content | {"split": {"control": 0}}))
+    with pytest.raises(DataError, match=said):
+        write_from_files(load_config(tmp_path / "config.yaml"), tmp_path / "out", None)
+    assert not (tmp_path / "out").exists()
+
+
+def test_types_that_duckdb_lacks_are_read_as_in_memory(tmp_path: Path) -> None:
+    table = people(300, seed=1)
+    rng = np.random.default_rng(1)
+    gaps = np.where(rng.random(300) < 0.1, np.nan, rng.integers(-1, 2, 300) * 0.5 * rng.choice([-1.0, 1.0], 300))
+    odd = {
+        "half": pa.array(gaps.astype(np.float16)),
+        "single": pa.array(gaps.astype(np.float32)),
+        "clock": pa.array(rng.integers(0, 86_400, 300) * 10**9, pa.time64("ns")),
+        "milli": pa.array(rng.integers(0, 86_400, 300).astype(np.int32) * 1000, pa.time32("ms")),
+        "nano": pa.array(rng.integers(0, 10**15, 300) * 1000, pa.timestamp("ns", tz="Europe/Berlin")),
+        "day": pa.array(rng.integers(0, 9000, 300) * 86_400_000, pa.date64()),
+        "nothing": pa.nulls(300),
+        "large": pa.array(rng.choice(["x", None, "?"], 300), pa.large_string()),
+        "wide": pa.array([*map(str, rng.integers(0, 99, 300))]).cast(pa.int64()).cast(pa.decimal256(20, 1)),
+        "byte": pa.array(rng.integers(0, 9, 300).astype(np.uint8)),
+    }
+    path = write_job(tmp_path, table)
+    for name, column in odd.items():
+        table = table.append_column(name, column)
+    pq.write_table(table, tmp_path / "people.parquet")
+    assert_as_in_memory(load_config(path), tmp_path)

@@ -192,7 +192,7 @@ class _Columns:
         if name not in self.written:
             return None
         read, written = self.numbers[name].values, self.written[name]
-        if written.type == read.type and written.equals(read):
+        if pa.types.is_null(written.type) or written.equals(read):
             return None
         return pa.table({_FROM: read.slice(1), _TO: written.slice(1)})
 
@@ -244,8 +244,10 @@ def _canonical(rows: Any, others: Sequence[str], tables: Mapping[str, Any], colu
             null = columns.written[name][0].as_py()
             value = joined[_TO] if null is None else ibis.ifelse(joined[name].isnull(), null, joined[_TO])
             rows = joined.drop(name).mutate(**{name: value}).drop(_TO)
-        elif column.type().is_floating():
-            rows = rows.mutate(**{name: ibis.ifelse(column.isnan(), ibis.null(column.type()), column)})
+        if rows[name].type().is_floating():
+            # NaN is missing, and zero has one sign.
+            column = rows[name]
+            rows = rows.mutate(**{name: ibis.ifelse(column.isnan(), ibis.null(column.type()), column + 0.0)})
         elif column.type().is_timestamp() and (column.type().scale or 0) > 6:
             rows = rows.mutate(**{name: column.cast(column.type().copy(scale=6))})
     return rows
@@ -284,5 +286,7 @@ def _labelled(rows: pa.Table, sent: SentClasses, schema: pa.Schema) -> pa.Table:
 
 
 def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values))
     plain = values.cast(plain_type(kind), safe=not pa.types.is_floating(kind))
     return plain.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else plain
