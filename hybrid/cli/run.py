@@ -120,15 +120,14 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
     labels, person, done = str(folder / "anonymized.parquet"), loaded.person, None
-    is_linked = isinstance(loaded, LinkedConfig)
     with console.progress() as progress:
         if person.is_pushed_down:
             done = write_in_warehouse(person, folder, progress)
             labels = f"{done.labels} (a table of the warehouse)"
-        elif not is_linked and exceeds_memory(person):
+        elif not isinstance(loaded, LinkedConfig) and exceeds_memory(person):
             done = write_from_files(person, folder, seed, progress)
         result = done.result if done else write_anonymized(run_of(loaded, seed, progress=progress), folder)
-    if is_linked:
+    if isinstance(loaded, LinkedConfig):
         console.line("note", f"the labels are those of the person table, {loaded.links.person}")
     if done is not None:
         place = "stayed there" if person.is_pushed_down else "were not read into memory"

@@ -80,7 +80,11 @@ def content_order(content: pa.Table, names: Sequence[str]) -> Array:
 
 def _ranks(column: pa.ChunkedArray) -> Array:
     """Place of each value among the distinct ones of its column, missing ones last."""
-    encoded = plain_values(column).combine_chunks().dictionary_encode()
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), dtype=np.int32)
+    # Arrow cannot sort numbers of 16 bits.
+    values = column.cast(pa.float32()) if pa.types.is_float16(column.type) else plain_values(column)
+    encoded = values.combine_chunks().dictionary_encode()
     place = np.empty(len(encoded.dictionary) + 1, dtype=np.int32)
     place[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
     place[-1] = len(encoded.dictionary)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileType, LocalFileSystem
 
-from hybrid.base.arrays import Array, Codes, Mask
+from hybrid.base.arrays import Codes, Mask
 from hybrid.base.errors import DataError, Problem
 from hybrid.table.arrow import is_text, kind_of, plain_type
 from hybrid.table.csv_files import copy_csv
@@ -245,24 +245,19 @@ def engine_rows(rows: ParquetRows, work: Path, training: Mask | None, persons: C
     is_local = all(isinstance(file.filesystem, LocalFileSystem) for file in rows.files)
     if training is None and persons is None and is_local and _same_in_duckdb(rows.schema):
         return replace(rows, schema=plain)
-    beside = [] if training is None else [(TRAINING, pa.bool_(), training)]
+    beside = {} if training is None else {TRAINING: pa.array(training)}
     if persons is not None:
-        beside.append((PERSON, pa.int64(), np.ma.masked_less(persons, 0)))
-    schema = pa.schema([*plain, *((name, kind) for name, kind, _ in beside)])
+        beside[PERSON] = pa.array(persons, pa.int64(), mask=persons < 0)
+    schema = pa.schema([*plain, *((name, values.type) for name, values in beside.items())])
     copy, done = work / "rows.parquet", 0
     with pq.ParquetWriter(copy, schema) as writer:
         for batch in rows.batches(plain.names):
             with readable(rows.files[0], "a column has values beyond the numbers and times that are read"):
                 columns = [column.cast(field.type) for column, field in zip(batch.columns, plain, strict=True)]
-            part = slice(done, done + len(batch))
-            columns += [_with_gaps(values[part], kind) for _, kind, values in beside]
+            columns += [values.slice(done, len(batch)) for values in beside.values()]
             writer.write_batch(pa.record_batch(columns, schema=schema))
             done += len(batch)
     return replace(rows, files=(File.local(copy),), schema=schema)
-
-
-def _with_gaps(values: Array, kind: pa.DataType) -> pa.Array:
-    return pa.array(np.ma.getdata(values), kind, mask=np.ma.getmaskarray(values))
 
 
 def _refuse_equal_names(rows: ParquetRows) -> None:

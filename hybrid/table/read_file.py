@@ -143,7 +143,7 @@ def memory_need(file: File, options: ReadOptions, n_quasi: int) -> float:
     else:
         rows, columns = estimated_shape(file, options)
         texts = _CSV_COPIES * file.info().size
-    return texts + rows * (_TABLES * columns * _CELL_BYTES + n_quasi * _QUASI_BYTES)
+    return float(texts + rows * (_TABLES * columns * _CELL_BYTES + n_quasi * _QUASI_BYTES))
 
 
 def _reading(metadata: pq.FileMetaData) -> float:

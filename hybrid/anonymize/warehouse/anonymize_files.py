@@ -198,6 +198,8 @@ class _Columns:
 
 
 _FROM, _TO = "hybrid_read", "hybrid_written"
+_MICRO = 6
+"""Digits of a second that tables in memory keep."""
 
 
 def _is_parsed(name: str, kind: pa.DataType, data: DataOptions) -> bool:
@@ -238,18 +240,16 @@ def _canonical(rows: Any, others: Sequence[str], tables: Mapping[str, Any], colu
     import ibis
 
     for name in others:
-        column = rows[name]
         if name in tables:
-            joined = rows.left_join(tables[name], rows[name] == tables[name][_FROM]).drop(_FROM)
+            joined = rows.left_join(tables[name], rows[name] == tables[name][_FROM])
             null = columns.written[name][0].as_py()
             value = joined[_TO] if null is None else ibis.ifelse(joined[name].isnull(), null, joined[_TO])
-            rows = joined.drop(name).mutate(**{name: value}).drop(_TO)
-        if rows[name].type().is_floating():
-            # NaN is missing, and zero has one sign.
-            column = rows[name]
-            rows = rows.mutate(**{name: ibis.ifelse(column.isnan(), ibis.null(column.type()), column + 0.0)})
-        elif column.type().is_timestamp() and (column.type().scale or 0) > 6:
-            rows = rows.mutate(**{name: column.cast(column.type().copy(scale=6))})
+            rows = joined.select(**{each: value if each == name else joined[each] for each in rows.columns})
+        column, kind = rows[name], rows[name].type()
+        if kind.is_floating():  # NaN is missing, and zero has one sign.
+            rows = rows.mutate(**{name: ibis.ifelse(column.isnan(), ibis.null(kind), column + 0.0)})
+        elif kind.is_timestamp() and (kind.scale or 0) > _MICRO:
+            rows = rows.mutate(**{name: column.cast(kind.copy(scale=_MICRO))})
     return rows
 
 
