@@ -141,7 +141,7 @@ def _write_results(
     seed: int,
     content: object,
 ) -> None:
-    """Write ``anonymization.json`` and the manifest; ``content`` stands for the records in its fingerprint."""
+    """Write ``anonymization.json``, and the manifest with a fingerprint of ``content``."""
     decided = done.decided
     write_json(folder / ANONYMIZATION, done.to_json())
     manifest = build_manifest(

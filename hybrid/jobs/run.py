@@ -13,6 +13,7 @@ from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult, json_with_left_out
 from hybrid.base.account import account
+from hybrid.base.arrays import Rows
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
@@ -249,11 +250,24 @@ def write_labels(pipeline: Pipeline, folder: Path) -> None:
 
 def ordered_labels(anonymization: Anonymization) -> Table:
     """Labels in the order of their content, in which dates that are tied to a quasi-identifier are times from it."""
+    labels = _labels(anonymization)
+    return labels.take(_order(labels, anonymization))
+
+
+def label_order(anonymization: Anonymization) -> Rows:
+    """Positions of the anonymized records in the order of :func:`ordered_labels`; shape (n_records,), int64."""
+    return _order(_labels(anonymization), anonymization)
+
+
+def _labels(anonymization: Anonymization) -> Table:
     labels = anonymization.with_gaps(anonymization.anonymized).to_table()
     # Zero has one sign: rows that differ in nothing else would keep the order of the source.
     zeros = {name: column + 0.0 for name, column in labels.frame.items() if column.dtype == "float64"}
-    labels = replace(labels, frame=labels.frame.assign(**zeros))
-    return labels.take(content_order(to_arrow(labels), anonymization.anonymized.quasi_identifiers))
+    return replace(labels, frame=labels.frame.assign(**zeros))
+
+
+def _order(labels: Table, anonymization: Anonymization) -> Rows:
+    return content_order(to_arrow(labels), anonymization.anonymized.quasi_identifiers)
 
 
 def _write_manifest(

@@ -105,6 +105,7 @@ class Anonymized(ListedNames):
             There is no such strategy or option.
         """
         from hybrid.base.rng import fresh_seed, rng_for
+        from hybrid.jobs.run import label_order
 
         anonymization = self.run.anonymization
         assert anonymization is not None
@@ -112,7 +113,7 @@ class Anonymized(ListedNames):
         own = anonymization.with_transition(values)
         rng = rng_for(fresh_seed() if seed is None else seed, "transition")
         found = own.restore(own.sampled.anonymized.labels, rng).table
-        return stated(self._give(own.shuffled(found)), status_of(None))
+        return stated(self._give(found.take(label_order(own))), status_of(None))
 
     def save(self, folder: Path | str) -> Path:
         """Write labels, aggregates and manifest, as ``hybrid anonymize --out`` does; raises as the command does."""
