@@ -154,14 +154,14 @@ def _write_results(
         created=created,
         kind="anonymization",
     )
-    explanation = explanation_of(config, decided.schema, decided.task.hierarchies)
+    explanation = explanation_of(config, decided.schema, decided.task.hierarchies, nameless=done.nameless)
     write_json(folder / MANIFEST, manifest | {"explanation": explanation})
 
 
-def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:
+def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy], *, nameless: bool) -> str:
     """Privacy statement about labels of records that are not in memory."""
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    explanation = explain_sampling(config, schema, derived, nameless=False, seeded=config.seed is not None)
+    explanation = explain_sampling(config, schema, derived, nameless=nameless, seeded=config.seed is not None)
     assert explanation is not None
     return explanation.text
 

@@ -265,6 +265,8 @@ def test_persons_as_in_memory(name: str, most: int | None, tmp_path: Path) -> No
     pipeline = Pipeline(config)
     train = pipeline.inputs.split(pipeline.seed)[0].frame["patient"]
     assert found.persons == len({text.strip() for text in train.dropna()})
+    said, whole = (json.loads((tmp_path / at / "manifest.json").read_text()) for at in ("files", "memory"))
+    assert said["explanation"] == whole["explanation"]
 
 
 REFUSED = {

@@ -124,8 +124,7 @@ def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: 
             values = [columns.values_of(numbers) for numbers in combinations.counted.numbers[len(asked.names) :]]
             verified = verify_rows(sent, session.read([target]), asked, combinations, decided, values)
         result = searched.summary(verified, recorder)
-        found = len(combinations.counted.found)
-        return WarehouseResult(result, decided, session.engine, target.name, found, tuple(session.transfers))
+        return searched.told(result, target.name)
 
 
 def _rows(task: FileTask, session: DuckdbWarehouse, copied: ParquetRows) -> WarehouseRows:

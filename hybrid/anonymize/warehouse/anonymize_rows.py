@@ -68,6 +68,8 @@ class WarehouseResult:
     labels: str
     """The table of labels, or their file."""
     combinations: int
+    nameless: bool
+    """Whether a row has no person, where others have one."""
     transfers: tuple[Transfer, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -113,9 +115,7 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
         with stage("verify", recorder, progress):
             verified = verify_rows(sent, written, asked, combinations, decided)
     result = searched.summary(verified, recorder)
-    transfers = tuple(warehouse.transfers)
-    found = len(combinations.counted.found)
-    return WarehouseResult(result, decided, warehouse.engine, place.labels_table, found, transfers)
+    return searched.told(result, place.labels_table)
 
 
 def _write(name: str, sent: SentClasses, columns: Sequence[str], progress: Progress) -> Any:
@@ -146,6 +146,13 @@ class SearchedRows:
         found = summarize(self.decided.task, self.decided.recoding, verified.sizes, seconds)
         least = verified.reached["k"] if self.combinations.counted.members is not None else None
         return replace(found, verified=verified.reached, min_class_persons=least)
+
+    def told(self, result: AnonymizationResult, labels: str) -> WarehouseResult:
+        """What is told of the anonymization, once the labels are verified."""
+        members, warehouse = self.combinations.counted.members, self.rows.warehouse
+        nameless = members is not None and bool((members.persons < 0).any())
+        found, moved = len(self.combinations.counted.found), tuple(warehouse.transfers)
+        return WarehouseResult(result, self.decided, warehouse.engine, labels, found, nameless, moved)
 
 
 def search_rows(
