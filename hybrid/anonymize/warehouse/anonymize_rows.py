@@ -148,7 +148,7 @@ class SearchedRows:
         return replace(found, verified=verified.reached, min_class_persons=least)
 
     def told(self, result: AnonymizationResult, labels: str) -> WarehouseResult:
-        """What is told of the anonymization, once the labels are verified."""
+        """Aggregates of the anonymization, once the labels are verified."""
         members, warehouse = self.combinations.counted.members, self.rows.warehouse
         nameless = members is not None and bool((members.persons < 0).any())
         found, moved = len(self.combinations.counted.found), tuple(warehouse.transfers)
