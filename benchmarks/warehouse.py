@@ -1,12 +1,13 @@
 """Anonymizing rows that stay in a warehouse: growth with rows, quasi-identifiers, cores and engines.
 
-    python benchmarks/warehouse.py run FOLDER WORK --engines duckdb arrow --rows 1000000 10000000 --columns 8 --cores 2
+    python benchmarks/warehouse.py run FOLDER WORK --engines duckdb files --rows 1000000 10000000 --columns 8 --cores 2
     python benchmarks/warehouse.py table
 
 FOLDER and the rows are those of `many_rows.py`, in parts of at most 10^8 rows. WORK gets a folder ``people`` of Parquet
 files (kept from one run to the next, since 10^9 rows take minutes to make) and a folder ``job`` that is removed. Each
 row of the table is one `hybrid anonymize` in a process of its own, on as many cores, with `--memory` GiB for
-combinations and engine together. ``arrow`` streams the same files; ``postgres`` is the empty database of POSTGRES_URL.
+combinations and engine together. ``files`` has the memory limit decide on the
+same files; ``postgres`` is the empty database of POSTGRES_URL.
 
 ``run`` appends to ``benchmarks/results/warehouse.csv``: seconds of the clock and of the processor (with those of
 engines in processes of their own), peak memory of program and engine together, peak of the disk beside the rows, and
@@ -40,7 +41,7 @@ from hybrid.table.warehouse import open_warehouse
 
 RESULTS = Path(__file__).parent / "results" / "warehouse.csv"
 URL = "PEOPLE_URL"
-ENGINES = ("duckdb", "postgres", "spark", "arrow")
+ENGINES = ("duckdb", "postgres", "spark", "files")
 PART = 10**8
 FIELDS = (
     *("engine", "rows", "columns", "cores", "memory", "load", "combinations", "bytes_per_combination", "loss"),
@@ -134,7 +135,7 @@ class Case:
         lake.mkdir(parents=True)
         for part in parts:
             (lake / part.name).symlink_to(part)
-        if self.engine == "arrow":
+        if self.engine == "files":
             return {"path": "people"}
         if self.engine == "duckdb":
             import duckdb
@@ -191,7 +192,7 @@ def group_by(names: list[str]) -> None:
 def result_of(out: Path) -> dict[str, Any]:
     """Counts of a finished `hybrid anonymize`."""
     told = json.loads((out / "anonymization.json").read_text(encoding="utf-8"))
-    moved = told.get("warehouse") or told["streamed"]
+    moved = told["warehouse"]
     fetched = sum(one["bytes"] for one in moved.get("transfers", []) if one["direction"] == "fetched")
     stages = json.loads((out / "manifest.json").read_text(encoding="utf-8"))["stages"]
     return {
@@ -211,7 +212,7 @@ def measure(case: Case, folder: Path, parts: list[Path], work: Path) -> dict[str
         config = case.config(folder, job, case.place(parts, job))
         server, load = case.server(), os.getloadavg()[0]
         groups = Watched()
-        if case.engine != "arrow":
+        if case.engine != "files":
             groups = case.run(sys.executable, __file__, "group", *case.names, server=server, job=job)
         command = (sys.executable, "-m", "hybrid", "anonymize", str(config), "--out", str(job / "out"))
         found = case.run(*command, server=server, job=job)
@@ -251,8 +252,8 @@ def table() -> None:
     print("| engine | rows | columns | cores | combinations | fetched | group-by, CPU | all, CPU | clock ", end="")
     print("| peak GB | disk GB | load |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
     for row in sorted(rows, key=lambda row: (int(row["rows"]), row["engine"], int(row["columns"]), int(row["cores"]))):
-        fetched = "" if row["engine"] == "arrow" else f"{float(row['bytes_per_combination']):.0f} B"
-        groups = "" if row["engine"] == "arrow" else f"{float(row['group_cpu']):.0f} s"
+        fetched = "" if row["engine"] in ("arrow", "files") else f"{float(row['bytes_per_combination']):.0f} B"
+        groups = "" if row["engine"] in ("arrow", "files") else f"{float(row['group_cpu']):.0f} s"
         print(
             f"| {row['engine']} | {int(row['rows']):,} | {row['columns']} | {row['cores']} "
             f"| {int(row['combinations']):,} | {fetched} | {groups} | {float(row['cpu']):.0f} s "

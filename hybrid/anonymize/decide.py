@@ -16,7 +16,7 @@ from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.distinct_rows import DistinctRowCounts, collect_distinct_rows, value_numbers
 from hybrid.anonymize.search.person_rows import Members
 from hybrid.anonymize.search.problem import Recoding, SearchProblem, build_rules, encode, refuse_contradictions
-from hybrid.anonymize.streaming.verify_file import SourcePersons
+from hybrid.anonymize.verify_classes import SourcePersons
 from hybrid.base.arrays import Array, Codes, Leaves
 from hybrid.base.errors import DataError, HierarchyError, Problem
 from hybrid.base.progress import Progress
@@ -24,8 +24,8 @@ from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import HierarchySource, load_hierarchy
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.data_options import DataOptions
-from hybrid.table.read_batches import ValueNumbers
 from hybrid.table.read_options import ColumnOptions
+from hybrid.table.value_numbers import ValueNumbers
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,8 @@ class AnonymizeOptions(Options):
     population: str | None = None
     """Path of the population table of k_map, relative to the config file; it has the quasi-identifiers' columns."""
     memory_limit: PositiveFloat | None = None
-    """GiB that streaming a Parquet file (`hybrid anonymize`) may take, or the search on a warehouse's table; default:
-    three quarters of what is free."""
+    """GiB that a table may take in memory (`hybrid anonymize`): DuckDB reads a larger file, and it and the search take
+    no more. Also of the search on a warehouse's table. Default: three quarters of what is free."""
 
     @model_validator(mode="after")
     def _fits(self) -> AnonymizeOptions:
@@ -134,7 +134,7 @@ class AnonymizeOptions(Options):
 
     @property
     def memory_bytes(self) -> float:
-        """Memory for streaming, or a warehouse's search: the limit set, or three quarters of the free memory."""
+        """Memory for a table, or for the search on one elsewhere: the limit set, or three quarters of what is free."""
         return _FREE_SHARE * available_bytes() if self.memory_limit is None else self.memory_limit * 2**30
 
     @property

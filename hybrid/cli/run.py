@@ -172,11 +172,11 @@ def _judged(verdict: Verdict, folder: Path) -> dict[str, Any]:
 def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: Seed = None) -> None:
     """Run the first stage alone.
 
-    A k-anonymous table of labels, and how it was reached. Parquet may exceed memory; the rows of a warehouse may
+    A k-anonymous table of labels, and how it was reached. Files may be larger than memory; the rows of a warehouse may
     stay there.
     """
     from hybrid.base.ownership import check_replaceable
-    from hybrid.jobs.anonymize_file import why_not_streamed, write_in_warehouse, write_streamed
+    from hybrid.jobs.anonymize_file import is_for_duckdb, write_from_files, write_in_warehouse
     from hybrid.jobs.run import new_folder, write_anonymized
     from hybrid.linked.config import LinkedConfig, load_any
     from hybrid.linked.run import run_of
@@ -184,32 +184,22 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     loaded = load_any(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
-    labels, person = str(folder / "anonymized.parquet"), loaded.person
-    pushed_down = person.is_pushed_down
-    reason = None if pushed_down else why_not_streamed(person)
-    if isinstance(loaded, LinkedConfig):
-        reason = f"the labels are those of the person table, {loaded.links.person}"
+    labels, person, done = str(folder / "anonymized.parquet"), loaded.person, None
     with console.progress() as progress:
-        if pushed_down:
+        if person.is_pushed_down:
             done = write_in_warehouse(person, folder, progress)
-            result, labels = done.result, f"{done.labels} (a table of the warehouse)"
-        elif reason is None:
-            streamed = write_streamed(person, folder, seed, progress)
-            result = streamed.result
-        else:
-            result = write_anonymized(run_of(loaded, seed, progress=progress), folder)
-    if pushed_down:
-        console.line("ok", f"{done.engine}: {result.records:,} rows stayed there, {done.combinations:,} combinations")
+            labels = f"{done.labels} (a table of the warehouse)"
+        elif not isinstance(loaded, LinkedConfig) and is_for_duckdb(person):
+            done = write_from_files(person, folder, seed, progress)
+        result = done.result if done else write_anonymized(run_of(loaded, seed, progress=progress), folder)
+    if isinstance(loaded, LinkedConfig):
+        console.line("note", f"the labels are those of the person table, {loaded.links.person}")
+    if done is not None:
+        place = "stayed there" if person.is_pushed_down else "were not read into memory"
+        console.line("ok", f"{done.engine}: {result.records:,} rows {place}, {done.combinations:,} combinations")
+    if done is not None and person.is_pushed_down:
         for transfer in done.transfers:
             console.out.print(f"        {transfer.words}")
-    elif reason is None:
-        read, *_ = streamed.costs
-        console.line("ok", f"streamed: {read.rows:,} rows, {read.combinations:,} distinct combinations")
-        for cost in streamed.costs:
-            counted = f"{cost.rows:>15,} rows {cost.combinations:>13,} combinations"
-            console.out.print(f"        {cost.stage:<7}{cost.seconds:8.1f} s {counted}")
-    else:
-        console.line("note", reason if isinstance(loaded, LinkedConfig) else f"read into memory: {reason}")
     levels = "" if result.levels is None else "  ".join(f"{name} {level}" for name, level in result.levels.items())
     smallest = f"{result.smallest:,} {result.unit}"
     if not result.k_anonymous:

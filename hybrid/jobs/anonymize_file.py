@@ -1,15 +1,17 @@
-"""Anonymization of tables larger than memory: Parquet files in a stream, and tables that stay in a warehouse."""
+"""Anonymization of tables larger than memory: files, which DuckDB reads, and tables that stay in a warehouse."""
 
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from hybrid.anonymize.streaming.anonymize_batches import FileTask, StreamedResult, anonymize_file
+from hybrid.anonymize.warehouse.anonymize_files import FileTask, anonymize_files
 from hybrid.anonymize.warehouse.anonymize_rows import WarehouseResult, anonymize_rows
 from hybrid.base.arrays import Codes, Mask
 from hybrid.base.atomic import write_json
@@ -23,103 +25,113 @@ from hybrid.jobs.run import LABELS, staged
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import explain_sampling
 from hybrid.pipeline.inputs import opened_task
+from hybrid.pipeline.refusals import FILES, PUSHED, refused
 from hybrid.pipeline.refusals import LABELS as IN_WAREHOUSE
-from hybrid.pipeline.refusals import PUSHED, refused
 from hybrid.publication.finished_run import ANONYMIZATION
-from hybrid.table import Schema
+from hybrid.table import Role, Schema
+from hybrid.table.file_formats import is_csv
+from hybrid.table.files import sha256_of, states_of
+from hybrid.table.parquet_files import files_below, person_column, rows_of
 from hybrid.table.persons import row_limit_mask
-from hybrid.table.read_batches import is_parquet, open_parquet, person_column
+from hybrid.table.read_file import memory_need, parquet_metadata
+from hybrid.table.schema import PARQUET_SUFFIXES
 from hybrid.table.split import control_mask
 
+_WORK = "work"
+"""Folder beside the labels for copies and for what DuckDB has no memory for."""
+logger = logging.getLogger(__name__)
 
-def why_not_streamed(config: RunConfig) -> str | None:
-    """Reason to anonymize a table in memory; None if it is streamed."""
+
+MANY_ROWS = 500_000
+"""Rows of a Parquet file from which DuckDB reads it where it can, in a third of the time; labels are the same bytes."""
+
+
+def is_for_duckdb(config: RunConfig) -> bool:
+    """True for files that DuckDB reads.
+
+    They are larger than the memory limit, or a folder of files, or Parquet of :data:`MANY_ROWS` or more whose
+    configuration needs nothing else and where DuckDB is installed.
+    """
     file, options = config.data_file, config.anonymize
-    if file is None or options is None or not is_parquet(file):
-        return "only Parquet files are streamed"
-    if not options.generalizes:
-        return "anonymize.technique looks at all records"
-    if options.engine != "exact":
-        return f"engine {options.engine} needs the whole table"
-    if config.protection is not None:
-        return "protection compares the values of all records (protect: off streams, with every value as it is)"
-    if config.split.control_share and (config.split.stable or (config.split.key and not config.data.person_columns)):
-        return "split.key and split.stable compare all records"
-    if config.data.household_columns:
-        return "data.household compares all rows of a household"
-    if config.sample.effective.order == "pre":
-        return "sample.order: pre draws from the whole table"
-    if options.loss.name == "association":
-        return "anonymize.loss: association looks at all columns"
-    if options.known_rows > 1:
-        return "anonymize.known_rows compares all rows of a person"
-    return None
+    if file is None or options is None or not (is_csv(file.path) or file.suffix in PARQUET_SUFFIXES):
+        return False
+    if "more_than_memory" in config.data.accept:
+        return bool(files_below(file))
+    if not file.info().is_file:
+        return bool(files_below(file))
+    n_quasi = sum(column.role is Role.QUASI_IDENTIFIER for column in config.data.columns.values())
+    if memory_need(file, config.data, n_quasi) > options.memory_bytes:
+        return True
+    is_long = file.suffix in PARQUET_SUFFIXES and parquet_metadata(file).num_rows >= MANY_ROWS
+    return is_long and find_spec("duckdb") is not None and not any(refused(config, FILES))
 
 
-def write_streamed(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> StreamedResult:
-    """As :func:`hybrid.jobs.run.write_anonymized`, for Parquet files, which are streamed.
+def write_from_files(config: RunConfig, folder: Path, seed: int | None, progress: Progress = silent) -> WarehouseResult:
+    """As :func:`hybrid.jobs.run.write_anonymized`, for files that are larger than the memory limit.
 
     Parameters
     ----------
     config : RunConfig
-        One for which :func:`why_not_streamed` is None.
+        One for which :func:`is_for_duckdb` is true.
     folder : Path
         For the labels, ``anonymization.json`` and the manifest.
     seed : int or None
-        Seed of the split and of the records' order; None: the config's, or a fresh random one.
+        Seed of the split; None: the config's, or a fresh random one.
     progress : Progress
-        Called as each pass advances.
+        Called as each stage begins.
 
     Raises
     ------
+    ConfigError
+        The configuration asks for what needs the whole table in memory; all problems at once.
     HybridError
-        As :func:`~hybrid.anonymize.streaming.anonymize_batches.anonymize_file`; the file was changed while it was
+        As :func:`~hybrid.anonymize.warehouse.anonymize_files.anonymize_files`; the file was changed while it was
         read. Then there is no folder.
     """
+    problems = list(refused(config, FILES))
+    if problems:
+        raise ConfigError(problems)
     assert config.anonymize is not None and config.data_file is not None
     seed = next(known for known in (seed, config.seed, fresh_seed()) if known is not None)
-    rows = open_parquet(config.data_file, config.data)
-    before, created, recorder = rows.state(), datetime.now(UTC), Recorder()
-    names = config.data.person_columns
-    persons = person_column(rows, config.data, names) if names else np.empty(0, dtype=np.int64)
-    task = FileTask(
-        rows=rows,
-        data=config.data,
-        hierarchies=config.hierarchy_sources,
-        options=config.anonymize,
-        memory=config.anonymize.memory_bytes,
-        training=_training(config, rows.n_rows, persons, seed),
-        population=config.load_population(),
-        persons=persons,
-    )
+    created, recorder = datetime.now(UTC), Recorder()
     with staged(folder) as temporary:
-        streamed = anonymize_file(task, temporary / LABELS, seed, recorder, progress)
-        if rows.state() != before:
-            raise DataError(
-                f"{rows.source}: the file was changed while it was read", hint="run again when it is complete"
-            )
-        write_json(temporary / ANONYMIZATION, streamed.to_json())
-        manifest = build_manifest(
-            name=config.name,
-            config=config,
-            seed=seed,
-            data_fingerprint=fingerprint(rows.sha256(), streamed.hierarchies),
-            folder=temporary,
-            stages=recorder.stages,
-            created=created,
-            kind="anonymization",
+        work = temporary / _WORK
+        work.mkdir(mode=0o700)
+        sources = files_below(config.data_file) or [config.data_file]
+        before = states_of(sources)
+        with recorder.stage("copy"):
+            rows = rows_of(config.data_file, config.data, work)
+            names = config.data.person_columns
+            persons = person_column(rows, config.data, names) if names else None
+            training = _training(config, rows.n_rows, persons, seed)
+        task = FileTask(
+            rows=rows,
+            data=config.data,
+            hierarchies=config.hierarchy_sources,
+            options=config.anonymize,
+            work=work,
+            memory=config.anonymize.memory_bytes,
+            training=training,
+            persons=persons,
+            population=config.load_population(),
         )
-        explanation = explanation_of(config, streamed.schema, streamed.hierarchies)
-        write_json(temporary / MANIFEST, manifest | {"explanation": explanation})
-    return streamed
+        done = anonymize_files(task, temporary / LABELS, recorder, progress)
+        if states_of(sources) != before:
+            raise DataError(
+                f"{config.data_file}: the file was changed while it was read", hint="run again when it is complete"
+            )
+        shutil.rmtree(work)
+        _write_results(config, temporary, done, recorder, created, seed, sha256_of(sources))
+    return done
 
 
-def _training(config: RunConfig, n_rows: int, persons: Codes, seed: int) -> Mask | None:
+def _training(config: RunConfig, n_rows: int, persons: Codes | None, seed: int) -> Mask | None:
     """Mask of the training records; None for all."""
     most, training = config.data.max_rows, None
     if config.split.control_share:
-        training = ~control_mask(persons if len(persons) else np.arange(n_rows), config.split, rng_for(seed, "split"))
-    if not len(persons) or most is None:
+        groups = np.arange(n_rows) if persons is None else persons
+        training = ~control_mask(groups, config.split, rng_for(seed, "split"))
+    if persons is None or most is None:
         return training
     mask = np.ones(n_rows, dtype=bool) if training is None else training
     # As of a table in memory: drawn among the training records alone.
@@ -129,15 +141,38 @@ def _training(config: RunConfig, n_rows: int, persons: Codes, seed: int) -> Mask
     return limited
 
 
-def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy]) -> str:
+def _write_results(
+    config: RunConfig,
+    folder: Path,
+    done: WarehouseResult,
+    recorder: Recorder,
+    created: datetime,
+    seed: int,
+    content: object,
+) -> None:
+    """Write ``anonymization.json``, and the manifest with a fingerprint of ``content``."""
+    decided = done.decided
+    write_json(folder / ANONYMIZATION, done.to_json())
+    manifest = build_manifest(
+        name=config.name,
+        config=config,
+        seed=seed,
+        data_fingerprint=fingerprint(content, decided.task.hierarchies),
+        folder=folder,
+        stages=recorder.stages,
+        created=created,
+        kind="anonymization",
+    )
+    explanation = explanation_of(config, decided.schema, decided.task.hierarchies, nameless=done.nameless)
+    write_json(folder / MANIFEST, manifest | {"explanation": explanation})
+
+
+def explanation_of(config: RunConfig, schema: Schema, hierarchies: Mapping[str, Hierarchy], *, nameless: bool) -> str:
     """Privacy statement about labels of records that are not in memory."""
     derived = [name for name in schema.quasi_identifiers if hierarchies[name].rule]
-    explanation = explain_sampling(config, schema, derived, nameless=False, seeded=config.seed is not None)
+    explanation = explain_sampling(config, schema, derived, nameless=nameless, seeded=config.seed is not None)
     assert explanation is not None
     return explanation.text
-
-
-logger = logging.getLogger(__name__)
 
 
 def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = silent) -> WarehouseResult:
@@ -167,18 +202,7 @@ def write_in_warehouse(config: RunConfig, folder: Path, progress: Progress = sil
         done = anonymize_rows(task, recorder, progress)
         for transfer in done.transfers:
             logger.info("%s: %s", done.engine, transfer.words)
-        write_json(temporary / ANONYMIZATION, done.to_json())
-        decided = done.decided
-        manifest = build_manifest(
-            name=config.name,
-            config=config,
-            seed=config.seed if config.seed is not None else fresh_seed(),
-            data_fingerprint=fingerprint(decided.task.records.leaves, decided.task.records.counts),
-            folder=temporary,
-            stages=recorder.stages,
-            created=created,
-            kind="anonymization",
-        )
-        explanation = explanation_of(config, decided.schema, decided.task.hierarchies)
-        write_json(temporary / MANIFEST, manifest | {"explanation": explanation})
+        content = [done.decided.task.records.leaves, done.decided.task.records.counts]
+        seed = config.seed if config.seed is not None else fresh_seed()
+        _write_results(config, temporary, done, recorder, created, seed, content)
     return done

@@ -6,12 +6,14 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from hybrid.anonymize.result import AnonymizationResult, json_with_left_out
 from hybrid.base.account import account
+from hybrid.base.arrays import Rows
 from hybrid.base.atomic import atomic_folder, make_private, write_json, write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_sha256
@@ -47,6 +49,7 @@ from hybrid.publication.power import accepted_sentences, not_tried
 from hybrid.publication.rare_values import RareValues
 from hybrid.publication.verdict import folded
 from hybrid.table import Table
+from hybrid.table.arrow import content_order, to_arrow
 from hybrid.table.cells import least_cell
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.write import layout_of, write_table
@@ -233,21 +236,38 @@ def _write_protection(tables: Mapping[str, Pipeline], folder: Path) -> None:
 
 
 def write_labels(pipeline: Pipeline, folder: Path) -> None:
-    """Write labels in random order, and how they were reached.
+    """Write labels in the order of their content, and how they were reached.
 
     Dates that are tied to a quasi-identifier are times from it: the date itself would show what the label hides.
     """
     if pipeline.anonymization is None:
         return
-    write_table(shuffled_labels(pipeline.anonymization), folder / LABELS)
+    write_table(ordered_labels(pipeline.anonymization), folder / LABELS)
     whole, found = pipeline.inputs.whole, pipeline.anonymization.anonymized
     content = json_with_left_out(found) if whole is None else found.result.to_json() | {"warehouse": whole.to_json()}
     write_json(folder / ANONYMIZATION, content)
 
 
-def shuffled_labels(anonymization: Anonymization) -> Table:
-    """Labels in random order, in which dates that are tied to a quasi-identifier are times from it."""
-    return anonymization.shuffled(anonymization.with_gaps(anonymization.anonymized).to_table())
+def ordered_labels(anonymization: Anonymization) -> Table:
+    """Labels in the order of their content, in which dates that are tied to a quasi-identifier are times from it."""
+    labels = _labels(anonymization)
+    return labels.take(_order(labels, anonymization))
+
+
+def label_order(anonymization: Anonymization) -> Rows:
+    """Positions of the anonymized records in the order of :func:`ordered_labels`; shape (n_records,), int64."""
+    return _order(_labels(anonymization), anonymization)
+
+
+def _labels(anonymization: Anonymization) -> Table:
+    labels = anonymization.with_gaps(anonymization.anonymized).to_table()
+    # Zero has one sign: rows that differ in nothing else would keep the order of the source.
+    zeros = {name: column + 0.0 for name, column in labels.frame.items() if column.dtype == "float64"}
+    return replace(labels, frame=labels.frame.assign(**zeros))
+
+
+def _order(labels: Table, anonymization: Anonymization) -> Rows:
+    return content_order(to_arrow(labels), anonymization.anonymized.quasi_identifiers)
 
 
 def _write_manifest(

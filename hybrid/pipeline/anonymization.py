@@ -150,10 +150,6 @@ class Anonymization:
         config = self.config.with_values(values)
         return self.with_labels_kept(config=config, transition=config.required_transition)
 
-    def shuffled(self, table: Table) -> Table:
-        """Records in the random order in which their labels are given away."""
-        return table.take(rng_for(self.seed, "order", "labels").permutation(len(table)))
-
     @cached_property
     def trade_off(self) -> list[TradeoffPoint]:
         """Information loss against suppression at the configured k; empty where the lattice is not searched."""

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from hybrid.anonymize.models.protocol import SensitiveModel
 from hybrid.anonymize.techniques.registry import sensible_transitions
 from hybrid.base.errors import Problem
-from hybrid.constraints.kinds.computed import PERSON, Counter
+from hybrid.constraints.kinds.computed import PERSON, Counter, Derived
 from hybrid.evaluation.registry import REGISTRY as METRICS
 from hybrid.pipeline.risk import leak_of, removal_of
 from hybrid.synthesize.registry import REGISTRY, sequence_generators
@@ -27,6 +26,7 @@ Words: TypeAlias = str | tuple[str, ...]
 """What fills a sentence: the name of a column, for example."""
 DP, PUSHED = "privacy.mode: dp", "data.sql.push_down"
 LABELS, SAMPLED = f"hybrid anonymize with {PUSHED}", f"hybrid run with {PUSHED}"
+FILES = "hybrid anonymize of a file larger than anonymize.memory_limit"
 RISK, CROSS, FILTER, PARTS = "risk", "split.control: cross", "synthesize.filter", "synthesize.part_rows"
 TABLES = "synthesize.tables"
 PERSONS, NO_PERSONS, NO_ANONYMIZE = "data.person", "no data.person", "no anonymize"
@@ -126,11 +126,6 @@ def _choosing_transition(config: RunConfig) -> list[Words]:
     return [(transition.method, _steps(config), " or ".join(sorted(sensible)))]
 
 
-def _compares_persons(config: RunConfig) -> bool:
-    models = config.anonymize.models if config.anonymize else ()
-    return bool(config.data.person_columns) and any(isinstance(model, SensitiveModel) for model in models)
-
-
 def _retrained_alone(config: RunConfig) -> list[str]:
     """Named metrics that train again, but not on people with all of their rows."""
     named = [name for name, one in METRICS.items() if "retraining" in one.needs and name in config.evaluate.named]
@@ -143,12 +138,12 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "anonymize.engine: anjana": lambda c: c.anonymize is not None and c.anonymize.engine == "anjana",
     "anonymize.known_rows": lambda c: c.anonymize is not None and c.anonymize.known_rows > 1,
     "anonymize.loss: association": lambda c: c.anonymize is not None and c.anonymize.loss.name == "association",
-    "anonymize.models of sensitive columns with data.person": _compares_persons,
     "anonymize.recoding: local": lambda c: c.anonymize is not None and c.anonymize.recoding != "global",
     "anonymize.suppressed: coarsen": lambda c: c.anonymize is not None and c.anonymize.suppressed == "coarsen",
     "anonymize.technique": lambda c: c.anonymize is not None and not c.anonymize.generalizes,
     "columns without kind": _kindless,
     "constraints": lambda c: bool(c.constraints),
+    "constraints.derived": lambda c: any(isinstance(one, Derived) for one in c.constraints),
     "constraints.counter within persons": _person_counters,
     "data.household": lambda c: bool(c.data.household_columns),
     "data.max_rows": lambda c: c.data.max_rows is not None,
@@ -189,6 +184,12 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
         not c.split.independent or c.split.rows is not None or c.split.key is not None or bool(c.split.release)
     ),
     "split.key, split.rows": lambda c: c.split.key is not None or c.split.rows is not None,
+    "split.key, split.stable": lambda c: bool(
+        c.split.control_share and (c.split.stable or (c.split.key is not None and not c.data.person_columns))
+    ),
+    "split.rows, split.release, split.independent": lambda c: bool(
+        c.split.rows is not None or c.split.release or c.split.independent
+    ),
     "split.rows, split.release": lambda c: bool(c.split.release or c.split.rows),
     "synthesize.filter": lambda c: c.synthesize.filter is not None,
     "synthesize.options of the budget": lambda c: [
@@ -212,6 +213,9 @@ _APART, _SHARE = "split.control: cross keeps nobody apart for", "set split.contr
 _AT_ONCE = "leave part_rows out: all rows are then drawn and judged at once"
 _LEFT_OUT, _ONE_LEFT_OUT = "leave it out", "leave one of them out"
 _BY_COLUMNS = "set sample.by to column names, or use sample.method: beta"
+
+_LARGER = "the table is larger than anonymize.memory_limit"
+_MORE = "raise anonymize.memory_limit on a machine with more memory"
 
 REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
     DP: {
@@ -393,25 +397,13 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         "no anonymize": ("data.sql.push_down needs an anonymize section", "add one, with k and the quasi-identifiers"),
         "anonymize.technique": ("data.sql.push_down: anonymize.technique looks at all records", "leave technique out"),
         "anonymize.engine": ("data.sql.push_down: engine {0} needs the whole table", "use anonymize.engine: exact"),
-        "anonymize.recoding: local": (
-            "data.sql.push_down: local recoding is not done in a warehouse",
-            "use anonymize.recoding: global",
-        ),
         "anonymize.loss: association": (
             "data.sql.push_down: the loss association looks at all columns of every row",
             "use another anonymize.loss",
         ),
-        "anonymize.suppressed: coarsen": (
-            "data.sql.push_down: coarser labels of small classes are not written there",
-            "leave suppressed out",
-        ),
         "anonymize.known_rows": (
             "data.sql.push_down: anonymize.known_rows compares all rows of a person",
             "leave known_rows out",
-        ),
-        "anonymize.models of sensitive columns with data.person": (
-            "data.sql.push_down: models of sensitive columns compare the values of each person (data.person)",
-            "leave anonymize.models out, or set data.person: none where each row is another person",
         ),
         "data.household": (
             "data.sql.push_down: data.household compares all rows of a household",
@@ -420,6 +412,10 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
         "privacy": ("data.sql.push_down is about labels, and privacy.mode: dp about none", "leave privacy out"),
     },
     LABELS: {
+        "constraints.derived": (
+            "data.sql.push_down: a column computed from a quasi-identifier would give its label away",
+            "give that column the role excluded, and leave the constraint out",
+        ),
         "data.max_rows": ("data.sql.push_down: data.max_rows compares all rows of a person", "leave data.max_rows out"),
         "data.order": ("data.sql.push_down: data.order compares all rows of a person", "leave data.order out"),
         "protect": (
@@ -435,7 +431,61 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "leave sample.order out",
         ),
     },
+    FILES: {
+        "anonymize.technique": (
+            f"{_LARGER}: anonymize.technique looks at all records",
+            f"leave technique out, or {_MORE}",
+        ),
+        "anonymize.engine": (
+            f"{_LARGER}: engine {{0}} needs the whole table",
+            f"use anonymize.engine: exact, or {_MORE}",
+        ),
+        "anonymize.known_rows": (
+            f"{_LARGER}: anonymize.known_rows compares all rows of a person",
+            f"leave known_rows out, or {_MORE}",
+        ),
+        "anonymize.loss: association": (
+            f"{_LARGER}: the loss association looks at all columns of every row",
+            f"use another anonymize.loss, or {_MORE}",
+        ),
+        "constraints.derived": (
+            f"{_LARGER}: a column computed from a quasi-identifier would give its label away",
+            "give that column the role excluded, and leave the constraint out",
+        ),
+        "data.household": (
+            f"{_LARGER}: data.household compares all rows of a household",
+            f"leave data.household out, or {_MORE}",
+        ),
+        "data.order": (
+            f"{_LARGER}: data.order sorts all rows before they are split",
+            f"leave data.order out, which labels do not need, or {_MORE}",
+        ),
+        "protect": (
+            f"{_LARGER}: protection compares the values of all records",
+            "set protect: off: columns that are no quasi-identifiers are then copied as they are; or " + _MORE,
+        ),
+        "sample.order: pre, also by default": (
+            f"{_LARGER}: sample.order: pre draws from the whole table",
+            f"leave sample.order out, or {_MORE}",
+        ),
+        "split.key, split.stable": (
+            f"{_LARGER}: split.key and split.stable compare all records",
+            f"set split.control: 0, or {_MORE}",
+        ),
+        "split.rows, split.release, split.independent": (
+            f"{_LARGER}: split.rows, split.release and split.independent draw from the whole table",
+            f"leave them out, or {_MORE}",
+        ),
+    },
     SAMPLED: {
+        "anonymize.recoding: local": (
+            "data.sql.push_down: a sample has labels of the levels found, and local recoding has none",
+            "use anonymize.recoding: global",
+        ),
+        "anonymize.suppressed: coarsen": (
+            "data.sql.push_down: a sample has labels of the levels found, and no coarser ones",
+            "leave suppressed out",
+        ),
         "split.rows, split.release": (
             "data.sql.push_down: the records that come out are those of data.sql.sample_rows",
             "set data.sql.sample_rows, and leave split.rows and split.release out",

@@ -50,14 +50,14 @@ class Anonymized(ListedNames):
 
     @property
     def table(self) -> Any:
-        """Labels in place of the quasi-identifiers, as the kind that came in; rows in random order.
+        """Labels in place of the quasi-identifiers, as the kind that came in; rows in the order of their content.
 
         Identifiers and undecided columns are left out.
         """
-        from hybrid.jobs.run import shuffled_labels
+        from hybrid.jobs.run import ordered_labels
 
         assert self.run.anonymization is not None
-        return stated(self._give(shuffled_labels(self.run.anonymization)), status_of(None))
+        return stated(self._give(ordered_labels(self.run.anonymization)), status_of(None))
 
     @property
     def result(self) -> AnonymizationResult:
@@ -105,6 +105,7 @@ class Anonymized(ListedNames):
             There is no such strategy or option.
         """
         from hybrid.base.rng import fresh_seed, rng_for
+        from hybrid.jobs.run import label_order
 
         anonymization = self.run.anonymization
         assert anonymization is not None
@@ -112,7 +113,7 @@ class Anonymized(ListedNames):
         own = anonymization.with_transition(values)
         rng = rng_for(fresh_seed() if seed is None else seed, "transition")
         found = own.restore(own.sampled.anonymized.labels, rng).table
-        return stated(self._give(own.shuffled(found)), status_of(None))
+        return stated(self._give(found.take(label_order(own))), status_of(None))
 
     def save(self, folder: Path | str) -> Path:
         """Write labels, aggregates and manifest, as ``hybrid anonymize --out`` does; raises as the command does."""

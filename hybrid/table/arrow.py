@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from hybrid.base.arrays import Array
 from hybrid.table.kinds.column_format import ColumnFormat
 from hybrid.table.kinds.registry import Kind
+from hybrid.table.kinds.value_type import plain_values
 from hybrid.table.schema import Column, Table
 from hybrid.table.text import encode_texts
 
@@ -44,13 +48,48 @@ def to_arrow(table: Table) -> pa.Table:
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Types that every engine has: no dictionaries, texts instead of the type null, no metadata."""
-    return pa.schema([pa.field(field.name, _plain_type(field.type)) for field in schema])
+    plain = ((field.name, plain_type(field.type)) for field in schema)
+    return pa.schema([(name, pa.string() if pa.types.is_null(kind) else kind) for name, kind in plain])
 
 
-def _plain_type(found: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(found):
-        return _plain_type(found.value_type)
-    return pa.string() if pa.types.is_null(found) else found
+def plain_type(found: pa.DataType) -> pa.DataType:
+    """The type of the values of a column that may be a dictionary."""
+    return plain_type(found.value_type) if pa.types.is_dictionary(found) else found
+
+
+def content_order(content: pa.Table, names: Sequence[str]) -> Array:
+    """Order of rows by their content, so that nothing is left of any other order.
+
+    Parameters
+    ----------
+    content : pyarrow.Table, n rows
+        The columns that decide.
+    names : sequence of str
+        Those that decide first.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,), int64
+        Positions of the rows, in ascending order: texts by the bytes of UTF-8, missing values last.
+    """
+    columns = [*names, *(name for name in content.column_names if name not in names)]
+    keys = [_ranks(content[name]) for name in columns]
+    order: Array = np.lexsort(keys[::-1]) if keys else np.arange(content.num_rows)
+    return order
+
+
+def _ranks(column: pa.ChunkedArray) -> Array:
+    """Place of each value among the distinct ones of its column, missing ones last."""
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), dtype=np.int32)
+    # Arrow cannot sort numbers of 16 bits.
+    values = column.cast(pa.float32()) if pa.types.is_float16(column.type) else plain_values(column)
+    encoded = values.combine_chunks().dictionary_encode()
+    place = np.empty(len(encoded.dictionary) + 1, dtype=np.int32)
+    place[pc.sort_indices(encoded.dictionary).to_numpy()] = np.arange(len(encoded.dictionary))
+    place[-1] = len(encoded.dictionary)
+    found: Array = place[encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return found
 
 
 def _array(values: pd.Series, column: Column) -> pa.Array:

@@ -1,15 +1,17 @@
-"""Sessions with DuckDB, on a file of this machine."""
+"""Sessions with DuckDB: on a database file of this machine, or on Parquet files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
-from urllib.parse import SplitResult, unquote
 
 import pyarrow as pa
 
+from hybrid.base.errors import DataError, MissingExtraError
 from hybrid.table.warehouse import ENGINE_SHARE, Warehouse
 
 RESTING = 0.2
@@ -19,6 +21,8 @@ SPILLED = 3
 MOST_TEXTS = 10_000
 """Texts of an enumeration; beyond it a dictionary is kept as texts."""
 
+LEAST = 1 << 27
+"""Bytes that DuckDB needs for any work on files."""
 _AGAIN = 0.1
 """Seconds until what runs is stopped again, once it is time."""
 
@@ -77,6 +81,18 @@ class DuckdbWarehouse(Warehouse):
         self.execute(f"CREATE TABLE {self.quoted(name)} AS {self._backend.compile(expression)}")
         return self.table(name)
 
+    def read(self, files: Sequence[Path]) -> Any:
+        """Rows of Parquet files, one after the other, as a table."""
+        name, paths = self._temporary_name(), ", ".join(self.literal(str(path)) for path in files)
+        self.execute(
+            f"CREATE TEMP VIEW {self._quoted(name)} AS SELECT * FROM read_parquet([{paths}], hive_partitioning = false)"
+        )
+        return self._backend.table(name)
+
+    def batches(self, expression: Any) -> Iterator[pa.RecordBatch]:
+        """Rows of an expression in their order, some at a time."""
+        return self._batches(expression)
+
     def _limit(self, share: float) -> None:
         if self._memory is not None:
             self.execute(f"SET memory_limit = '{_mebibytes(self._memory * share)}'")
@@ -92,20 +108,64 @@ def _texts(column: pa.ChunkedArray) -> list[str]:
     return sorted(found, key=str.encode)
 
 
-def connect(module: Any, url: SplitResult, memory: float | None) -> DuckdbWarehouse:
-    """Open the file of an address; nothing is loaded from the network, and no file is made.
+def connect(module: Any, place: str, memory: float | None, work: Path | None = None) -> DuckdbWarehouse:
+    """Open a database; nothing is loaded from the network, and no file is made.
 
     Parameters
     ----------
     module : ibis module
         ``ibis.duckdb``.
-    url : SplitResult
-        ``duckdb:///FILE``.
+    place : str
+        Its file, or ``:memory:``.
     memory : float, optional
         Bytes that DuckDB may take; what does not fit is in a folder beside the file until the session ends.
+    work : Path, optional
+        Folder for what does not fit, in place of that one.
     """
     limit = {} if memory is None else {"memory_limit": _mebibytes(memory)}
+    aside = {} if work is None else {"temp_directory": str(work)}
     off = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), "false")
-    backend = module.connect(unquote(url.path.removeprefix("/")), **off, **limit)
+    backend = module.connect(place, **off, **limit, **aside)
     backend.con.execute("SET enable_progress_bar = false")  # it would write to standard output in a notebook
     return DuckdbWarehouse(backend, memory)
+
+
+@contextmanager
+def open_files(source: str, work: Path, memory: float) -> Iterator[DuckdbWarehouse]:
+    """Start a session for files of this machine for the block.
+
+    Parameters
+    ----------
+    source : str
+        What messages call them.
+    work : Path
+        A private folder for what does not fit into memory.
+    memory : float
+        Bytes that DuckDB may take; it gets :data:`LEAST` at least.
+
+    Raises
+    ------
+    MissingExtraError
+        The extra is not installed.
+    DataError
+        DuckDB refused. By class only: its texts may hold values.
+    """
+    try:
+        ibis, duckdb = import_module("ibis"), import_module("duckdb")
+        module = ibis.duckdb
+    except ImportError:
+        raise MissingExtraError(
+            f"{source}: the table is larger than the memory limit, and DuckDB, which counts such tables, is missing",
+            hint="pip install 'hybrid-release[warehouse]'",
+        ) from None
+    try:
+        session = connect(module, ":memory:", max(memory, LEAST), work)
+        try:
+            yield session
+        finally:
+            session.close()
+    except (duckdb.Error, ibis.common.exceptions.IbisError) as error:
+        raise DataError(
+            f"{source}: DuckDB could not go on ({type(error).__name__})",
+            hint="check the space on the disk of the result, which holds the copies; raise anonymize.memory_limit",
+        ) from None

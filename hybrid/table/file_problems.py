@@ -179,7 +179,7 @@ def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem 
     among = [pc.equal(pc.utf8_trim_whitespace(raw.column(at)), name) for at, name in enumerate(header)]
     again = reduce(pc.and_, among)
     if len(header) > 1 and pc.any(again).as_py():
-        first = _line(raw, header, pc.index(again, True).as_py())
+        first = line_of(raw, header, pc.index(again, True).as_py())
         message = f"{file}: line {first}: {pc.sum(again).as_py()} lines repeat the header, as where files were joined"
         return Problem(message, "remove these lines")
     held = [bool(pc.any(own).as_py()) for own in among]
@@ -204,7 +204,9 @@ def _in_series(header: Sequence[str], at: int) -> bool:
     return False
 
 
-def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: ReadOptions) -> Iterator[Problem]:
+def suspicious_cells(
+    file: File, raw: pa.Table, header: Sequence[str], options: ReadOptions, *, first: int = 0, is_end: bool = True
+) -> Iterator[Problem]:
     """Find cells that the options do not accept.
 
     Parameters
@@ -212,11 +214,15 @@ def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: 
     file : File
         A CSV file.
     raw : pyarrow.Table, shape (n_rows, n_columns)
-        Its cells as texts, without the header.
+        Its cells as texts, without the header, or those of some of its rows.
     header : sequence of str
         The names of the columns, in their order.
     options : ReadOptions
         Separator, encoding, and what is accepted.
+    first : int
+        Lines of the file between the header and these rows.
+    is_end : bool
+        Whether the last of these rows is that of the file.
 
     Yields
     ------
@@ -226,24 +232,23 @@ def suspicious_cells(file: File, raw: pa.Table, header: Sequence[str], options: 
     for at, name in enumerate(header):
         cells = raw.column(at)
         if "multiline_cells" not in options.accept and len(header) > 1:
-            yield from _multiline(file, raw, header, name, cells, options.separator)
+            yield from _multiline(file, raw, header, name, cells, options.separator, first)
         if "long_cells" not in options.accept:
-            yield from _long(file, raw, header, name, cells)
+            yield from _long(file, raw, header, name, cells, first)
     if "total_lines" not in options.accept and len(header) > 2:
-        yield from _totals(file, raw, header)
-    if "short_last_line" not in options.accept and _is_cut(file, raw, options.encoding):
+        yield from _totals(file, raw, header, first, _LAST if is_end else 0)
+    if is_end and "short_last_line" not in options.accept and _is_cut(file, raw, options.encoding):
         yield Problem(
-            f"{file}: line {_line(raw, header, raw.num_rows - 1)}: the last line seems to be cut off: it has no line "
-            f"break at its end, and its last cell ({header[-1]!r}) is shorter than all others",
+            f"{file}: line {first + line_of(raw, header, raw.num_rows - 1)}: the last line seems to be cut off: it has "
+            f"no line break at its end, and its last cell ({header[-1]!r}) is shorter than all others",
             "write the file again in full, or end it with a line break; if it is whole: data.accept: [short_last_line]",
         )
 
 
-def short_last_line(file: File, raw: pa.Table, header: Sequence[str], fields: int) -> Problem:
-    """Problem of a last line with too few fields, which comes after the records of ``raw``."""
+def short_last_line(file: File, line: int, header: Sequence[str], fields: int) -> Problem:
+    """Problem of a last line with too few fields."""
     return Problem(
-        f"{file}: line {_line(raw, header, raw.num_rows)}: the last line has {fields} of {len(header)} fields, so the "
-        "file seems to be cut off",
+        f"{file}: line {line}: the last line has {fields} of {len(header)} fields, so the file seems to be cut off",
         "write the file again in full; to leave this line out: data.accept: [short_last_line]",
     )
 
@@ -258,7 +263,7 @@ def is_last_line(file: File, line: str, encoding: str) -> bool:
 
 
 def _multiline(
-    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, separator: str
+    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, separator: str, lines: int
 ) -> Iterator[Problem]:
     broken = pc.match_substring(cells, "\n")
     if not pc.any(broken).as_py():
@@ -267,13 +272,15 @@ def _multiline(
     count = pc.sum(swallowed).as_py()
     if count:
         yield Problem(
-            f"{file}: line {_line(raw, header, pc.index(swallowed, True).as_py())}: {count} cells of column {name!r} "
-            f"hold line breaks and as many separators as a whole record, as where two quotes are mispaired",
+            f"{file}: line {lines + line_of(raw, header, pc.index(swallowed, True).as_py())}: {count} cells of column "
+            f"{name!r} hold line breaks and as many separators as a whole record, as where two quotes are mispaired",
             "correct the quotes there; if cells do hold such texts: data.accept: [multiline_cells]",
         )
 
 
-def _long(file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray) -> Iterator[Problem]:
+def _long(
+    file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa.ChunkedArray, lines: int
+) -> Iterator[Problem]:
     """Cells of more than 200 characters and 50 times the median length of the column's cells that are not empty."""
     lengths = pc.utf8_length(cells)
     longest = pc.max(lengths).as_py() or 0
@@ -284,31 +291,32 @@ def _long(file: File, raw: pa.Table, header: Sequence[str], name: str, cells: pa
     if longest >= limit:
         too_long = pc.greater_equal(lengths, limit)
         yield Problem(
-            f"{file}: line {_line(raw, header, pc.index(too_long, True).as_py())}: {pc.sum(too_long).as_py()} cells of "
-            f"column {name!r} are longer than {_LONG} characters and {_TIMES} times the usual {median:g}",
+            f"{file}: line {lines + line_of(raw, header, pc.index(too_long, True).as_py())}: "
+            f"{pc.sum(too_long).as_py()} cells of column {name!r} are longer than {_LONG} characters and {_TIMES} "
+            f"times the usual {median:g}",
             "look whether a quote is missing there; if cells are that long: data.accept: [long_cells]",
         )
 
 
-def _totals(file: File, raw: pa.Table, header: Sequence[str]) -> Iterator[Problem]:
+def _totals(file: File, raw: pa.Table, header: Sequence[str], lines: int, n_last: int) -> Iterator[Problem]:
     """Lines that are no records: totals, and notes at the end.
 
     A total says so in the first of its cells, and a quarter of the others are empty; a note is the only cell of one of
-    the last lines, and has several words.
+    the last ``n_last`` lines, and has several words.
     """
     cells = [pc.utf8_trim_whitespace(column) for column in raw.columns]
     empty = [pc.equal(column, "") for column in cells]
     gaps = reduce(pc.add, [pc.cast(column, pa.int32()) for column in empty])
     first = pc.coalesce(*(pc.if_else(no, None, column) for no, column in zip(empty, cells, strict=True)), "")
     total = pc.and_(pc.match_substring_regex(first, _TOTAL), pc.greater_equal(gaps, len(header) / 4))
-    last = pc.less_equal(pa.array(range(raw.num_rows, 0, -1), pa.int64()), _LAST)
+    last = pc.less_equal(pa.array(range(raw.num_rows, 0, -1), pa.int64()), n_last)
     note = pc.and_(pc.and_(pc.equal(gaps, len(header) - 1), last), pc.match_substring_regex(first, _NOTE))
     wrong = pc.or_(total, note)
     count = pc.sum(wrong).as_py()
     if count:
         yield Problem(
-            f"{file}: line {_line(raw, header, pc.index(wrong, True).as_py())}: {count} lines seem to be totals or "
-            "notes and not records; each would count as a person",
+            f"{file}: line {lines + line_of(raw, header, pc.index(wrong, True).as_py())}: {count} lines seem to be "
+            "totals or notes and not records; each would count as a person",
             "remove these lines; if they are records: data.accept: [total_lines]",
         )
 
@@ -325,7 +333,7 @@ def _is_cut(file: File, raw: pa.Table, encoding: str) -> bool:
     return bool(lengths[-1].as_py() < pc.min(lengths.slice(0, raw.num_rows - 1)).as_py())
 
 
-def _line(raw: pa.Table, header: Sequence[str], row: int) -> int:
+def line_of(raw: pa.Table, header: Sequence[str], row: int) -> int:
     """Line of the file in which a row begins, from 1; empty lines are not counted."""
     before = raw.slice(0, row)
     inside = sum(pc.sum(pc.count_substring(column, "\n")).as_py() or 0 for column in before.columns)

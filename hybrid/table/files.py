@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -14,6 +16,7 @@ import pyarrow.fs as pafs
 from hybrid.base.errors import ConfigError, MissingExtraError, UnreachableError
 from hybrid.base.s3 import s3
 
+_CHUNK = 1 << 22
 _AWS_ERROR = re.compile(r"AWS Error ([A-Z_]+)")
 
 
@@ -124,3 +127,18 @@ def unreachable(name: str, error: Exception) -> NoReturn:
     raise UnreachableError(
         f"{name}: cannot be reached ({detail})", hint="check the address, the network and the credentials"
     ) from None
+
+
+def sha256_of(files: Iterable[File]) -> str:
+    """SHA-256 of the content of files, one after the other."""
+    found = hashlib.sha256()
+    for file in files:
+        with file.open() as stream:
+            while chunk := stream.read(_CHUNK):
+                found.update(chunk)
+    return found.hexdigest()
+
+
+def states_of(files: Iterable[File]) -> list[tuple[int, int]]:
+    """Size and time of the last change of each file."""
+    return [(info.size, info.mtime_ns) for info in (file.info() for file in files)]

@@ -365,7 +365,8 @@ def _connected(module: Any, engine: str, url: SplitResult, memory: float | None)
             connect_timeout=CONNECT_SECONDS,
         )
         return Warehouse(backend)
-    return import_module("hybrid.table.duckdb").connect(module, url, memory)  # type: ignore[no-any-return]
+    place = unquote(url.path.removeprefix("/"))
+    return import_module("hybrid.table.duckdb").connect(module, place, memory)  # type: ignore[no-any-return]
 
 
 def _url(url_env: str, asked: str) -> SplitResult:

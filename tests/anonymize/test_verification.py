@@ -23,12 +23,12 @@ from hybrid.anonymize.search.distinct_rows import value_numbers
 from hybrid.anonymize.search.problem import SearchProblem
 from hybrid.base.errors import VerificationError
 from hybrid.hierarchy import Hierarchy, from_levels
-from hybrid.jobs.anonymize_file import write_streamed
+from hybrid.jobs.anonymize_file import write_from_files
 from hybrid.pipeline.config import load_config
 from hybrid.table import Kind, Table
 from tests.anonymize.cases import MODELS, Q, S, flat, table_of
+from tests.anonymize.people_job import people, write_job
 from tests.anonymize.slow_search import Problem, holds, problems
-from tests.anonymize.streamed_people import people, write_job
 
 FORMULAS = {
     "l_diversity distinct": ({"model": "l_diversity", "l": 2}, l_diversity, "distinct_l"),
@@ -116,7 +116,7 @@ def test_a_broken_class_size_is_found_out(monkeypatch: pytest.MonkeyPatch) -> No
         anonymize(table, hierarchies, AnonymizeOptions(k=5, suppression_limit=0))
 
 
-STREAMED = [
+OF_FILES = [
     {"model": "l_diversity", "l": 4, "attribute": "diagnosis"},
     {"model": "l_diversity", "kind": "entropy", "l": 3.5, "attribute": "diagnosis"},
     {"model": "l_diversity", "kind": "recursive", "l": 3, "c": 1.2, "attribute": "diagnosis"},
@@ -127,8 +127,8 @@ STREAMED = [
 ]
 
 
-@pytest.mark.parametrize("model", STREAMED, ids=lambda model: "-".join(map(str, model.values())))
-def test_a_broken_rule_of_a_streamed_search_is_found_out(
+@pytest.mark.parametrize("model", OF_FILES, ids=lambda model: "-".join(map(str, model.values())))
+def test_a_broken_rule_of_the_search_over_files_is_found_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, model: dict[str, Any]
 ) -> None:
     config = load_config(write_job(tmp_path, people(300, seed=1), models=[model]))
@@ -136,7 +136,7 @@ def test_a_broken_rule_of_a_streamed_search_is_found_out(
     patch_rules(monkeypatch, cls, least_distinct=1, record_monotone=False)
     monkeypatch.setattr(ClassRule, "holds", lambda _, histogram: np.ones(histogram.n_classes, dtype=bool))
     with pytest.raises(VerificationError, match="is not met"):
-        write_streamed(config, tmp_path / "out", seed=None)
+        write_from_files(config, tmp_path / "out", seed=None)
     assert not (tmp_path / "out").exists()
 
 

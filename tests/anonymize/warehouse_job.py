@@ -20,7 +20,7 @@ from hybrid.base.progress import silent
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table.warehouse import Warehouse
-from tests.anonymize.streamed_people import people, write_job
+from tests.anonymize.people_job import people, write_job
 
 MEMORY = 2**30
 KEY = bytes(range(32))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid.base import keys
 from hybrid.base.arrays import Array
-from hybrid.base.keys import RowIndex, RowKeys, by_first_row, fits, group_rows, pack, pack_small, ranks
+from hybrid.base.keys import by_first_row, fits, group_rows, pack, pack_small, ranks
 
 
 @st.composite
@@ -53,10 +53,7 @@ def test_a_low_limit_changes_no_order(table: tuple[list[Array], list[int]], limi
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keys, "LIMIT", limit)
         packed, _ = pack(zip(columns, sizes, strict=True), len(columns[0]))
-        packing = RowKeys(columns, sizes)
-        again = packing.encode(columns)
     assert dense_ranks(packed.tolist()) == dense_ranks(rows_of(columns))
-    assert packing.keys.tolist() == again.tolist() == packed.tolist()
 
 
 def test_keys_by_hand() -> None:
@@ -76,14 +73,6 @@ def test_the_limit_is_reached_but_not_passed() -> None:
     assert pack([*two, (np.array([1, 4]), 5)], 2) == (pytest.approx([6, 4]), 10)
 
 
-@given(numbered())
-def test_keys_are_decoded(table: tuple[list[Array], list[int]]) -> None:
-    columns, sizes = table
-    packing = RowKeys(columns, sizes)
-    assert [column.tolist() for column in packing.decode(packing.keys)] == [column.tolist() for column in columns]
-    assert packing.encode(columns).tolist() == packing.keys.tolist()
-
-
 @given(st.lists(st.integers(-3, 9), min_size=1))
 def test_numbering(values: list[int]) -> None:
     numbers, n_distinct = ranks(np.array(values))
@@ -93,22 +82,3 @@ def test_numbering(values: list[int]) -> None:
     group, rows = group_rows(numbers, n_distinct)
     assert [values[row] for row in rows[group]] == values
     assert len(rows) == n_distinct and rows.tolist() == sorted(rows.tolist())
-
-
-@given(numbered(), st.data())
-def test_rows_are_found(table: tuple[list[Array], list[int]], data: st.DataObject) -> None:
-    columns, sizes = table
-    distinct = np.unique(np.stack(columns, axis=1), axis=0)
-    known = distinct[data.draw(st.permutations(range(len(distinct))))[: max(1, len(distinct) // 2)]]
-    index = RowIndex(list(known.T), sizes)
-    assert len(index) == len(known)
-    at = RowIndex(list(known.T), sizes).find(columns)
-    expected = {tuple(row): place for place, row in enumerate(known.tolist())}
-    assert at.tolist() == [expected.get(row, -1) for row in zip(*(c.tolist() for c in columns), strict=True)]
-
-
-def test_a_row_with_an_unknown_prefix_is_not_found_where_one_prefix_is_known() -> None:
-    sizes = [2**31, 2**31, 3]  # the first two columns are ranked before the third is appended
-    known = RowIndex([np.array([5]), np.array([7]), np.array([0])], sizes)
-    found = known.find([np.array([5, 5, 6, 6]), np.array([7, 7, 7, 7]), np.array([0, 1, 0, 1])])
-    assert found.tolist() == [0, -1, -1, -1]

@@ -96,7 +96,11 @@ FROZEN: dict[str, Frozen] = {
         "filter of drawn rows, and a condition on them",
         changes=NO_EVALUATION | {"synthesize.where": "age >= 40", "synthesize.filter": {"score": "distance"}},
     ),
-    "streamed": Frozen("labels of a Parquet file that is streamed", "anonymize", {"protect": "off"}),
+    "larger than memory": Frozen(
+        "labels of a Parquet file that is larger than the memory limit",
+        "anonymize",
+        {"protect": "off", "anonymize.memory_limit": 0.0001},
+    ),
     "duckdb": Frozen("labels of a table in DuckDB, and a sample of it", "warehouse", several=True),
     "audit": Frozen("audit of files that were made elsewhere", "audit"),
     "night": Frozen("a night that publishes", "night", NO_EVALUATION),

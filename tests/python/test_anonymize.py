@@ -39,7 +39,7 @@ def test_every_class_has_k_people_and_identifiers_are_gone(frame: pd.DataFrame) 
     assert len(found.table) == found.result.records - found.result.suppressed
     assert hybrid.privacy_models.k_anonymity(found.table, names) == found.k
     order = found.table["bmi"].dropna().tolist() == frame["bmi"].dropna().tolist()
-    assert not order  # rows in random order
+    assert not order  # rows in the order of their content
     assert "k = " in repr(found) and not any(value in repr(found) for value in frame["diagnosis"].unique())
 
 

@@ -13,12 +13,9 @@ from hybrid.anonymize.models.histogram import Histogram
 from hybrid.anonymize.search.person_rows import Holdings, Members, PersonRows
 from hybrid.base.arrays import Codes, Counts, Leaves, Mask, Numbers, Rows
 from hybrid.base.errors import DataError
-from hybrid.base.keys import RowKeys, group_sums, pack_small, ranks
+from hybrid.base.keys import group_sums, pack_small, ranks
 from hybrid.hierarchy import Hierarchy
 from hybrid.table.persons import person_groups
-
-_MERGE = 1 << 21
-"""Rows that wait to be merged, at least."""
 
 
 def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
@@ -35,53 +32,23 @@ def add_up(code: Codes, counts: Counts | None = None) -> tuple[Codes, Counts]:
     return code[starts], ends - starts if counts is None else np.add.reduceat(counts, starts)
 
 
+@dataclass(frozen=True)
 class DistinctRowCounts:
-    """Distinct rows with their number of records, added up batch by batch.
+    """Distinct rows with their number of records.
 
     Parameters
     ----------
-    n_columns : int
-        Numbers per row.
-    most : int
-        Distinct rows that memory has room for.
-    what : str
-        What the columns are, for the message when there are more.
+    columns : list of numpy.ndarray, each of shape (n,), int
+        Value numbers.
+    counts : numpy.ndarray, shape (n,), int64
+        Records of each row.
     """
 
-    def __init__(self, n_columns: int, most: int, what: str) -> None:
-        self.columns: list[Codes] = [np.zeros(0, dtype=np.int32)] * n_columns
-        self.counts = np.zeros(0, dtype=np.int64)
-        self._most, self._what = most, what
-        self._waiting: list[tuple[list[Codes], Counts]] = []
+    columns: list[Codes]
+    counts: Counts
 
     def __len__(self) -> int:
         return len(self.counts)
-
-    def add(self, columns: list[Codes], counts: Counts) -> None:
-        """Add rows with their number of records; each of shape (n,).
-
-        Raises
-        ------
-        DataError
-            There are more distinct rows than memory has room for.
-        """
-        self._waiting.append((columns, counts))
-        if sum(len(counts) for _, counts in self._waiting) > max(_MERGE, len(self)):
-            self.merge()
-
-    def merge(self) -> None:
-        """Bring what was added into :attr:`columns` (ascending rows) and :attr:`counts`.
-
-        Raises as :meth:`add`.
-        """
-        parts = [(self.columns, self.counts), *self._waiting]
-        self._waiting = []
-        columns = [np.concatenate(column) for column in zip(*(part[0] for part in parts), strict=True)]
-        packing = RowKeys(columns, [int(column.max(initial=0)) + 1 for column in columns])
-        keys, self.counts = add_up(packing.keys, np.concatenate([part[1] for part in parts]))
-        self.columns = packing.decode(keys)
-        if len(self) > self._most:
-            raise too_many(self._most, self._what)
 
 
 def too_many(most: int, what: str) -> DataError:

@@ -1,7 +1,7 @@
 """Anonymize a table of a warehouse without fetching its rows.
 
-Fetched are distinct values, combinations and counts; sent are labels of values and the combinations to leave out. The
-search is the one of tables in memory, so its optimum, loss and suppressed rows are the same.
+Fetched are distinct values, combinations and counts; sent are the class of each combination and the labels of each
+class. The search is the one of tables in memory, so its optimum, loss and suppressed rows are the same.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hybrid.anonymize.anonymize_table import summarize
-from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, decide
+from hybrid.anonymize.decide import AnonymizationRequest, Decision, decide
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.result import AnonymizationResult
-from hybrid.anonymize.streaming.count_rows import most_combinations
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.count_rows import WarehouseRows, count_rows
-from hybrid.anonymize.warehouse.write_labels import SentLabels, VerifiedClasses, send_labels, verify_rows
+from hybrid.anonymize.warehouse.count_rows import CombinationTable, WarehouseRows, count_rows, most_combinations
+from hybrid.anonymize.warehouse.write_labels import SentClasses, VerifiedClasses, send_classes, verify_rows
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
@@ -44,7 +43,7 @@ class TableTask:
     hierarchies : mapping of str to Path or HierarchySpec
         The file, or the description, of each quasi-identifier's hierarchy.
     options : AnonymizeOptions
-        What to do; engine exact, global recoding.
+        What to do; engine exact.
     memory : float
         Bytes that combinations and search may take here.
     population : Table or None
@@ -61,14 +60,16 @@ class TableTask:
 
 @dataclass(frozen=True)
 class WarehouseResult:
-    """Aggregates of an anonymization in a warehouse."""
+    """Aggregates of an anonymization of rows that are not in memory."""
 
     result: AnonymizationResult
     decided: Decision
     engine: str
     labels: str
-    """The table of labels."""
+    """The table of labels, or their file."""
     combinations: int
+    nameless: bool
+    """Whether a row has no person, where others have one."""
     transfers: tuple[Transfer, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -105,25 +106,24 @@ def anonymize_rows(task: TableTask, recorder: Recorder, progress: Progress = sil
         of that name; the warehouse refused.
     """
     warehouse, place = task.warehouse, task.data.place
-    searched = search_rows(task, recorder, progress)
-    rows, asked, counted, decided = searched.rows, searched.asked, searched.counted, searched.decided
+    searched = search_rows(*table_rows(task), task.memory, recorder, progress)
+    rows, asked, combinations, decided = searched.rows, searched.asked, searched.combinations, searched.decided
     with unverified(warehouse, place.labels_table) as name:
         with stage("write", recorder, progress):
-            labels = send_labels(rows, asked, counted, decided)
-            written = _write(name, labels, decided.schema.names, progress)
+            sent = send_classes(rows, asked, combinations, decided)
+            written = _write(name, sent, decided.schema.names, progress)
         with stage("verify", recorder, progress):
-            labelled = expressions.labelled(labels.kept(), asked.names)
-            verified = verify_rows(rows, labelled, written, asked, counted, decided)
+            verified = verify_rows(sent, written, asked, combinations, decided)
     result = searched.summary(verified, recorder)
-    transfers = tuple(warehouse.transfers)
-    return WarehouseResult(result, decided, warehouse.engine, place.labels_table, len(counted.found), transfers)
+    return searched.told(result, place.labels_table)
 
 
-def _write(name: str, labels: SentLabels, columns: Sequence[str], progress: Progress) -> Any:
+def _write(name: str, sent: SentClasses, columns: Sequence[str], progress: Progress) -> Any:
     """Make a table of labelled rows part by part, each in the order of its content."""
-    warehouse, parts = labels.rows.warehouse, labels.parts(len(columns))
+    warehouse, labels, parts = sent.rows.warehouse, sent.labels(), sent.parts(len(columns))
     for number, part in enumerate(parts):
-        ordered = expressions.in_content_order(expressions.labelled(labels.kept(part), labels.names), columns)
+        labelled = expressions.labelled(sent.kept(part), labels, sent.names)
+        ordered = expressions.in_content_order(labelled, sent.names, columns)
         if number == 0:
             warehouse.write(name, ordered)
             continue
@@ -138,26 +138,34 @@ class SearchedRows:
 
     rows: WarehouseRows
     asked: AnonymizationRequest
-    counted: CountedRows
+    combinations: CombinationTable
     decided: Decision
 
     def summary(self, verified: VerifiedClasses, recorder: Recorder) -> AnonymizationResult:
         seconds = next(stage.seconds for stage in recorder.stages if stage.name == "search")
         found = summarize(self.decided.task, self.decided.recoding, verified.sizes, seconds)
-        least = verified.reached["k"] if self.counted.members is not None else None
+        least = verified.reached["k"] if self.combinations.counted.members is not None else None
         return replace(found, verified=verified.reached, min_class_persons=least)
 
+    def told(self, result: AnonymizationResult, labels: str) -> WarehouseResult:
+        """Aggregates of the anonymization, once the labels are verified."""
+        members, warehouse = self.combinations.counted.members, self.rows.warehouse
+        nameless = members is not None and bool((members.persons < 0).any())
+        found, moved = len(self.combinations.counted.found), tuple(warehouse.transfers)
+        return WarehouseResult(result, self.decided, warehouse.engine, labels, found, nameless, moved)
 
-def search_rows(task: TableTask, recorder: Recorder, progress: Progress) -> SearchedRows:
-    """Count combinations in the warehouse, and search here; errors as :func:`anonymize_rows`."""
-    rows, asked = _rows(task)
+
+def search_rows(
+    rows: WarehouseRows, asked: AnonymizationRequest, memory: float, recorder: Recorder, progress: Progress
+) -> SearchedRows:
+    """Count combinations there, and search here within ``memory`` bytes; errors as :func:`anonymize_rows`."""
     with stage("read", recorder, progress):
-        counted = count_rows(rows, asked, most_combinations(task.memory, len(asked.names) + len(asked.attributes)))
-    with stage("search", recorder, progress), task.warehouse.resting():
-        return SearchedRows(rows, asked, counted, decide(asked, counted, progress))
+        combinations = count_rows(rows, asked, most_combinations(memory, len(asked.names) + len(asked.attributes)))
+    with stage("search", recorder, progress), rows.warehouse.resting():
+        return SearchedRows(rows, asked, combinations, decide(asked, combinations.counted, progress))
 
 
-def _rows(task: TableTask) -> tuple[WarehouseRows, AnonymizationRequest]:
+def table_rows(task: TableTask) -> tuple[WarehouseRows, AnonymizationRequest]:
     """The table and what is asked of it.
 
     Raises

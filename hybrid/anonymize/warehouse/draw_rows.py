@@ -14,12 +14,12 @@ import pyarrow as pa
 from hybrid.anonymize.result import AnonymizationResult, AnonymizedTable
 from hybrid.anonymize.verify_table import covered
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, TableTask, search_rows, stage
-from hybrid.anonymize.warehouse.count_rows import WarehouseRows
+from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, TableTask, search_rows, stage, table_rows
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows, scalar
 from hybrid.anonymize.warehouse.expressions import DIGEST, KEY
-from hybrid.anonymize.warehouse.write_labels import send_labels, verify_rows
+from hybrid.anonymize.warehouse.write_labels import send_classes, verify_rows
 from hybrid.base.arrays import Counts, Leaves, Mask, Nodes
-from hybrid.base.errors import VerificationError
+from hybrid.base.errors import DataError, VerificationError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.keys import group_rows, pack_small
 from hybrid.base.manifest import Recorder
@@ -109,13 +109,15 @@ def draw_rows(
         As :func:`~hybrid.anonymize.warehouse.anonymize_rows.anonymize_rows`.
     """
     warehouse = task.warehouse
-    searched = search_rows(task, recorder, progress)
+    searched = search_rows(*table_rows(task), task.memory, recorder, progress)
     rows, asked, decided = searched.rows, searched.asked, searched.decided
+    _refuse_nobody(rows, asked.source)
     columns = [name for name in asked.columns if asked.role(name).enters_runs]
     with stage("verify", recorder, progress):
-        kept = send_labels(rows, asked, searched.counted, decided).kept()
-        labelled = expressions.labelled(kept, asked.names)
-        verified = verify_rows(rows, labelled, labelled, asked, searched.counted, decided)
+        sent = send_classes(rows, asked, searched.combinations, decided)
+        kept = sent.kept()
+        labelled = expressions.labelled(kept, sent.labels(), asked.names)
+        verified = verify_rows(sent, labelled, asked, searched.combinations, decided)
         result = searched.summary(verified, recorder)
         content = warehouse.fetch("content of all rows", expressions.content(rows.table, columns)).to_pylist()
         identifiers = _identifiers(searched)
@@ -135,9 +137,21 @@ def draw_rows(
         sizes_after=verified.sizes,
         identifiers=identifiers,
         engine=warehouse.engine,
-        combinations=len(searched.counted.found),
+        combinations=len(searched.combinations.counted.found),
         transfers=tuple(warehouse.transfers),
     ), drawn
+
+
+def _refuse_nobody(rows: WarehouseRows, source: str) -> None:
+    nobody = 0
+    if rows.persons:
+        nobody = scalar(rows.warehouse, "rows without a person", expressions.without_key(rows.table, rows.persons))
+    if nobody:
+        raise DataError(
+            f"{source}: {nobody:,} rows lack a value in data.person ({', '.join(rows.persons)})",
+            hint="persons are drawn, and such a row may be one of any person: make a view without such rows, and set "
+            "data.sql.table to it",
+        )
 
 
 def _identifiers(searched: SearchedRows) -> dict[str, tuple[int, int]]:

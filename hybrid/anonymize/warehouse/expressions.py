@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
-
-import pyarrow as pa
 
 from hybrid.table.surrogates import SURROGATES
 
-RECORDS, NUMBER, PERSON, PERSONS, ALONE = (
-    f"hybrid_{name}" for name in ("records", "number", "person", "persons", "alone")
+RECORDS, NUMBER, CLASS, PERSON, PERSONS, ALONE = (
+    f"hybrid_{name}" for name in ("records", "number", "class", "person", "persons", "alone")
 )
 """Columns that are added to those of the table."""
 
@@ -71,123 +69,154 @@ def longest(rows: Any, names: Sequence[str]) -> Any:
     return rows.aggregate(**lengths)
 
 
+def numbered(combinations: Any) -> Any:
+    """Combinations with a number each, 0, 1, ..."""
+    import ibis
+
+    return combinations.mutate(**{NUMBER: ibis.row_number()})
+
+
 def person_rows(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
     """Distinct pairs of a person and a combination, with records.
 
-    With the number of the combination, and whether it is the only one of the person.
+    With the number of the combination, and whether it is the only one of a person with a key.
     """
     import ibis
 
     keys = person_keys(persons)
     pairs = combinations(rows, [*keys, *names])
-    numbered = ibis.dense_rank().over(order_by=[pairs[name] for name in names])
-    return pairs.mutate(**{NUMBER: numbered, ALONE: ibis._.count().over(group_by=keys) == 1})
+    number = ibis.dense_rank().over(order_by=[pairs[name] for name in names])
+    alone = _has_key(pairs, keys) & (ibis._.count().over(group_by=keys) == 1)
+    return pairs.mutate(**{NUMBER: number, ALONE: alone})
 
 
 def combinations_of(pairs: Any, names: Sequence[str]) -> Any:
-    """Distinct rows of some columns, from :func:`person_rows`, with records, and persons who have no other one."""
-    found = pairs.group_by([NUMBER, *names])
-    return found.agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: pairs[ALONE].sum()})
+    """Distinct rows of some columns, from :func:`person_rows`, with records and number."""
+    return pairs.group_by([NUMBER, *names]).agg(**{RECORDS: pairs[RECORDS].sum()})
+
+
+def alone(pairs: Any) -> Any:
+    """Number of persons with no other combination, by combination and the records that they have of it."""
+    import ibis
+
+    return pairs.filter(pairs[ALONE]).group_by([NUMBER, RECORDS]).agg(**{PERSONS: ibis._.count()})
 
 
 def shared(pairs: Any, persons: Sequence[str]) -> Any:
-    """Pairs of numbers of combination and person, of persons with several combinations."""
+    """Numbers of combination and person, and records, of persons with several combinations."""
     import ibis
 
-    several = pairs.filter(~pairs[ALONE])
-    person = ibis.dense_rank().over(order_by=[several[key] for key in person_keys(persons)])
-    return several.select(**{NUMBER: several[NUMBER], PERSON: person})
+    keys = person_keys(persons)
+    several = pairs.filter(_has_key(pairs, keys) & ~pairs[ALONE])
+    person = ibis.dense_rank().over(order_by=[several[key] for key in keys])
+    return several.select(**{NUMBER: several[NUMBER], PERSON: person, RECORDS: several[RECORDS]})
 
 
-def counted(kept: Any, name: str) -> Any:
-    """Distinct values of a column of combinations, with their records, ordered."""
-    return kept.group_by(name).agg(**{RECORDS: kept[RECORDS].sum()}).order_by(name)
+def nobodys(pairs: Any, persons: Sequence[str]) -> Any:
+    """Rows that name no person, by the number of their combination."""
+    unknown = pairs.filter(~_has_key(pairs, person_keys(persons)))
+    return unknown.group_by(NUMBER).agg(**{RECORDS: unknown[RECORDS].sum()})
 
 
-def mapping(values: pa.Array, labels: pa.DictionaryArray, at: int) -> pa.Table:
-    """Labels by value of a quasi-identifier, with their positions among all labels, as a table to join with."""
-    return pa.table(
-        {f"hybrid_value_{at}": values, f"hybrid_label_{at}": labels, f"hybrid_position_{at}": labels.indices}
-    )
+def _has_key(rows: Any, keys: Sequence[str]) -> Any:
+    import ibis
+
+    return ibis.and_(*(rows[key].notnull() for key in keys))
 
 
-def labels_between(mapping: Any, at: int, first: int, last: int) -> Any:
-    """Rows of :func:`mapping` with labels of a range of positions, both ends included."""
-    return mapping.filter(mapping[f"hybrid_position_{at}"].between(first, last))
+def counted(rows: Any, name: str) -> Any:
+    """Distinct values of a column with their number of rows, ordered; of combinations, with their records."""
+    import ibis
+
+    records = rows[RECORDS].sum() if RECORDS in rows.columns else ibis._.count()
+    return rows.group_by(name).agg(**{RECORDS: records}).order_by(name)
 
 
-def null_labels(labels: Mapping[int, pa.Array]) -> pa.Table:
-    """Labels of missing values by the positions of their quasi-identifiers, as a table of one row."""
-    return pa.table({f"hybrid_null_{at}": label for at, label in labels.items()})
+def classified(combinations: Any, classes: Any, names: Sequence[str]) -> Any:
+    """Distinct values of some columns, and the number of the class that rows with them are in.
+
+    Parameters
+    ----------
+    combinations : ibis table
+        With the columns ``names`` and :data:`NUMBER`.
+    classes : ibis table
+        :data:`CLASS` by :data:`NUMBER`; not of combinations that are left out.
+    """
+    return combinations.inner_join(classes, NUMBER).select(*names, CLASS).distinct()
 
 
-def null_labels_of(nulls: Any, positions: Sequence[int]) -> Any:
-    """Columns of :func:`null_labels` for some quasi-identifiers."""
-    return nulls.select([f"hybrid_null_{at}" for at in positions])
-
-
-def kept_rows(
-    rows: Any, names: Sequence[str], mappings: Sequence[Any], nulls: Any | None, suppressed: Any | None
-) -> Any:
-    """Released rows as they are, with their labels beside them.
+def kept_rows(rows: Any, combinations: Any, names: Sequence[str], missing: Collection[str]) -> Any:
+    """Released rows as they are, with the number of their class.
 
     Parameters
     ----------
     rows : ibis table
         With the columns ``names``.
-    mappings : sequence of ibis tables
-        As :func:`mapping`, without null; values that no released row has are not there.
-    nulls : ibis table or None
-        As :func:`null_labels`; where a quasi-identifier is not there, no released row lacks its value.
-    suppressed : ibis table or None
-        Combinations of labels that are left out, in columns named as in :func:`mapping`.
+    combinations : ibis table
+        As :func:`classified`.
+    missing : collection of str
+        The columns that lack values.
     """
+    beside = combinations.rename({f"hybrid_value_{at}": name for at, name in enumerate(names)})
+    equal = []
+    for at, name in enumerate(names):
+        mine, theirs = rows[name], beside[f"hybrid_value_{at}"]
+        if name in missing:  # No engine joins by "is not distinct from" as fast as by two equalities, PostgreSQL least.
+            equal.append(mine.isnull() == theirs.isnull())
+            mine, theirs = (column.fill_null(_any_value(column.type())) for column in (mine, theirs))
+        equal.append(mine == theirs)
+    return rows.inner_join(beside, equal).select(*rows.columns, CLASS)
+
+
+def _any_value(kind: Any) -> Any:
+    """Some value of a type."""
     import ibis
 
-    for at, (name, table) in enumerate(zip(names, mappings, strict=True)):
-        joined = rows.left_join(table, rows[name] == table[f"hybrid_value_{at}"])
-        rows = joined.drop(f"hybrid_value_{at}", f"hybrid_position_{at}")
-    labels = _label_names(names)
-    if nulls is not None:
-        rows = rows.cross_join(nulls)
-        given = {
-            label: ibis.ifelse(rows[name].isnull(), rows[null], rows[label])
-            for label, name, null in zip(labels, names, _names("null", len(names)), strict=True)
-            if null in nulls.columns
-        }
-        rows = rows.mutate(**given).drop(nulls.columns)
-    rows = rows.filter([rows[label].notnull() for label in labels])
-    return rows if suppressed is None else rows.anti_join(suppressed, labels)
+    if kind.is_string():
+        return ibis.literal("")
+    if kind.is_boolean():
+        return ibis.literal(False)
+    text = "1970-01-01" if kind.is_date() or kind.is_timestamp() else "00:00:00" if kind.is_time() else 0
+    return ibis.literal(text).cast(kind)
 
 
-def labelled(kept: Any, names: Sequence[str]) -> Any:
-    """Rows of :func:`kept_rows` with labels in the place of the quasi-identifiers."""
-    labels = _label_names(names)
-    others = [name for name in kept.columns if name not in (*names, *labels)]
-    named = {name: kept[label] for name, label in zip(names, labels, strict=True)}
-    return kept.select(**{name: named.get(name, kept[name]) for name in [*names, *others]})
+def in_classes(kept: Any, first: int, last: int) -> Any:
+    """Rows of :func:`kept_rows` in a range of classes, both ends included."""
+    return kept.filter(kept[CLASS].between(first, last))
 
 
-def _label_names(names: Sequence[str]) -> list[str]:
-    return _names("label", len(names))
+def labelled(kept: Any, labels: Any, names: Sequence[str]) -> Any:
+    """Rows of :func:`kept_rows` with labels in the place of the quasi-identifiers.
+
+    ``labels`` has them by class, in columns named by :func:`label_names`.
+    """
+    rows = kept.inner_join(labels, CLASS)
+    others = [name for name in kept.columns if name not in (*names, CLASS)]
+    named = {name: rows[label] for name, label in zip(names, label_names(names), strict=True)}
+    return rows.select(CLASS, **named, **{name: rows[name] for name in others})
 
 
-def _names(kind: str, n: int) -> list[str]:
-    return [f"hybrid_{kind}_{at}" for at in range(n)]
+def label_names(names: Sequence[str]) -> list[str]:
+    """Columns of the labels of some quasi-identifiers."""
+    return [f"hybrid_label_{at}" for at in range(len(names))]
 
 
-def in_content_order(rows: Any, columns: Sequence[str]) -> Any:
-    """Some columns of the rows, ordered by their content, so that nothing is left of any other order."""
-    chosen = rows.select(list(columns))
-    return chosen.order_by(list(columns))
+def in_content_order(rows: Any, names: Sequence[str], columns: Sequence[str]) -> Any:
+    """Some columns of rows with classes, ordered by their content, so that nothing is left of any other order.
+
+    By the labels first: classes are numbered in the order of these, and one number is compared for all of ``names``.
+    """
+    return rows.order_by([CLASS, *(name for name in columns if name not in names)]).select(*columns)
 
 
-def persons_of_classes(rows: Any, names: Sequence[str], persons: Sequence[str]) -> Any:
-    """Records and distinct persons of each class of labelled rows."""
+def persons_of_classes(kept: Any, persons: Sequence[str]) -> Any:
+    """Records and distinct persons of each class of :func:`kept_rows`."""
     import ibis
 
-    pairs = combinations(rows, [*names, *person_keys(persons)])
-    return pairs.group_by(list(names)).agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: ibis._.count()})
+    keys = person_keys(persons)
+    pairs = combinations(kept, [*keys, CLASS])
+    people = ibis.ifelse(_has_key(pairs, keys), 1, 0).sum()
+    return pairs.group_by(CLASS).agg(**{RECORDS: pairs[RECORDS].sum(), PERSONS: people})
 
 
 DIGEST, KEY = "hybrid_digest", "hybrid_key"

@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from hybrid.anonymize.decide import AnonymizationRequest, CountedRows, Decision, source_persons
+from hybrid.anonymize.decide import AnonymizationRequest, Decision, source_persons
 from hybrid.anonymize.search.distinct_rows import DistinctRowCounts
-from hybrid.anonymize.streaming.verify_file import verify_classes
-from hybrid.anonymize.streaming.write_labels import ByColumn, Labels
+from hybrid.anonymize.verify_classes import verify_classes
 from hybrid.anonymize.warehouse import expressions
-from hybrid.anonymize.warehouse.count_rows import WarehouseRows, numbered
-from hybrid.anonymize.warehouse.expressions import PERSONS, RECORDS
-from hybrid.base.arrays import Array, Codes, Counts
+from hybrid.anonymize.warehouse.count_rows import CombinationTable, WarehouseRows, integers
+from hybrid.anonymize.warehouse.expressions import CLASS, NUMBER, PERSONS, RECORDS
+from hybrid.base.arrays import Codes, Counts, Mask
 from hybrid.base.errors import VerificationError
-from hybrid.table.read_batches import ValueNumbers
+from hybrid.hierarchy import LabelTable
+from hybrid.table import Schema, Table
 
-Part = tuple[tuple[int, int], ...]
-"""First and last label of each of the leading quasi-identifiers; further ones may have any."""
+Part = tuple[int, int]
+"""First and last class of some rows."""
 
 _ROW_BYTES, _CELL_BYTES = 24, 8
 """What a sort takes for a row and each cell; 15 to 78 bytes in all were measured in DuckDB for rows of 4 to 9 labels,
@@ -34,13 +35,11 @@ def rows_at_once(sort_bytes: float, n_columns: int) -> float:
     return sort_bytes / (_ROW_BYTES + _CELL_BYTES * n_columns)
 
 
-def parts_of(labels: Sequence[Codes], records: Counts, most: float) -> Iterator[Part]:
-    """Ranges of labels that share out all rows.
+def parts_of(records: Counts, most: float) -> Iterator[Part]:
+    """Ranges of neighbouring classes that share out all rows.
 
     Parameters
     ----------
-    labels : sequence of numpy.ndarray, each of shape (n_classes,), int
-        Positions of the labels of each class, by quasi-identifier.
     records : numpy.ndarray, shape (n_classes,), int64
         Rows of each class.
     most : float
@@ -49,122 +48,110 @@ def parts_of(labels: Sequence[Codes], records: Counts, most: float) -> Iterator[
     Yields
     ------
     Part
-        In the order of their labels. Each class is in one of them, so that the parts tell nothing of a row but its
+        In the order of the classes. Each class is in one of them, so that the parts tell nothing of a row but its
         labels.
     """
-    if not labels or records.sum() <= most:
-        yield ()
-        return
-    here, *others = labels
-    for first, last in _ranges(np.bincount(here, records), most):
-        if first < last:
-            yield ((first, last),)
-            continue
-        within = here == first
-        for rest in parts_of([codes[within] for codes in others], records[within], most):
-            yield ((first, last), *rest)
-
-
-def _ranges(records: Array, most: float) -> Iterator[tuple[int, int]]:
-    """First and last label of neighbours that together have at most ``most`` records, or are one label."""
-    used = np.flatnonzero(records)
-    first, last, total = int(used[0]), int(used[0]), records[used[0]]
-    for label in map(int, used[1:]):
-        if total + records[label] > most:
-            yield first, last
-            first, total = label, 0.0
-        last, total = label, total + records[label]
-    yield first, last
+    first, total = 0, 0.0
+    for at, own in enumerate(records.tolist()):
+        if at > first and total + own > most:
+            yield first, at - 1
+            first, total = at, 0.0
+        total += own
+    yield first, len(records) - 1
 
 
 @dataclass(frozen=True)
-class SentLabels:
-    """Labels in a warehouse, and the classes that rows with them make.
+class Classes:
+    """Classes of released rows, in the order of their labels.
 
     Parameters
     ----------
-    mappings : list of ibis tables
-        The label of each value, by quasi-identifier.
-    nulls : ibis table or None
-        The labels of missing values.
-    of_null : dict of int to int
-        Their positions, by that of their quasi-identifier.
-    suppressed : ibis table or None
-        Combinations of labels that are left out.
-    classes : list of numpy.ndarray, each of shape (n_classes,), int
-        Positions of the labels of each class, by quasi-identifier.
+    labels : pyarrow.Table, n_classes rows
+        The labels of each, in dictionaries whose texts are in order; one column per quasi-identifier.
     records : numpy.ndarray, shape (n_classes,), int64
-        Rows of each class.
+        Rows of each.
+    of_row : numpy.ndarray, shape (n_distinct,), int64
+        Class of each distinct row of the search; -1 for those that are left out.
+    """
+
+    labels: pa.Table
+    records: Counts
+    of_row: Codes
+
+    @classmethod
+    def of(cls, decided: Decision) -> Classes:
+        """Classes that a decision releases, their labels named as in a label table."""
+        task, recoding = decided.task, decided.recoding
+        released: Mask = ~recoding.suppressed & (task.records.counts > 0)
+        nodes = recoding.nodes[released]
+        rest = Table(pd.DataFrame(index=pd.RangeIndex(len(nodes))), Schema(()))
+        used = decided.schema.only(task.records.names)
+        frame = LabelTable(nodes, rest, used, task.hierarchies).to_table().frame[task.records.names]
+        texts = {name: sorted(frame[name].cat.categories) for name in frame}
+        codes = pd.DataFrame({name: frame[name].cat.set_categories(own).cat.codes for name, own in texts.items()})
+        number = codes.groupby(list(codes), sort=True).ngroup().to_numpy()
+        distinct = codes.assign(number=number).drop_duplicates("number").sort_values("number")
+        labels = {
+            name: pa.DictionaryArray.from_arrays(pa.array(distinct[name].to_numpy(), pa.int32()), pa.array(own))
+            for name, own in texts.items()
+        }
+        of_row = np.full(len(released), -1, dtype=np.int64)
+        of_row[released] = number
+        records = np.bincount(number, task.records.counts[released], len(distinct)).astype(np.int64)
+        return cls(pa.table(labels), records, of_row)
+
+
+@dataclass(frozen=True)
+class SentClasses:
+    """Classes of a decision, and the rows of a warehouse in them.
+
+    Parameters
+    ----------
+    names : list of str
+        The quasi-identifiers.
+    classes : Classes
+        With their labels here.
+    combinations : ibis table
+        The class of each combination of values.
+    missing : set of str
+        Quasi-identifiers that lack values.
     """
 
     rows: WarehouseRows
     names: list[str]
-    mappings: list[Any]
-    nulls: Any | None
-    of_null: dict[int, int]
-    suppressed: Any | None
-    classes: list[Codes]
-    records: Counts
+    classes: Classes
+    combinations: Any
+    missing: set[str]
 
-    def kept(self, part: Part = ()) -> Any:
-        """Released rows of a part with labels beside them, an expression."""
-        chosen = [
-            expressions.labels_between(mapping, at, *part[at]) if at < len(part) else mapping
-            for at, mapping in enumerate(self.mappings)
-        ]
-        given = [at for at, label in self.of_null.items() if at >= len(part) or part[at][0] <= label <= part[at][1]]
-        nulls = expressions.null_labels_of(self.nulls, given) if given else None
-        return expressions.kept_rows(self.rows.table, self.names, chosen, nulls, self.suppressed)
+    def kept(self, part: Part | None = None) -> Any:
+        """Released rows of a part with the number of their class, an expression; all without a part."""
+        combinations = self.combinations if part is None else expressions.in_classes(self.combinations, *part)
+        return expressions.kept_rows(self.rows.table, combinations, self.names, self.missing)
+
+    def labels(self) -> Any:
+        """Send the labels of the classes."""
+        named = dict(zip(expressions.label_names(self.names), self.classes.labels.columns, strict=True))
+        numbers = pa.array(np.arange(len(self.classes.records)))
+        return self.rows.warehouse.send("labels of classes", pa.table({CLASS: numbers, **named}))
 
     def parts(self, n_columns: int) -> list[Part]:
         """Parts of rows of so many columns, sorted one after another."""
-        most = rows_at_once(self.rows.warehouse.sort_bytes, n_columns)
-        return list(parts_of(self.classes, self.records, most))
+        return list(parts_of(self.classes.records, rows_at_once(self.rows.warehouse.sort_bytes, n_columns)))
 
 
-def send_labels(
-    rows: WarehouseRows, asked: AnonymizationRequest, counted: CountedRows, decided: Decision
-) -> SentLabels:
-    """Send the label of each value, and the suppressed combinations of labels."""
-    labels = Labels.of(decided.schema, decided.task, decided.recoding)
-    names = asked.names
-    by_column = ByColumn(decided.task, decided.recoding, labels, decided.leaf_of)
-    mappings, of_null = [], {}
-    for at, (numbers, of_value, texts) in enumerate(
-        zip(counted.numbers[: len(names)], by_column.of_value, labels.texts, strict=True)
-    ):
-        given = np.flatnonzero((of_value >= 0) & (np.arange(len(of_value)) > 0))
-        content = expressions.mapping(numbers.values.take(pa.array(given)), _chosen(of_value[given], texts), at)
-        mappings.append(rows.warehouse.send(f"labels of {numbers.name}", content))
-        if numbers.counts[0] and of_value[0] >= 0:
-            of_null[at] = int(of_value[0])
-    texts_of_null = {at: _chosen(np.array([label]), labels.texts[at]) for at, label in of_null.items()}
-    nulls = rows.warehouse.send("labels of missing values", expressions.null_labels(texts_of_null)) if of_null else None
-    left_out = _suppressed(counted, by_column, labels)
-    suppressed = rows.warehouse.send("suppressed combinations of labels", left_out) if len(left_out) else None
-    released = ~decided.recoding.suppressed & (decided.task.records.counts > 0)
-    nodes = decided.recoding.nodes[released]
-    classes = [of_node[column] for of_node, column in zip(labels.of_node, nodes.T, strict=True)]
-    records = decided.task.records.counts[released]
-    return SentLabels(rows, names, mappings, nulls, of_null, suppressed, classes, records)
-
-
-def _chosen(positions: Codes, texts: pa.Array) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(positions, pa.int32()), texts)
-
-
-def _suppressed(counted: CountedRows, by_column: ByColumn, labels: Labels) -> pa.Table:
-    """Combinations of labels that are left out.
-
-    Released rows have each of the labels, and never all together.
-    """
-    columns = counted.found.columns[: len(labels.texts)]
-    kept, given = by_column.label(columns, [np.arange(len(numbers)) for numbers in counted.numbers[: len(columns)]])
-    left_out = np.flatnonzero(~kept & np.logical_and.reduce([codes >= 0 for codes in given]))
-    distinct = pd.DataFrame({at: codes[left_out] for at, codes in enumerate(given)}).drop_duplicates()
-    return pa.table(
-        {f"hybrid_label_{at}": _chosen(distinct[at].to_numpy(), texts) for at, texts in enumerate(labels.texts)}
-    )
+def send_classes(
+    rows: WarehouseRows, asked: AnonymizationRequest, combinations: CombinationTable, decided: Decision
+) -> SentClasses:
+    """Send the number of the class of each combination that is not left out."""
+    classes, warehouse = Classes.of(decided), rows.warehouse
+    of_combination = classes.of_row[decided.task.records.row_of]
+    kept = of_combination >= 0
+    numbers = pa.table({NUMBER: combinations.numbers[kept], CLASS: of_combination[kept]})
+    sent = warehouse.send("classes of combinations", numbers)
+    classified = warehouse.keep(expressions.classified(combinations.kept, sent, asked.names))
+    known = combinations.counted.numbers[: len(asked.names)]
+    missing = {column.name for column in known if column.counts[0]}
+    return SentClasses(rows, asked.names, classes, classified, missing)
 
 
 @dataclass(frozen=True)
@@ -174,56 +161,70 @@ class VerifiedClasses:
     sizes: Counts
     """Records of each class; shape (n_classes,), int64."""
     reached: dict[str, Any]
-    """As :func:`hybrid.anonymize.streaming.verify_file.verify_classes`."""
+    """As :func:`hybrid.anonymize.verify_classes.verify_classes`."""
     classes: pa.Table
     """The labels of each class, as texts."""
 
 
 def verify_rows(
-    rows: WarehouseRows,
-    labelled: Any,
+    sent: SentClasses,
     written: Any,
     asked: AnonymizationRequest,
-    counted: CountedRows,
+    combinations: CombinationTable,
     decided: Decision,
+    values: Sequence[pa.Array] | None = None,
 ) -> VerifiedClasses:
     """Measure what labels reach, by queries that are independent of the search.
 
     Parameters
     ----------
-    labelled : ibis table
-        Released rows with labels and the keys of their persons.
     written : ibis table
-        The same rows as they are released.
-    asked, counted, decided : AnonymizationRequest, CountedRows, Decision
+        The released rows.
+    asked, combinations, decided : AnonymizationRequest, CombinationTable, Decision
         What was asked for, counted and decided.
+    values : sequence of pyarrow.Array, optional
+        The values of each attribute by their numbers, as they are written; as they were counted if not given.
 
     Raises
     ------
     VerificationError
         The labels do not keep what was promised.
     """
-    names = [*asked.names, *asked.attributes]
+    names, rows = [*asked.names, *asked.attributes], sent.rows
     found = rows.warehouse.fetch("classes as written", expressions.combinations(written, names))
-    labels = [ValueNumbers(name, pa.string()) for name in asked.names]
-    for column in labels:
-        column.number(found[column.name].cast(pa.string()).combine_chunks())
-    numbers = [*labels, *counted.numbers[len(labels) :]]
-    again = DistinctRowCounts(len(names), len(found) + 1, "labels")
-    again.add(numbered(found, numbers), found[RECORDS].cast(pa.int64()).to_numpy())
-    again.merge()
+    texts = [pd.factorize(found[name].cast(pa.string()).to_pandas(), use_na_sentinel=False)[0] for name in asked.names]
+    counted, first = combinations.counted, len(asked.names)
+    known = [column.values for column in counted.numbers[first:]] if values is None else values
+    columns = zip(asked.attributes, known, counted.found.columns[first:], strict=True)
+    attributes = [_positions(found[name], own, numbers) for name, own, numbers in columns]
+    again = DistinctRowCounts([*texts, *attributes], integers(found[RECORDS]))
     origin = source_persons(asked, counted, decided)
     sizes, verified = verify_classes(decided.task, decided.recoding, again, decided.value_of, origin)
     if rows.persons:
-        _verify_persons(rows, labelled, asked.names, sizes, verified["k"])
-    classes = found.select(asked.names).group_by(asked.names).aggregate([])
-    return VerifiedClasses(sizes, verified, classes)
+        _verify_persons(sent, sizes, verified["k"])
+    return VerifiedClasses(sizes, verified, found.select(asked.names).group_by(asked.names).aggregate([]))
 
 
-def _verify_persons(rows: WarehouseRows, labelled: Any, names: Sequence[str], sizes: Counts, k: int) -> None:
+def _positions(found: pa.ChunkedArray, values: pa.Array, counted: Codes) -> Codes:
+    """Numbers of values as they are written, of the numbers that were counted.
+
+    Raises
+    ------
+    VerificationError
+        A value is none of those.
+    """
+    numbers = np.unique(counted)
+    at = pc.index_in(found.combine_chunks().cast(values.type), value_set=values.take(pa.array(numbers)))
+    if at.null_count:
+        raise VerificationError("written values are not those that were counted", hint="run again; do not release them")
+    positions: Codes = numbers[at.to_numpy(zero_copy_only=False)]
+    return positions
+
+
+def _verify_persons(sent: SentClasses, sizes: Counts, k: int) -> None:
     """Compare the classes with a count of distinct persons in the warehouse."""
-    expression = expressions.persons_of_classes(labelled, names, rows.persons)
-    found = rows.warehouse.fetch("persons of classes", expression)
+    rows = sent.rows
+    found = rows.warehouse.fetch("persons of classes", expressions.persons_of_classes(sent.kept(), rows.persons))
     least = min(found[PERSONS].to_pylist(), default=0)
     if least != k or sorted(found[RECORDS].to_pylist()) != sorted(sizes.tolist()):
         raise VerificationError(

@@ -1,4 +1,4 @@
-"""Reading Parquet in batches, numbering values, and dealing rows out at random."""
+"""Reading Parquet in batches, and numbering values."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +16,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import DataError
 from hybrid.table.data_options import DataOptions
 from hybrid.table.files import File
-from hybrid.table.read_batches import Shuffle, ValueNumbers, open_parquet
+from hybrid.table.parquet_files import open_parquet
+from hybrid.table.value_numbers import ValueNumbers
 
 OPTIONS = DataOptions(path="any")
 
@@ -77,7 +77,7 @@ def test_the_row_index_of_pandas_is_left_out_and_names_with_dots_are_no_paths(tm
     pq.write_table(table, tmp_path / "people.parquet")
     rows = open_parquet(File.local(tmp_path / "people.parquet"), OPTIONS)
     assert rows.schema.names == ["a", "a.b"]
-    assert [batch.to_pydict() for batch in rows.batches(["a"], 1)] == [{"a": [1]}, {"a": [2]}]
+    assert [batch.to_pydict() for batch in rows.batches(["a"])] == [{"a": [1, 2]}]
 
 
 def test_problems_are_said_at_once(tmp_path: Path) -> None:
@@ -98,20 +98,3 @@ def test_problems_are_said_at_once(tmp_path: Path) -> None:
             path.unlink()
         with pytest.raises(DataError, match=what):
             open_parquet(File.local(path), OPTIONS)
-
-
-def test_every_order_is_equally_likely(tmp_path: Path) -> None:
-    counts = np.zeros((5, 5))
-    rng = np.random.default_rng(1)
-    schema = pa.schema([("row", pa.int64())])
-    n = 600
-    for at in range(n):
-        shuffle = Shuffle(tmp_path / str(at), schema, 2)
-        for rows in (np.arange(2), np.arange(2, 5)):
-            order, ends = shuffle.places(len(rows), rng)
-            shuffle.add(pa.record_batch([pa.array(rows[order])], schema=schema), ends)
-        out = np.concatenate([part["row"].to_numpy() for part in shuffle.parts(rng)])
-        assert sorted(out.tolist()) == list(range(5))
-        counts[out, np.arange(5)] += 1
-    expected = n / 5
-    assert ((counts - expected) ** 2 / expected).sum() < 40  # the 99.9 % quantile of chi-square with 16 degrees: 39.3

@@ -1,1 +1,0 @@
-"""Anonymize Parquet files larger than memory, batch by batch."""

@@ -1,0 +1,291 @@
+"""Anonymize files that need not fit into memory.
+
+DuckDB counts, joins and sorts their rows; the search is that of tables in memory. The file of labels is the same, byte
+for byte, as if the table had been read into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hybrid.anonymize.decide import AnonymizationRequest
+from hybrid.anonymize.options import AnonymizeOptions
+from hybrid.anonymize.warehouse import expressions
+from hybrid.anonymize.warehouse.anonymize_rows import SearchedRows, WarehouseResult, search_rows, stage
+from hybrid.anonymize.warehouse.count_rows import WarehouseRows, distinct_values
+from hybrid.anonymize.warehouse.expressions import CLASS
+from hybrid.anonymize.warehouse.write_labels import SentClasses, send_classes, verify_rows
+from hybrid.base.arrays import Codes, Mask
+from hybrid.base.errors import DataError
+from hybrid.base.manifest import Recorder
+from hybrid.base.progress import Progress, silent
+from hybrid.hierarchy.load import HierarchySource
+from hybrid.table import Table
+from hybrid.table.arrow import is_text, kind_of, plain_type
+from hybrid.table.data_options import DataOptions
+from hybrid.table.duckdb import DuckdbWarehouse, open_files
+from hybrid.table.parquet_files import PERSON, TRAINING, ParquetRows, engine_rows
+from hybrid.table.read_options import ColumnOptions
+from hybrid.table.value_numbers import ValueNumbers
+from hybrid.table.warehouse import ENGINE_SHARE
+from hybrid.table.write import marked
+
+_ROW_GROUP = 1 << 20
+"""Rows of a part of the written file, as of a table in memory."""
+_TEXT_BYTES = 400
+"""What a distinct text takes while it is typed and mapped."""
+
+
+@dataclass(frozen=True)
+class FileTask:
+    """Files to be anonymized.
+
+    Parameters
+    ----------
+    rows : ParquetRows
+        Their rows.
+    hierarchies : mapping of str to Path or HierarchySpec
+        The file, or the description, of each quasi-identifier's hierarchy.
+    options : AnonymizeOptions
+        What to do; engine exact.
+    work : Path
+        A private folder for what does not fit into memory.
+    memory : float
+        Bytes that DuckDB and the search may take, beyond what the program itself needs.
+    training : numpy.ndarray, shape (n_rows,), bool, or None
+        Records that are anonymized, all if None; the others' values count for kinds and hierarchies only.
+    persons : numpy.ndarray, shape (n_rows,), int64, or None
+        Person of each record (:func:`hybrid.table.persons.person_codes`); None: each is another person.
+    population : Table or None
+        Of k-map.
+    """
+
+    rows: ParquetRows
+    data: DataOptions
+    hierarchies: Mapping[str, HierarchySource]
+    options: AnonymizeOptions
+    work: Path
+    memory: float
+    training: Mask | None = None
+    persons: Codes | None = None
+    population: Table | None = None
+
+    @property
+    def asked(self) -> AnonymizationRequest:
+        columns = tuple(self.rows.schema.names)
+        return AnonymizationRequest(
+            self.rows.source, columns, self.data, self.hierarchies, self.options, self.population
+        )
+
+
+def anonymize_files(task: FileTask, target: Path, recorder: Recorder, progress: Progress = silent) -> WarehouseResult:
+    """Write the labels of the rows of files, as :func:`~hybrid.anonymize.anonymize` would label them.
+
+    Parameters
+    ----------
+    task : FileTask
+        What to do.
+    target : Path
+        The Parquet file to write, under a temporary name: it is complete when this returns.
+    recorder : Recorder
+        Gets the stages' seconds and peak memory.
+    progress : Progress
+        Receives the stages, and the progress of the search.
+
+    Returns
+    -------
+    WarehouseResult
+        Verified by queries on what was written.
+
+    Raises
+    ------
+    HybridError
+        As :func:`~hybrid.anonymize.anonymize`; more distinct combinations, or texts of a column, than memory has room
+        for; the extra is not installed; DuckDB refused.
+    """
+    asked = task.asked
+    copied = engine_rows(task.rows, task.work, task.training, task.persons)
+    with open_files(task.rows.source, task.work, task.memory * ENGINE_SHARE) as session:
+        rows = _rows(task, session, copied)
+        searched = search_rows(rows, asked, task.memory * (1 - session.held), recorder, progress)
+        combinations, decided = searched.combinations, searched.decided
+        with stage("write", recorder, progress):
+            sent = send_classes(rows, asked, combinations, decided)
+            columns = _Columns.of(task, searched, copied)
+            _write(session, sent, columns, target, progress)
+        with stage("verify", recorder, progress):
+            values = [columns.values_of(numbers) for numbers in combinations.counted.numbers[len(asked.names) :]]
+            verified = verify_rows(sent, session.read([target]), asked, combinations, decided, values)
+        result = searched.summary(verified, recorder)
+        return searched.told(result, target.name)
+
+
+def _rows(task: FileTask, session: DuckdbWarehouse, copied: ParquetRows) -> WarehouseRows:
+    everything = session.read([Path(file.path) for file in copied.files]).select(*copied.schema.names)
+    persons = () if task.persons is None else (PERSON,)
+    table = everything if task.training is None else everything.filter(everything[TRAINING])
+    others = None if task.training is None else everything
+    return WarehouseRows(session, expressions.with_keys(table, persons, ()), persons, others)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of the written file.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        Names and types, quasi-identifiers as texts.
+    written : mapping of str to pyarrow.Array
+        For columns whose values are written otherwise than they are read: those by their numbers.
+    numbers : mapping of str to ValueNumbers
+        The values of these columns as they are read.
+    """
+
+    schema: pa.Schema
+    written: Mapping[str, pa.Array] = field(default_factory=dict)
+    numbers: Mapping[str, ValueNumbers] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, task: FileTask, searched: SearchedRows, copied: ParquetRows) -> _Columns:
+        """Columns of a task; each text is written as a table in memory would write it."""
+        asked, rows = searched.asked, searched.rows
+        everything = rows.table if rows.others is None else rows.others
+        known = {column.name: column for column in searched.combinations.counted.numbers}
+        fields, written, numbers = [], {}, {}
+        problems: list[Any] = []
+        for name in searched.decided.schema.names:
+            stored = task.rows.schema.field(name).type if task.rows.has_types else None
+            if name in asked.names:
+                fields.append(pa.field(name, pa.string()))
+                continue
+            if not _is_parsed(name, copied.schema.field(name).type, task.data):
+                fields.append(pa.field(name, stored))
+                continue
+            _refuse_many(task, rows, everything, name)
+            numbers[name] = known.get(name) or distinct_values(rows.warehouse, everything, name)
+            try:
+                written[name] = numbers[name].written(asked.source, task.data, stored)
+            except DataError as error:
+                problems.extend(error.problems)
+                continue
+            fields.append(pa.field(name, written[name].type if stored is None else stored))
+        if problems:
+            raise DataError(problems)
+        return cls(marked(pa.schema(fields), synthetic=False), written, numbers)
+
+    def values_of(self, numbers: ValueNumbers) -> pa.Array:
+        """Values of a column by their numbers, as they are written."""
+        values = self.written.get(numbers.name, numbers.values)
+        return pc.if_else(pc.is_nan(values), None, values) if pa.types.is_floating(values.type) else values
+
+    def changed(self, name: str) -> pa.Table | None:
+        """Values of a column that are written otherwise, beside what is written; None where there are none."""
+        if name not in self.written:
+            return None
+        read, written = self.numbers[name].values, self.written[name]
+        if pa.types.is_null(written.type) or written.equals(read):
+            return None
+        return pa.table({_FROM: read.slice(1), _TO: written.slice(1)})
+
+
+_FROM, _TO = "hybrid_read", "hybrid_written"
+_MICRO = 6
+"""Digits of a second that tables in memory keep."""
+
+
+def _is_parsed(name: str, kind: pa.DataType, data: DataOptions) -> bool:
+    """True for texts, and for values of another kind than is declared."""
+    wanted = data.columns.get(name, ColumnOptions()).kind
+    return is_text(kind) or (wanted is not None and wanted is not kind_of(kind)[0])
+
+
+def _refuse_many(task: FileTask, rows: WarehouseRows, everything: Any, name: str) -> None:
+    most = int(task.memory / _TEXT_BYTES)
+    found = rows.warehouse.fetch("number of texts", everything.aggregate(n=everything[name].nunique()))["n"][0].as_py()
+    if found > most:
+        raise DataError(
+            f"{task.rows.source}: column {name!r} has {found:,} distinct texts; memory has room for {most:,}",
+            hint="give it the role excluded, write it as numbers or dates in Parquet, or raise anonymize.memory_limit",
+        )
+
+
+def _write(session: DuckdbWarehouse, sent: SentClasses, columns: _Columns, target: Path, progress: Progress) -> None:
+    """Write labelled rows part by part, each in the order of its content."""
+    others = [name for name in columns.schema.names if name not in sent.names]
+    mappings = {name: found for name in others if (found := columns.changed(name)) is not None}
+    tables = {name: session.send(f"texts of {name}", found) for name, found in mappings.items()}
+    parts = sent.parts(1 + len(others))
+    with pq.ParquetWriter(target, columns.schema) as writer:
+        waiting: list[pa.RecordBatch] = []
+        for number, part in enumerate(parts):
+            progress("sort", number, len(parts))
+            rows = _canonical(sent.kept(part if len(parts) > 1 else None), others, tables, columns)
+            for batch in session.batches(rows.order_by([CLASS, *others]).select(CLASS, *others)):
+                waiting.append(batch)
+                waiting = _flush(writer, waiting, sent, columns.schema, all_of_it=False)
+        _flush(writer, waiting, sent, columns.schema, all_of_it=True)
+
+
+def _canonical(rows: Any, others: Sequence[str], tables: Mapping[str, Any], columns: _Columns) -> Any:
+    """Rows with the copied columns as a table in memory would write them."""
+    import ibis
+
+    for name in others:
+        if name in tables:
+            joined = rows.left_join(tables[name], rows[name] == tables[name][_FROM])
+            null = columns.written[name][0].as_py()
+            value = joined[_TO] if null is None else ibis.ifelse(joined[name].isnull(), null, joined[_TO])
+            rows = joined.select(**{each: value if each == name else joined[each] for each in rows.columns})
+        column, kind = rows[name], rows[name].type()
+        if kind.is_floating():  # NaN is missing, and zero has one sign.
+            rows = rows.mutate(**{name: ibis.ifelse(column.isnan(), ibis.null(kind), column + 0.0)})
+        elif kind.is_timestamp() and (kind.scale or 0) > _MICRO:
+            rows = rows.mutate(**{name: column.cast(kind.copy(scale=_MICRO))})
+    return rows
+
+
+def _flush(
+    writer: pq.ParquetWriter, waiting: list[pa.RecordBatch], sent: SentClasses, schema: pa.Schema, *, all_of_it: bool
+) -> list[pa.RecordBatch]:
+    """Write whole groups of rows; gives what is left."""
+    while sum(map(len, waiting)) >= (1 if all_of_it else _ROW_GROUP):
+        rows = pa.Table.from_batches(waiting)
+        content = _labelled(rows.slice(0, _ROW_GROUP), sent, schema)
+        writer.write_table(content, row_group_size=_ROW_GROUP)
+        waiting = rows.slice(_ROW_GROUP).to_batches()
+    return waiting
+
+
+def _labelled(rows: pa.Table, sent: SentClasses, schema: pa.Schema) -> pa.Table:
+    """Rows with the labels of their class, in the types of the file."""
+    classes = rows[CLASS].combine_chunks().cast(pa.int64())
+    columns = []
+    for each in schema:
+        if each.name in sent.names:
+            labels = sent.classes.labels[each.name].combine_chunks()
+            columns.append(labels.dictionary.take(labels.indices.take(classes)))
+            continue
+        found = rows[each.name].combine_chunks()
+        kind = kind_of(found.type)[0]
+        if not is_text(found.type) and kind is not None and (what := kind.type.unstorable(rows[each.name])):
+            raise DataError(
+                f"column {each.name!r} holds {what}",
+                hint="correct these values or make them missing, store the column as text, or drop it",
+            )
+        columns.append(_cast(found, each.type))
+    return pa.table(columns, schema=schema)
+
+
+def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values))
+    plain = values.cast(plain_type(kind), safe=not pa.types.is_floating(kind))
+    return plain.dictionary_encode().cast(kind) if pa.types.is_dictionary(kind) else plain
