@@ -140,6 +140,17 @@ def test_a_folder_of_files_is_one_table(tmp_path: Path) -> None:
         write_from_files(config, tmp_path / "out", seed=None)
 
 
+def test_a_long_parquet_file_is_read_by_duckdb_where_it_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_job(tmp_path, people(700, seed=1))
+    assert not is_for_duckdb(load_config(path))
+    monkeypatch.setattr("hybrid.jobs.anonymize_file.MANY_ROWS", 700)
+    assert is_for_duckdb(load_config(path))
+    refused_there = load_config(path, {"anonymize.engine": "anjana"})
+    assert not is_for_duckdb(refused_there)
+    pq.write_table(people(699, seed=1), tmp_path / "people.parquet")
+    assert not is_for_duckdb(load_config(path))
+
+
 def test_the_order_is_that_of_the_content(tmp_path: Path) -> None:
     """In parts, too, from rows in any order."""
     table = people(900, seed=1)
