@@ -165,7 +165,7 @@ if __name__ == "__main__":
     # What is the same every night, however it ends, is made before the first fork.
     code_version(), column_names.vocabulary(), rare_values.vocabulary()
     for section in sections.SECTIONS:
-        render._compiled(section.template)
+        render._compiled(section.template, "en")
     os.fsync = lambda _: None  # what outlives a power cut cannot be seen here
     gc.freeze()  # no night copies memory to count what the others use
     for line in sys.stdin:

@@ -175,3 +175,17 @@ def test_codes_that_do_not_exist_are_an_error():
     codec = Codec(people(50).only(["job"]), Encoding())
     with pytest.raises(GeneratorError, match="state that does not exist"):
         codec.decode([np.array([0, 99], dtype=np.int32)], 2)
+
+
+@pytest.mark.parametrize(("odd", "digits"), [(1, 2), (9, 2), (10, 6)])
+def test_digits_that_few_rows_need_are_not_those_of_the_column(odd: int, digits: int) -> None:
+    """One person's many digits would be those of every number that is drawn."""
+    rng = np.random.default_rng(1)
+    amounts = np.round(rng.uniform(0, 50, 4000), 2)
+    amounts[:odd] = 12.345678
+    table = Table(pd.DataFrame({"amount": amounts}), Schema((Column("amount", Role.INSENSITIVE, Kind.DECIMAL),)))
+    codec = Codec(table, Encoding())
+    encoded = codec.encode(table, rng)
+    drawn = codec.decode([encoded.columns[0][rng.permutation(4000)]], 4000).frame["amount"]
+    assert (drawn.round(digits) == drawn).all()
+    assert (drawn.round(digits - 1) != drawn).any()

@@ -154,6 +154,18 @@ class DecimalType(ValueType):
     def scale(self, values: pd.Series, shape: ColumnFormat) -> int | None:
         return _scale_of(values.to_numpy(dtype=np.float64), shape.decimals)
 
+    def usual_scale(self, values: pd.Series, scale: int | None) -> int | None:
+        numbers = values.to_numpy(dtype=np.float64)
+        few = min(FEW_ROWS, len(numbers) / RARE_ROWS)
+        for digits in range(_MOST_FLOAT_DIGITS):
+            usual: int = 10**digits
+            scaled = np.rint(numbers * usual)
+            if (scale is not None and usual >= scale) or np.abs(scaled).max() >= 10**_MOST_FLOAT_DIGITS:
+                break
+            if np.count_nonzero(scaled / usual != numbers) < few:
+                return usual
+        return scale
+
     def whole(self, values: Any, scale: int) -> Array:
         return np.asarray(np.rint(np.asarray(values) * scale), dtype=np.int64)
 
@@ -172,6 +184,10 @@ class DecimalType(ValueType):
 
     def neutral_format(self, decimals: int | None) -> ColumnFormat:
         return ColumnFormat(decimals=decimals)
+
+
+FEW_ROWS, RARE_ROWS = 10, 200
+"""Digits that fewer rows need, and fewer than one in so many, are not those of a column."""
 
 
 def _scale_of(values: Numbers, decimals: int | None) -> int | None:

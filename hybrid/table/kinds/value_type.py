@@ -163,6 +163,13 @@ class ValueType(ABC):
         """Power of ten that makes distinct values whole; None where a float64 has too few digits for it."""
         return 1
 
+    def usual_scale(self, values: pd.Series, scale: int | None) -> int | None:  # noqa: ARG002
+        """Power of ten that makes all values whole but those of a few rows, 0 or more of them; else ``scale``.
+
+        ``values``: of all rows, shape (n,), none missing.
+        """
+        return scale
+
     def whole(self, values: Any, scale: int) -> Array:
         """Values, none of them missing, as whole numbers.
 
