@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import signal
 from collections import Counter
@@ -110,6 +111,16 @@ def unsynced() -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _: None)
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Generator[None]:
+    """A test that asks for JSON lines leaves the log as it was: their stream is closed when it ends."""
+    logger = logging.getLogger("hybrid")
+    before = logger.handlers, logger.level, logger.propagate
+    yield
+    logger.handlers, logger.propagate = before[0], before[2]
+    logger.setLevel(before[1])
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, create_model
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
 
 
 class Options(BaseModel):
@@ -21,7 +20,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
+    def __get_pydantic_json_schema__(cls, core: Any, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
         schema = handler(core)
         properties = handler.resolve_ref_schema(schema).get("properties", {})
         for name, words in meanings(cls).items():
