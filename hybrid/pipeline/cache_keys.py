@@ -129,10 +129,12 @@ def stage_keys(
     untried = ["only compared"] if judged_by is None and left_out else []
     measured = [metric.name for metric in metrics]
     judging = (measured, records, seed, *rules, *condition, *halved, *_foreign_versions())
-    keys |= {
-        evaluation_of(subject): _key(EVALUATE, options, table, *judging, *(untried if subject == "synthetic" else []))
-        for subject, table in judged.items()
-    }
+    in_folds = judged if judged_by is None or not config.split.is_crossed else judged_by.stages
+    for subject, table in judged.items():
+        own = untried if subject == "synthetic" else []
+        if subject not in in_folds:
+            own = ["of one fold"]
+        keys[evaluation_of(subject)] = _key(EVALUATE, options, table, *judging, *own)
     if must_detect is not None:
         keys[POWER.name] = _key(POWER, must_detect, keys[evaluation_of("synthetic")])
     return keys

@@ -70,18 +70,6 @@ def test_a_run_is_repeated_by_its_seed_and_continued_from_kept_folds(tmp_path: P
     assert found[0] == found[1] == found[2]
 
 
-def test_a_stage_that_a_rule_names_is_measured_in_every_fold(tmp_path: Path, hybrid: Run) -> None:
-    config = _job(tmp_path / "job", "cross")
-    rule = {"name": "copies before", "metric": "identical_match", "stage": "anonymized", "direction": "lower"}
-    rule |= {"compare": "excess", "review": 0.5, "reason": "The anonymized table must not copy, either."}
-    policy = {"name": "own", "version": "1", "owner": "us", "extends": "default", "rules": [rule]}
-    (config.parent / "own.yaml").write_text(json.dumps(policy))
-    edit(config, policy="own.yaml")
-    assert hybrid("run", config, "--out", tmp_path / "out") == 0
-    evaluation = json.loads((tmp_path / "out" / "evaluation.json").read_text())
-    assert _folds(evaluation) == {"original": None, "anonymized": 3, "synthetic": 3}
-
-
 def _folds(evaluation: Any) -> dict[str, int | None]:
     """Folds that copies were measured in, of each table."""
     found = (one for one in evaluation["metrics"] if one["name"] == "identical_match")

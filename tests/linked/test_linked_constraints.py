@@ -90,7 +90,7 @@ def settings(folder: Path) -> dict[str, Any]:
     (folder / "sex.csv").write_text("f,*\nm,*\n")
     metrics = ["constraint_violations", "orphans"]
     found["evaluate"] = {"power": False, "baseline": False, "original": False, "metrics": metrics}
-    return found | {"seed": 4, "anonymize": {"k": 3, "suppression_limit": 0.1}}
+    return found | {"seed": 4, "split": {"control": 0.3}, "anonymize": {"k": 3, "suppression_limit": 0.1}}
 
 
 def test_init_finds_what_holds_across_a_reference(folder: Path) -> None:

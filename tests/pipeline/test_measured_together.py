@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from hybrid.evaluation.measure import MetricResult
+from hybrid.evaluation.measure import Measure, MetricResult
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.publication.policy import Policy
 from hybrid.store import Store
 from tests.helpers.whole_demo import write_whole_demo
 
@@ -34,6 +35,28 @@ def test_tables_measured_together_score_as_each_on_its_own(tmp_path: Path) -> No
     night = Pipeline(cheap, 1, Store(tmp_path / "store"))
     assert {result.stage for result in night.evaluation.metrics} == {"anonymized", "synthetic"}
     assert night.keys["evaluate-synthetic"] == together.keys["evaluate-synthetic"]
+
+
+def test_folds_measure_the_stages_that_the_rules_are_about(tmp_path: Path) -> None:
+    """And the store keeps the one apart from the other."""
+    write_whole_demo(tmp_path / "demo", 400)
+    chosen = {"evaluate.metrics": ["identical_match"], "evaluate.power": False, "evaluate.baseline": False}
+    config = load_config(tmp_path / "demo" / "config.yaml", chosen | {"split": {"control": "cross", "folds": 2}})
+    rule = {
+        "metric": "identical_match",
+        "direction": "lower",
+        "compare": "excess",
+        "review": 0.5,
+        "reason": "No copies.",
+    }
+    for stage, others in (("synthetic", {}), ("anonymized", {"anonymized": 2})):
+        run = Pipeline(config, 1, Store(tmp_path / "store"))
+        head = {"name": "own", "version": "1", "owner": "the tests"}
+        run.policy = Policy.model_validate(head | {"rules": [rule | {"name": "copies", "stage": stage}]})
+        assert run.policy.stages == {"synthetic", stage}
+        found = ((one.stage, one.outcome) for one in run.evaluation.metrics)
+        folds = {name: outcome.details.get("folds") for name, outcome in found if isinstance(outcome, Measure)}
+        assert folds == {"original": None, "anonymized": None, "synthetic": 2} | others
 
 
 def test_leaks_are_planted_only_where_the_verdict_is_asked_for(tmp_path: Path) -> None:
