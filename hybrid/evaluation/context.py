@@ -220,15 +220,20 @@ class Context:
         return self.schema.targets if chosen is None else list(chosen)
 
     @property
+    def named_secrets(self) -> list[str]:
+        """Secrets that the options name, else the sensitive columns; empty where there are none."""
+        chosen = self.options.secrets
+        return self.schema.sensitive if chosen is None else list(chosen)
+
+    @property
     def secrets(self) -> list[str]:
         """Columns whose inference is attacked.
 
         Where none is declared: all but :attr:`no_secrets`.
         """
-        chosen = self.options.secrets
-        if chosen is not None:
-            return list(chosen)
-        return self.schema.sensitive or [name for name in self.schema.names if name not in self.no_secrets]
+        if self.options.secrets is not None:
+            return self.named_secrets
+        return self.named_secrets or [name for name in self.schema.names if name not in self.no_secrets]
 
     @property
     def no_secrets(self) -> dict[str, str]:

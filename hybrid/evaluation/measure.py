@@ -291,9 +291,10 @@ class Evaluation:
         """All metrics of this name and stage: those about each column."""
         return tuple(self._named.get((name, stage), ()))
 
-    def has_stage(self, stage: Subject) -> bool:
-        """True if any metric is of this stage."""
-        return any(metric.stage == stage for metric in self.metrics)
+    @cached_property
+    def stages(self) -> tuple[Subject, ...]:
+        """Stages that were measured, in the order of the metrics."""
+        return tuple(dict.fromkeys(metric.stage for metric in self.metrics))
 
     @cached_property
     def _named(self) -> dict[tuple[str, Subject], list[MetricResult]]:
@@ -320,9 +321,12 @@ class Evaluation:
 
     def __repr__(self) -> str:
         families = Counter(metric.family for metric in self.metrics)
-        stages = list(dict.fromkeys(metric.stage for metric in self.metrics))
         counted = ", ".join(f"{count} {family}" for family, count in families.items())
-        said = f"Evaluation: {len(self.metrics)} numbers ({counted}) of {', '.join(stages)}" if stages else "Evaluation"
+        said = (
+            f"Evaluation: {len(self.metrics)} numbers ({counted}) of {', '.join(self.stages)}"
+            if self.stages
+            else "Evaluation"
+        )
         return f"{said}; .to_frame() lists them"
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 from pandas.api.types import union_categoricals
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.attacks.copies import declared_secrets, lone_rows, rows_alone, to_others
+from hybrid.evaluation.attacks.copies import lone_rows, rows_alone, to_others
 from hybrid.evaluation.attacks.vulnerability import RANKINGS, Ranking, first_of_person, rankings
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.measure import NotComputable
@@ -242,7 +242,7 @@ def _own_halves(context: Context) -> Array:
 
 def _known_or_secret(context: Context) -> Array:
     """Quasi-identifiers, secrets and targets, in one way."""
-    leaked = {*context.schema.quasi_identifiers, *declared_secrets(context), *context.schema.targets}
+    leaked = {*context.schema.quasi_identifiers, *context.named_secrets, *context.schema.targets}
     return np.array([[name in leaked for name in context.schema.names]])
 
 
@@ -306,7 +306,7 @@ def _group(context: Context, share: float, rng: np.random.Generator) -> Array | 
 def _with_secrets(context: Context, share: float, rng: np.random.Generator) -> Array | NotComputable:
     if not context.schema.quasi_identifiers:
         return NotComputable("no column has the role quasi_identifier", lacks="quasi_identifiers")
-    if not declared_secrets(context):
+    if not context.named_secrets:
         return NotComputable("no column is declared as a secret", lacks="secret")
     return _people_alone(context, share, rng, _known_or_secret)
 

@@ -80,7 +80,7 @@ def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Colle
     own : Evaluation
         Of the tables made from everybody, without control.
     folds : sequence of Evaluation
-        Of every fold.
+        Of every fold; a stage is pooled over those that measured it.
     names : collection of str
         Metrics that are measured in the folds.
     """
@@ -89,7 +89,8 @@ def pooled_evaluation(own: Evaluation, folds: Sequence[Evaluation], names: Colle
         if metric.name not in names:
             found[metric.name, metric.stage, metric.column] = [metric]
         elif (metric.name, metric.stage, None) not in found:
-            found[metric.name, metric.stage, None] = pooled_metric(metric.name, folds, metric.stage)
+            there = [fold for fold in folds if metric.stage in fold.stages]
+            found[metric.name, metric.stage, None] = pooled_metric(metric.name, there, metric.stage)
     return Evaluation(tuple(itertools.chain.from_iterable(found.values())))
 
 
@@ -117,18 +118,16 @@ def compared_with_folds(released: Context, folds: Sequence[Context]) -> tuple[Cr
 
 
 def pooled_metric(name: str, folds: Sequence[Evaluation], stage: Subject) -> list[MetricResult]:
-    """One metric of the folds that measured this stage, for every column that half of them have.
-
-    That of one fold as it is.
+    """One metric of all folds, for every column that half of them have; that of one fold as it is.
 
     Columns are others where a fold's records alone decide which are attacked.
     """
-    in_folds = [{one.column: one for one in fold.of_stage(name, stage)} for fold in folds if fold.has_stage(stage)]
+    in_folds = [{one.column: one for one in fold.of_stage(name, stage)} for fold in folds]
     columns = dict.fromkeys(column for fold in in_folds for column in fold)
     found = []
     for column in columns:
         there = [fold[column] for fold in in_folds if column in fold]
-        if 2 * len(there) >= len(in_folds):
+        if 2 * len(there) >= len(folds):
             found.append(pooled(there))
     return found
 

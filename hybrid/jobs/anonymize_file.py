@@ -55,9 +55,7 @@ def is_for_duckdb(config: RunConfig) -> bool:
     file, options = config.data_file, config.anonymize
     if file is None or options is None or not (is_csv(file.path) or file.suffix in PARQUET_SUFFIXES):
         return False
-    if "more_than_memory" in config.data.accept:
-        return bool(files_below(file))
-    if not file.info().is_file:
+    if "more_than_memory" in config.data.accept or not file.info().is_file:
         return bool(files_below(file))
     n_quasi = sum(column.role is Role.QUASI_IDENTIFIER for column in config.data.columns.values())
     if memory_need(file, config.data, n_quasi) > options.memory_bytes:

@@ -451,11 +451,9 @@ class Pipeline(DrawnTables):
         return any(self.judge_power or name in options.named for name in attacks)
 
     def _with_folds(self, own: Evaluation) -> Evaluation:
-        measured = {metric.stage for metric in own.metrics}
-        every = [stage for stage in get_args(Subject) if stage in measured]
-        decisive = every if self.judged_by is None else [stage for stage in every if stage in self.judged_by.stages]
+        decisive = own.stages if self.judged_by is None else [one for one in own.stages if one in self.judged_by.stages]
         first, *others = self.folds
-        found = [first._evaluation_of(every), *(fold._evaluation_of(decisive) for fold in others)]
+        found = [first._evaluation_of(own.stages), *(fold._evaluation_of(decisive) for fold in others)]
         return pooled_evaluation(own, found, self._metrics_of_folds)
 
     def _evaluated(self, subject: Subject) -> Evaluation:

@@ -275,7 +275,7 @@ def verdicts_by_stage(policy: Policy, evaluation: Evaluation) -> dict[Subject, V
     than the released one keep it.
     """
     rules = policy.restricted([kind for kind in KINDS.values() if kind.judges_stage]).without_detection()
-    stages = [stage for stage in get_args(Subject) if any(metric.stage == stage for metric in evaluation.metrics)]
+    stages = [stage for stage in get_args(Subject) if stage in evaluation.stages]
     return {stage: judge(rules, _as_released(evaluation, stage), None) for stage in stages if rules.all_rules}
 
 

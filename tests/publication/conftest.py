@@ -34,6 +34,20 @@ CANARY_LABEL = "label-of-a-real-record"
 ROLES = DecidedRoles("the tests", "2026-11-21", as_they_are=("income",)).to_json()
 
 RunMaker = Callable[..., Path]
+MEASURED = Evaluation(
+    (
+        MetricResult(
+            "identical_match",
+            "privacy",
+            "synthetic",
+            "lower",
+            Measure(0.004, 0.002, 0.006, 0.001, 1000, excess=(0.003, 0.001, 0.005)),
+        ),
+        MetricResult("linkability", "privacy", "synthetic", "lower", Measure(0.21, 0.2, 0.22, 0.2, 900)),
+        MetricResult("inference", "privacy", "synthetic", "lower", NotComputable("no secret varies", lacks="secret")),
+    )
+)
+"""Two attacks with a result, and one that this table gives nothing to."""
 
 
 SCHEMA = Schema(

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from hybrid.base.errors import ConfigError, DataError, VerificationError
 from hybrid.base.ownership import seal
 from hybrid.cli import app
-from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.criteria import QUESTIONS
 from hybrid.publication.dossier.dossier import Dossier, dossier_of, headings
 from hybrid.publication.dossier.facts import FACTS
@@ -22,22 +21,9 @@ from hybrid.publication.dossier.render import html, markdown
 from hybrid.publication.policy import Policy
 from hybrid.publication.publish import publish
 from hybrid.publication.withdraw import withdraw
-from tests.publication.conftest import RunMaker, a_policy
+from tests.publication.conftest import MEASURED, RunMaker, a_policy
 
 HOSTILE = "<img src=x onerror=alert(1)> [click](javascript:alert(1)) **bold** `code` | ![a](b) <script>x</script> \\"
-MEASURED = Evaluation(
-    (
-        MetricResult(
-            "identical_match",
-            "privacy",
-            "synthetic",
-            "lower",
-            Measure(0.004, 0.002, 0.006, 0.001, 1000, excess=(0.003, 0.001, 0.005)),
-        ),
-        MetricResult("linkability", "privacy", "synthetic", "lower", Measure(0.21, 0.2, 0.22, 0.2, 900)),
-        MetricResult("inference", "privacy", "synthetic", "lower", NotComputable("no secrets", lacks="secret")),
-    )
-)
 
 
 def policy(review: float, block: float | None = None, name: str = "copies") -> Policy:

@@ -10,13 +10,12 @@ from typer.testing import CliRunner
 
 from hybrid.base.language import NOT_TRANSLATED, catalogue
 from hybrid.cli import app, console
-from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
 from hybrid.publication.dossier.dossier import dossier_of
 from hybrid.publication.dossier.render import html, markdown
 from hybrid.publication.publish import publish
 from hybrid.publication.verdict import Check, Verdict
 from tests.helpers.marking import ENGLISH, marking, nodes, unsaid
-from tests.publication.conftest import RunMaker, a_policy
+from tests.publication.conftest import MEASURED, RunMaker, a_policy
 
 GERMAN = catalogue("de")
 SAID = {
@@ -28,19 +27,6 @@ SAID = {
     "license": "CC-BY-4.0",
     "contact": {"name": "Datenstelle"},
 }
-MEASURED = Evaluation(
-    (
-        MetricResult(
-            "identical_match",
-            "privacy",
-            "synthetic",
-            "lower",
-            Measure(0.004, 0.002, 0.006, 0.001, 1000, excess=(0.003, 0.001, 0.005)),
-        ),
-        MetricResult("linkability", "privacy", "synthetic", "lower", Measure(0.21, 0.2, 0.22, 0.2, 900)),
-        MetricResult("inference", "privacy", "synthetic", "lower", NotComputable("no secret varies", lacks="secret")),
-    )
-)
 
 
 @pytest.fixture

@@ -120,19 +120,13 @@ def identical_match_secrets(context: Context) -> Outcome:
 
     As :func:`identical_match`: it counts the rows that give a person's quasi-identifiers together with the secrets.
     """
-    quasi, secrets = context.schema.quasi_identifiers, declared_secrets(context)
+    quasi, secrets = context.schema.quasi_identifiers, context.named_secrets
     if not set(secrets) - set(quasi):
         return _NO_SECRET
     names = list(dict.fromkeys([*quasi, *secrets]))
     measure = _share_of(context, names)
     measure.details["columns"] = names
     return measure
-
-
-def declared_secrets(context: Context) -> Sequence[str]:
-    """Secrets that the options name, else the sensitive columns; empty where there are none."""
-    chosen = context.options.secrets
-    return context.schema.sensitive if chosen is None else chosen
 
 
 def _share_of(context: Context, names: list[str]) -> Measure:
@@ -274,7 +268,7 @@ def lone_secrets(context: Context) -> Outcome:
     As :func:`lone_copies`, of people whose quasi-identifiers, secrets and targets nobody else has together, and of rows
     that equal them in these columns.
     """
-    quasi, secrets = context.schema.quasi_identifiers, declared_secrets(context)
+    quasi, secrets = context.schema.quasi_identifiers, context.named_secrets
     if not set(secrets) - set(quasi):
         return _NO_SECRET
     names = [name for name in context.schema.names if name in {*quasi, *secrets, *context.schema.targets}]

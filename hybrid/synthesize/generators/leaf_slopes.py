@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
+from hybrid.synthesize.generators.regressions import reflected
 
 K = TypeVar("K")
 MOST_SLOPES = 3
@@ -55,15 +56,20 @@ class Places:
 
     def rank(self, values: Array) -> Array:
         """Ranks of shape (n,); NaN stays NaN."""
-        left, right = (np.searchsorted(self.distinct, values, side=side) for side in ("left", "right"))
-        ranks: Array = np.where(np.isnan(values), np.nan, (self.below[left] + self.below[right]) / 2)
+        low, high = self._ends(values)
+        ranks: Array = np.where(np.isnan(values), np.nan, (low + high) / 2)
         return ranks
 
     def drawn_rank(self, values: Array, rng: np.random.Generator) -> Array:
         """Ranks of values that are not missing, each drawn evenly from those of its value; shape (n,)."""
-        left, right = (np.searchsorted(self.distinct, values, side=side) for side in ("left", "right"))
-        ranks: Array = self.below[left] + rng.random(len(values)) * (self.below[right] - self.below[left])
+        low, high = self._ends(values)
+        ranks: Array = low + rng.random(len(values)) * (high - low)
         return ranks
+
+    def _ends(self, values: Array) -> tuple[Array, Array]:
+        """Shares of the training values below each value, and up to it."""
+        left, right = (np.searchsorted(self.distinct, values, side=side) for side in ("left", "right"))
+        return self.below[left], self.below[right]
 
     def value(self, ranks: Array) -> Array:
         """Training values at these ranks, 0 to 1; shape (n,)."""
@@ -112,9 +118,9 @@ class LeafSlopes(Generic[K]):
         places = np.column_stack([place.rank(known[key]) for key, place in self.predictors.items()])
         shift = (np.nan_to_num(places - self.donors[at]) * self.slopes[node]).sum(axis=1)
         moved = np.flatnonzero((shift != 0) & ~np.isnan(values))
-        ranks = np.abs(self.target.drawn_rank(values[moved], rng) + shift[moved])
+        ranks = self.target.drawn_rank(values[moved], rng) + shift[moved]
         result = values.copy()
-        result[moved] = self.target.value(np.clip(1 - np.abs(1 - ranks), 0, 1))
+        result[moved] = self.target.value(reflected(ranks, 0.0, 1.0))
         return result
 
 
@@ -144,7 +150,8 @@ def fit_slopes(
     held = (~np.isnan(values)).astype(np.float64)
     y = np.nan_to_num(target.rank(values) - 0.5)
     places = {key: Places.of(column) for key, column in known.items()}
-    x = {key: np.nan_to_num(place.rank(known[key]) - 0.5) * held for key, place in places.items()}
+    ranks = {key: place.rank(known[key]) for key, place in places.items()}
+    x = {key: np.nan_to_num(column - 0.5) * held for key, column in ranks.items()}
     keys = _candidates(x, y, held, sums, is_leaf)
     if not keys:
         return None
@@ -153,7 +160,7 @@ def fit_slopes(
     if not len(used):
         return None
     predictors = {keys[at]: places[keys[at]] for at in used}
-    donors = np.column_stack([place.rank(known[key]) for key, place in predictors.items()])
+    donors = np.column_stack([ranks[key] for key in predictors])
     return LeafSlopes(predictors, target, donors.astype(np.float32), slopes[:, used])
 
 

@@ -155,16 +155,8 @@ class DecimalType(ValueType):
         return _scale_of(values.to_numpy(dtype=np.float64), shape.decimals)
 
     def usual_scale(self, values: pd.Series, scale: int | None) -> int | None:
-        numbers = values.to_numpy(dtype=np.float64)
-        few = min(FEW_ROWS, len(numbers) / RARE_ROWS)
-        for digits in range(_MOST_FLOAT_DIGITS):
-            usual: int = 10**digits
-            scaled = np.rint(numbers * usual)
-            if (scale is not None and usual >= scale) or np.abs(scaled).max() >= 10**_MOST_FLOAT_DIGITS:
-                break
-            if np.count_nonzero(scaled / usual != numbers) < few:
-                return usual
-        return scale
+        few = min(FEW_ROWS, len(values) / RARE_ROWS)
+        return _scale_of(values.to_numpy(dtype=np.float64), None, few) or scale
 
     def whole(self, values: Any, scale: int) -> Array:
         return np.asarray(np.rint(np.asarray(values) * scale), dtype=np.int64)
@@ -190,8 +182,8 @@ FEW_ROWS, RARE_ROWS = 10, 200
 """Digits that fewer rows need, and fewer than one in so many, are not those of a column."""
 
 
-def _scale_of(values: Numbers, decimals: int | None) -> int | None:
-    """Power of ten that makes all numbers whole; None where they need more digits than a float keeps."""
+def _scale_of(values: Numbers, decimals: int | None, few: float = 1) -> int | None:
+    """Power of ten that makes all numbers whole but fewer than ``few``; None where a float keeps too few digits."""
     if not np.isfinite(values).all():
         return None
     for digits in range(_MOST_FLOAT_DIGITS + 1) if decimals is None else [decimals]:
@@ -199,7 +191,7 @@ def _scale_of(values: Numbers, decimals: int | None) -> int | None:
         scaled = np.rint(values * scale)
         if np.abs(scaled).max() >= 10**_MOST_FLOAT_DIGITS:
             return None
-        if (scaled / scale == values).all():
+        if np.count_nonzero(scaled / scale != values) < few:
             return scale
     return None
 

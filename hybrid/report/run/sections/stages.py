@@ -96,7 +96,7 @@ def folds_differ(evaluation: Evaluation) -> bool:
     pooled = {
         one.stage for one in evaluation.metrics if isinstance(one.outcome, Measure) and "folds" in one.outcome.details
     }
-    return "synthetic" in pooled and pooled < {one.stage for one in evaluation.metrics}
+    return "synthetic" in pooled and pooled < {*evaluation.stages}
 
 
 def _stage_cell(metric: MetricResult | None) -> str:
