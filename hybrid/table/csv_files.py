@@ -276,4 +276,8 @@ def _names(file: File, options: ReadOptions) -> list[str]:
     if not first:
         raise DataError(f"{file}: the file is empty", hint="point data.path to a table with a header and rows")
     names = [name.strip() for name in first]
-    return names if names[0] or len(names) < 2 else [ROW_NUMBER, *names[1:]]
+    if len(names) > 1 and not names[0]:
+        names[0] = ROW_NUMBER
+    if 2 * names.count("") >= len(names):  # a title
+        return names
+    return [name or f"column_{at}" for at, name in enumerate(names, 1)]

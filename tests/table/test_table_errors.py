@@ -52,10 +52,17 @@ def test_header_only(source: Path, content: bytes) -> None:
 
 
 def test_duplicate_and_empty_names(source: Path) -> None:
-    source.write_text("a,b,a,\n1,2,3,4\n")
+    source.write_text("a,,a,,\n1,2,3,4,5\n")
     error = refused(source)
     assert "more than once: 'a'" in str(error)
-    assert "a column has no name: column 4" in str(error)
+    assert "a column has no name: column 2, 4, 5" in str(error)
+
+
+def test_a_column_without_a_name_is_called_by_its_place(source: Path) -> None:
+    source.write_text("a,b,c,\n1,2,3,\n4,5,6,7\n")
+    assert read_table(source, DataOptions(path=source.name)).schema.names == ["a", "b", "c", "column_4"]
+    source.write_text("a,b,column_4,\n1,2,3,4\n")
+    assert "more than once: 'column_4'" in str(refused(source))
 
 
 def test_a_first_column_without_a_name_is_the_row_number(source: Path) -> None:

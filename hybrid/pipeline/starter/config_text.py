@@ -72,7 +72,8 @@ def _comes_first(determining: str, determined: str, names: Sequence[str], table:
 def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path | None) -> list[str]:
     """Columns that might be predicted though their name does not say so.
 
-    That is the one that is called as the file, and the last one, of few values or numbers that few others know.
+    That is the one that is called as the file, and the first or the last one if it has few values; where neither has,
+    the last one, of numbers that few others know.
     """
     known = vocabulary()
     file = set() if data is None else set(known.split(data.stem))
@@ -85,8 +86,11 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
         and (one.column.kind is not Kind.CATEGORICAL or table.frame[one.column.name].nunique() <= MOST_CLASSES)
     ]
     named = [one.column.name for one in open_ if set(known.split(one.column.name)) & file]
+    learned = [one for one in columns if one.role.role.is_learned]
+    ends = [one.column.name for one in open_ if one in (learned[0], learned[-1])]
+    classes = [name for name in ends if table.frame[name].nunique() <= MOST_CLASSES]
     last = [one.column.name for one in open_ if one is columns[-1]]
-    return list(dict.fromkeys([*named, *last]))
+    return list(dict.fromkeys([*named, *(classes or last)]))
 
 
 def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
