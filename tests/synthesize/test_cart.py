@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from hybrid.base.errors import GeneratorError
 from hybrid.synthesize import SynthesizeOptions, fit
-from hybrid.synthesize.generators.cart import CartModel
+from hybrid.synthesize.generators.cart import CartModel, drawing_order
+from hybrid.synthesize.protocol import Encoded, Feature
 from hybrid.table import Kind, Table
 from tests.synthesize.synthesize_tables import people, table_of, tables
 
@@ -146,6 +147,35 @@ def test_progress_is_told_per_column():
 def test_a_column_to_visit_that_does_not_exist_is_named():
     with pytest.raises(GeneratorError, match="'wage'"):
         synthesize(people(50), visit_order=["wage"])
+
+
+def test_a_rare_column_is_drawn_last_and_keeps_its_relations():
+    rng = np.random.default_rng(1)
+    diabetic, smokes = rng.random(2000) < 0.03, rng.random(2000) < 0.4
+    glucose = np.where(diabetic, rng.normal(180, 20, 2000), rng.normal(85, 10, 2000)).round()
+    boolean = {"diabetic": diabetic, "smokes": smokes, "dose": diabetic & (glucose > 170)}
+    table = table_of({name: (Kind.BOOLEAN, v) for name, v in boolean.items()} | {"glucose": (Kind.INTEGER, glucose)})
+    made = [synthesize(table, 20_000, min_leaf=80, **options).frame for options in ({}, {"visit_order": ["diabetic"]})]
+    for name in ("diabetic", "dose"):
+        assert made[0][name].mean() == pytest.approx(boolean[name].mean(), abs=0.01)
+    apart = [one.groupby("diabetic")["glucose"].mean().diff().iloc[-1] for one in made]
+    assert apart[0] > 60 > 20 > apart[1], "95 in the source; its 60 people fill no leaf, so that no tree splits on it"
+
+
+def test_what_nearly_everybody_shares_comes_last():
+    n = np.arange(200)
+    columns = {"few": n < 40, "rare": n < 60, "often": n < 100, "missing": np.where(n < 50, np.nan, n)}
+    data = Encoded([Feature(name, 2, ordered=False, missing=False) for name in columns], list(columns.values()), n)
+
+    def order(first: tuple[str, ...], least: int) -> list[str]:
+        return [data.features[at].name for at in drawing_order(data, first, least)]
+
+    assert order((), 20) == ["few", "rare", "often", "missing"]
+    assert order((), 21) == ["rare", "often", "missing", "few"]
+    assert order((), 31) == ["often", "missing", "few", "rare"]
+    assert order(("few",), 31) == ["few", "often", "missing", "rare"]
+    persons = Encoded(data.features, data.columns, n // 2)
+    assert [data.features[at].name for at in drawing_order(persons, (), 11)][-1] == "few", "20 people have 40 rows"
 
 
 def test_larger_leaves_copy_fewer_records():

@@ -192,7 +192,8 @@ class CartOptions(Options):
     `min_leaf`. 0: copies are kept, as in synthpop."""
     visit_order: tuple[str, ...] = ()
     """Columns to draw first, in this order; then the columns marked as targets, so that all others are drawn
-    given them; then the rest in the table's order."""
+    given them; then the rest in the table's order. Columns that nearly everybody has the same value of come last:
+    trees can hardly split on them, and draw them given all others."""
     methods: dict[str, Method] = Field(default_factory=dict)
     """How single columns are drawn given those drawn before them: tree (all that are not named), linear (numbers and
     dates: a linear regression with normal residuals, never a copied value) or logistic (categories). Regressions have
@@ -285,7 +286,7 @@ class Cart:
     ) -> CartModel:
         refuse_methods(data.features, options.methods)
         limits, holders = options.limits(n_people(data.persons))
-        order = drawing_order(data.features, options.visit_order)
+        order = drawing_order(data, options.visit_order, limits.least)
         rng = rng_for(seed, "cart fit")
         weights = person_weights(data.persons)
         steps: list[DonorTree[int] | LinearStep | LogisticStep] = []
@@ -341,20 +342,46 @@ class Cart:
         return model
 
 
-def drawing_order(features: Sequence[Feature], first: tuple[str, ...]) -> list[int]:
+SPLIT_BOTH = 2
+"""Leaves that the people must fill who differ from the most frequent value: of fewer, no tree splits once more."""
+
+
+def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int]:
     """Positions of the columns in the order in which they are drawn.
+
+    Those of ``first``; targets; the others; and last those in which the people with another value than the most
+    frequent one fill less than :data:`SPLIT_BOTH` leaves. Drawn early, a rare diagnosis would lose its relations: no
+    tree could split on it. Drawn last, its own tree splits on all others.
+
+    Parameters
+    ----------
+    data : Encoded
+        What is learned.
+    first : tuple of str
+        Columns in the order in which they are asked for.
+    least : int
+        People of a leaf.
 
     Raises
     ------
     GeneratorError
         ``first`` names columns that are not among the features.
     """
-    names = [feature.name for feature in features]
+    names = [feature.name for feature in data.features]
     unknown = [name for name in first if name not in names]
     if unknown:
         raise GeneratorError(
             f"cart: visit_order names columns that are not learned: {', '.join(map(repr, unknown))}",
             hint=f"use columns that vary: {', '.join(names)}",
         )
-    targets = [at for at, feature in enumerate(features) if feature.target]
-    return list(dict.fromkeys([names.index(name) for name in first] + targets + list(range(len(names)))))
+    asked = [names.index(name) for name in first]
+    targets = [at for at, feature in enumerate(data.features) if feature.target]
+    others = [at for at in dict.fromkeys([*targets, *range(len(names))]) if at not in asked]
+    rare = {at for at in others if _people_apart(data.columns[at], data.persons) < SPLIT_BOTH * least}
+    return [*dict.fromkeys(asked), *(at for at in others if at not in rare), *(at for at in others if at in rare)]
+
+
+def _people_apart(column: Array, persons: Array) -> int:
+    """People with another value than the most frequent one."""
+    _, codes = np.unique(column, return_inverse=True)
+    return n_people(persons[codes != np.bincount(codes).argmax()])

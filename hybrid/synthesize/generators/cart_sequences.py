@@ -129,16 +129,18 @@ def learn_sequences(data: Sequences, options: CartOptions, seed: int, progress: 
     """
     limits, holders = options.limits(n_people(data.persons.persons))
     table = person_table(data)
-    plan, features, order = RowPlan.of(data, table), data.rows.features, data.order
+    plan, order = RowPlan.of(data, table), data.order
     static = {feature.name for feature in data.persons.features}
     first = [tuple(n for n in options.visit_order if (n in static) is side) for side in (True, False)]
     own = options.model_copy(update={"visit_order": first[0], "min_leaf": limits.least, "smoothing": holders})
     people, ends = _learn_people(table, data.counts, own, seed, progress)
     rows, rng = training_rows(data, table, plan), rng_for(seed, "cart sequences fit")
-    targets = list(dict.fromkeys([*([] if order is None else [order]), *drawing_order(features, first[1])]))
+    targets = list(
+        dict.fromkeys([*([] if order is None else [order]), *drawing_order(data.rows, first[1], limits.least)])
+    )
     steps, repeats = _grow_all(rows, targets, order, limits, rng, progress)
     smoothers = {}
-    for at, feature in enumerate(features):
+    for at, feature in enumerate(data.rows.features):
         if holders and (at == order or not feature.is_discrete):
             used = rows.later if at == order else np.arange(len(rows.persons))
             smoothers[at] = Smoother.of(rows.targets[at][used], holders, rows.persons[used])
