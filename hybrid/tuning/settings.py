@@ -31,7 +31,7 @@ TREES = {
     ", weighed splits, large leaves": (0.9, 100),
 }
 """Words, and ``alpha`` and ``min_leaf`` of `cart`."""
-SHARES = (0.7, 0.5)
+SHARES = (0.7, 0.5, 0.35)
 """Shares of the people that are sampled, beside all of them."""
 SAMPLE = "sample"
 """Name of the factor that says who is in."""

@@ -13,7 +13,7 @@ from hybrid.base.yaml_document import flow
 from hybrid.constraints.constraint import listed
 from hybrid.constraints.discover import Suggestion
 from hybrid.constraints.kinds.combinations import Combinations
-from hybrid.pipeline.starter.column_names import vocabulary
+from hybrid.pipeline.starter.column_names import has_phrase, vocabulary
 from hybrid.pipeline.starter.columns import GuessedColumn
 from hybrid.pipeline.starter.guessed_roles import MOST_CLASSES
 from hybrid.publication.table_facts import few
@@ -82,6 +82,7 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
         for one in columns
         if one.role.role in (Role.SENSITIVE, Role.INSENSITIVE)
         and not one.column.kind.type.has_date_format
+        and not has_phrase(known.split(one.column.name), known.sampling_weights)
         and table.frame[one.column.name].nunique() > 1
         and (one.column.kind is not Kind.CATEGORICAL or table.frame[one.column.name].nunique() <= MOST_CLASSES)
     ]
