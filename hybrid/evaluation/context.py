@@ -27,7 +27,7 @@ from hybrid.evaluation.options import EvaluateOptions
 from hybrid.table import Schema, Table
 from hybrid.table.dependencies import no_secrets
 from hybrid.table.persons import person_groups
-from hybrid.table.weights import weights_of
+from hybrid.table.weights import weights_of, with_weights_like
 
 Ask = Callable[[Table, Table], Array]
 """(people, reference) to what the model says of each of the people; the larger, the more it knows them."""
@@ -178,7 +178,7 @@ class Context:
     ) -> None:
         self.train = train
         self.control = control
-        self.table = table
+        self.table = with_weights_like(table, train)
         self.options = options
         self.seed = seed
         self.stage = stage

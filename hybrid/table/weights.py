@@ -155,6 +155,31 @@ def calibrated(table: Table, margins: Margins) -> Table:
     return replace(table, frame=frame)
 
 
+ALIKE = 0.01
+"""Relative difference of mean weights below which they are alike: totals are rounded."""
+
+
+def with_weights_like(table: Table, other: Table) -> Table:
+    """The table with weights of the same mean as another's, for comparisons row by row.
+
+    Released weights sum to the total of the source, whose records are more than the training records: a row then counts
+    for more people than a training record. The table itself, where the means are alike or there are no weights.
+
+    Parameters
+    ----------
+    table : Table, n rows
+    other : Table
+        With the same columns.
+    """
+    column, weights, like = weight_column(other), weights_of(table), weights_of(other)
+    if column is None or weights is None or like is None or not weights.sum() or not like.sum():
+        return table
+    times = float(like.mean() / weights.mean())
+    if abs(times - 1) < ALIKE:
+        return table
+    return replace(table, frame=table.frame.assign(**{column.name: _written(weights * times, column)}))
+
+
 def _targets(table: Table, columns: Sequence[Margin]) -> Iterator[tuple[Codes, Array]]:
     for margin in columns:
         groups = margin.groups(table.frame)

@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.errors import DataError
+from hybrid.base.rng import rng_for
+from hybrid.evaluation import EvaluateOptions, evaluate
+from hybrid.evaluation.measure import Measure
+from hybrid.report.charts.side_by_side import compare_tables
 from hybrid.table import Column, ColumnFormat, Kind, Role, Schema, Table
-from hybrid.table.weights import calibrated, margins_of, refuse_unusable_weights, weights_of
+from hybrid.table.weights import calibrated, margins_of, refuse_unusable_weights, weights_of, with_weights_like
 
 
 def survey(n: int, seed: int, kind: Kind = Kind.DECIMAL, decimals: int | None = None, small: int = 0) -> Table:
@@ -116,3 +120,26 @@ def test_weights_that_are_no_weights_are_refused() -> None:
     without = table.only(["age", "region"])
     refuse_unusable_weights(without)
     assert weights_of(without) is None and margins_of(without, 1.0) is None
+
+
+@pytest.mark.parametrize("kind", [Kind.INTEGER, Kind.DECIMAL])
+def test_weights_of_a_part_are_compared_row_by_row(kind: Kind) -> None:
+    """The release of 70 % of a source counts for all of it, so each of its rows for more."""
+    train, drawn = survey(2000, 1, kind), survey(2000, 2, kind)
+    margins = margins_of(train, 0.7)
+    assert margins is not None
+    released = calibrated(drawn, margins)
+    alike = with_weights_like(released, train)
+    means = [np.mean(weights_of(one)) for one in (train, released, alike)]  # type: ignore[arg-type]
+    assert means[1] == pytest.approx(means[0] / 0.7, rel=0.01)
+    assert means[2] == pytest.approx(means[0], rel=0.005)
+    others = ["region", "employed", "age"]
+    pd.testing.assert_frame_equal(alike.frame[others], released.frame[others])
+    found = evaluate(train, drawn, {"synthetic": released}, EvaluateOptions(metrics=("lost_column",)), rng_for(1, "t"))
+    (lost,) = (one.outcome for one in found.metrics)
+    assert isinstance(lost, Measure) and lost.value < 0.05
+    (view,) = [one for one in compare_tables(train, released).columns if one.name == "weight"]
+    assert view.distance is not None and view.distance < 0.1, "real beside synthetic in a chart"
+    assert with_weights_like(train, train) is train
+    rest = train.only(others)
+    assert with_weights_like(rest, rest) is rest

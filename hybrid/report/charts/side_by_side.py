@@ -10,6 +10,7 @@ from hybrid.base.arrays import Array
 from hybrid.table import Column, Table
 from hybrid.table.cells import Cells, column_cells, count_people
 from hybrid.table.holders import row_holders
+from hybrid.table.weights import with_weights_like
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def compare_tables(
     real, synthetic : Table
         The training records, with the people behind them, and what is to be released; the columns both have are
         compared, identifiers are left out. Records that were protected are given as they are after that, so that no
-        value that protection took out is shown.
+        value that protection took out is shown. Sampling weights are compared as if they had the same mean.
     control : Table, optional
         Records the generator never saw: what they score against ``real`` is the reference.
     minimum_cell : int
@@ -96,6 +97,7 @@ def compare_tables(
     TableComparison
         Aggregates only: this may leave the private zone.
     """
+    synthetic = with_weights_like(synthetic, real)
     names = [name for name in real.schema.without_identifiers().names if name in synthetic.schema]
     cells = {name: column_cells(real, name, minimum_cell) for name in names}
     tables = {"real": real, "synthetic": synthetic, **({"control": control} if control is not None else {})}
