@@ -178,17 +178,22 @@ def split_lines(unit: str, people: int) -> Iterator[str]:
     yield f"  stable: true              # a {unit.removesuffix('s')} keeps its side from release to release"
 
 
+SHARE, SHARE_OF_FEW = 0.5, 0.35
+"""Shares of the people who are sampled: of many, and of fewer than :data:`CROSSED_BELOW`."""
+
+
 def drawing_lines(people: int) -> Iterator[str]:
     """The sections ``sample`` and ``synthesize``.
 
-    Of few people a generator shows who was in, unless chance decided it; its leaves stay as large as of all people.
+    A generator shows who was in, unless chance decided it; its leaves stay as large as of all people.
     docs/evidence/gate.md has the figures.
     """
+    share = SHARE_OF_FEW if people < CROSSED_BELOW else SHARE
+    yield ""
+    yield f"sample: {{method: beta, beta: {share}}}   # chance decides who is in; with 1, more of each is shown"
     yield ""
     if people < CROSSED_BELOW:
         leaf = enough_people(people)
-        yield "sample: {method: beta, beta: 0.5}   # chance decides who is in; with 1, more of each is shown"
-        yield ""
         yield f"synthesize: {{generator: cart, rows: same, options: {{min_leaf: {leaf}}}}}   # as without the sample"
     else:
         yield "synthesize: {generator: cart, rows: same}"

@@ -262,16 +262,6 @@ class Donors:
         """Records whose value lies below each row's node in quasi-identifier ``at``."""
         return "ancestor", lambda rows: self._runs_below(at, nodes[rows])
 
-    def below_fallback(self, name: str, at: int, ranked: RankedPools, groups: Array, nodes: Array) -> Fallback:
-        """Records of each row's group, restricted to values below the row's node."""
-        domain = self.domain(at)
-
-        def runs(rows: Array) -> Slices:
-            below = nodes[rows]
-            return ranked.runs(groups[rows], domain.first[below], domain.n_leaves[below])
-
-        return name, runs
-
     def _runs_below(self, at: int, nodes: Array) -> Slices:
         if at not in self._below:
             everything = np.zeros(len(self), dtype=np.int64)

@@ -87,8 +87,8 @@ class TreeCells:
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:  # noqa: ARG002
         return self.of(matrix)
 
-    def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
-        return ranked_pools(self.of(matrix), ranks, n_ranks)
+    def pools(self, matrix: Array, nodes: Array, n_nodes: int) -> RankedPools:
+        return ranked_pools(self.of(matrix), nodes, n_nodes)
 
 
 MOST_CLASSES = 50

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +14,15 @@ from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
-from hybrid.transition.drawing.donors import Donors, RankedPools, add_counts, draw_records, ranked_pools
+from hybrid.transition.drawing.donors import (
+    Donors,
+    Fallback,
+    RankedPools,
+    Slices,
+    add_counts,
+    draw_records,
+    ranked_pools,
+)
 from hybrid.transition.drawing.features import Features, TreeCells, features, grow, predicts_classes
 from hybrid.transition.protocol import Restored
 
@@ -25,8 +33,8 @@ class Partition(Protocol):
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
         """Group that each row draws from; shape (n,), int64."""
 
-    def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
-        """Learned records by group and tree-order rank of their value."""
+    def pools(self, matrix: Array, nodes: Array, n_nodes: int) -> RankedPools:
+        """Learned records by group and node of their label."""
 
 
 Grow = Callable[[Array, Array, int], Partition]
@@ -44,6 +52,8 @@ class FittedSequence:
     pools: tuple[RankedPools | None, ...]
     predicts: tuple[bool, ...]
     """Whether the drawn value of each quasi-identifier is a predictor of the later ones."""
+    least: int
+    """Records of a group with one label, from which on a value is drawn from them alone."""
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
         """Draw values in the row's group and below its label, column by column."""
@@ -54,7 +64,7 @@ class FittedSequence:
             nodes, partition, pool = labels.nodes[:, at], self.partitions[at], self.pools[at]
             chain = [records.label_fallback(at, nodes), records.ancestor_fallback(at, nodes)]
             if partition is not None and pool is not None:
-                chain.insert(0, records.below_fallback("leaf", at, pool, partition.groups(matrix, rng), nodes))
+                chain.insert(0, self._leaf_fallback(pool, partition.groups(matrix, rng), nodes))
             draw = draw_records(chain, len(labels), rng)
             columns[name] = domain.series(records.cells(at, draw, nodes, rng))
             counts = add_counts(counts, draw.counts)
@@ -62,9 +72,22 @@ class FittedSequence:
                 matrix = np.column_stack([matrix, records.drawn_ranks(at, draw, nodes).astype(np.float32)])
         return Restored(assemble(labels, columns), {"leaf": 0} | counts)
 
+    def _leaf_fallback(self, pool: RankedPools, groups: Array, nodes: Array) -> Fallback:
+        """Records of each row's group that carry its label.
+
+        Others of the group whose value lies below the label would not do: local recoding gives finer labels to frequent
+        values, so that rare ones, such as the ages of the oldest, would be lost.
+        """
+
+        def runs(rows: Array) -> Slices:
+            found = pool.runs(groups[rows], nodes[rows], np.ones(len(rows), dtype=np.int64))
+            return replace(found, size=np.where(found.size < self.least, 0, found.size))
+
+        return "leaf", runs
+
 
 def fit_sequence(
-    anonymized: AnonymizedTable, grow: Grow, rng: np.random.Generator, *, sensitive: bool
+    anonymized: AnonymizedTable, grow: Grow, rng: np.random.Generator, *, sensitive: bool, least: int
 ) -> FittedSequence:
     """Grow one partition per quasi-identifier on the original values.
 
@@ -78,6 +101,8 @@ def fit_sequence(
         Draws the seeds.
     sensitive : bool
         Whether sensitive columns and targets are predictors, too.
+    least : int
+        Records of a group with one label, from which on a value is drawn from them alone.
     """
     records = Donors(anonymized)
     learned = features(records.domains, anonymized.labels, sensitive=sensitive)
@@ -92,10 +117,14 @@ def fit_sequence(
         if len(records) and (domain.n_leaves[records.nodes[:, at]] > 1).any():
             found = grow(matrix, ranks, int(rng.integers(2**31)))
         partitions.append(found)
-        pools.append(None if found is None else found.pools(matrix, ranks, domain.hierarchy.n_leaves))
+        pools.append(None if found is None else found.pools(matrix, records.nodes[:, at], domain.hierarchy.n_nodes))
         if predicts[at]:
             matrix = np.column_stack([matrix, ranks.astype(np.float32)])
-    return FittedSequence(records, learned, tuple(partitions), tuple(pools), predicts)
+    return FittedSequence(records, learned, tuple(partitions), tuple(pools), predicts, least)
+
+
+LEAST = 5
+"""Records of a leaf with one label, from which on ``tree`` draws from them alone."""
 
 
 class TreeOptions(base.Options):
@@ -111,10 +140,10 @@ class TreeOptions(base.Options):
 class Tree:
     """One decision tree per quasi-identifier on labels, other columns, drawn values.
 
-    Each tree leaf holds at least ``min_records`` records of any classes; a value is drawn from those of them whose
-    value lies below the row's label (which may be fewer: the labels are among the predictors, but a leaf can hold
-    several of them), and where there are none, from the label's records. Quasi-identifiers are
-    restored in the order of the columns, each knowing the ones before it.
+    Each tree leaf holds at least ``min_records`` records of any classes (the labels are among the predictors, but a
+    leaf can hold several of them). A value is drawn from those of them that carry the row's label, if they are five or
+    more, else from all records that carry it. Quasi-identifiers are restored in the order of the columns, each knowing
+    the ones before it.
     """
 
     name = "tree"
@@ -127,7 +156,7 @@ class Tree:
         def partition(matrix: Array, ranks: Array, seed: int) -> TreeCells:
             return grow(matrix, ranks, options.min_records, seed)
 
-        return fit_sequence(anonymized, partition, rng, sensitive=options.sensitive)
+        return fit_sequence(anonymized, partition, rng, sensitive=options.sensitive, least=LEAST)
 
 
 TREES = 10
@@ -165,11 +194,11 @@ class Forest:
         found: Array = self._leaves(matrix)[np.arange(len(matrix)), tree]
         return found
 
-    def pools(self, matrix: Array, ranks: Array, n_ranks: int) -> RankedPools:
+    def pools(self, matrix: Array, nodes: Array, n_nodes: int) -> RankedPools:
         """Every record once per tree."""
         leaves = self._leaves(matrix)
-        found = ranked_pools(leaves.ravel(), np.repeat(ranks, leaves.shape[1]), n_ranks)
-        return RankedPools(found.members // leaves.shape[1], found.keys, n_ranks)
+        found = ranked_pools(leaves.ravel(), np.repeat(nodes, leaves.shape[1]), n_nodes)
+        return RankedPools(found.members // leaves.shape[1], found.keys, n_nodes)
 
     def _leaves(self, matrix: Array) -> Array:
         """Group of each row in every tree; shape (n, n_trees), int64."""
@@ -194,9 +223,9 @@ class Learned:
     """Random forests of the quasi-identifiers given all other columns.
 
     Predictors are labels, other columns and the values drawn so far. The distribution of a value is the mean over the
-    trees of what a row's leaf holds below its label (Meinshausen 2006, for numbers and categories alike; one tree is
-    drawn per row and column). A leaf holds at least ``min_records`` records, of any labels; where none has a value
-    below the row's label, the label's records serve. It is the extreme of what a transition can learn from the data,
+    trees of what a row's leaf holds of its label (Meinshausen 2006, for numbers and categories alike; one tree is
+    drawn per row and column). A leaf holds at least ``min_records`` records, of any labels; where none carries the
+    row's label, all that carry it serve. It is the extreme of what a transition can learn from the data,
     for comparisons: small leaves are close to the records, and that is their risk. Quasi-identifiers are restored in
     the order of the columns.
     """
@@ -211,4 +240,4 @@ class Learned:
         def partition(matrix: Array, ranks: Array, seed: int) -> Forest:
             return grow_forest(matrix, ranks, options.min_records, seed)
 
-        return fit_sequence(anonymized, partition, rng, sensitive=True)
+        return fit_sequence(anonymized, partition, rng, sensitive=True, least=1)
