@@ -22,6 +22,8 @@ USE = ("tstr", "lost_link", "lost_column", "lost_prediction", "group_exclusion")
 """Metrics of usefulness, in the order of :class:`UtilityLosses`."""
 LEAKS = ("lone_copies", "lone_near_copies", "lone_secrets", "linkability", "nndr_share")
 """Other leaks that are measured, each above people whom the trial held out."""
+FALLS = ("models", "link", "column", "other models", "group missing")
+"""Words for these."""
 CERTAIN = USE[-2:]
 """Those of which the low end of an interval is judged."""
 CHANCE = 0.5
@@ -100,6 +102,8 @@ class Measured:
     leak : float
         Largest likely excess of :data:`LEAKS` beyond what the policy allows, halfway to the low end of its interval; -1
         where none was measured.
+    most_lost : str
+        Words for the fall that is the largest beyond what the policy allows.
     """
 
     name: str
@@ -108,6 +112,7 @@ class Measured:
     error: float = math.nan
     lost: float = -1.0
     leak: float = -1.0
+    most_lost: str = FALLS[0]
 
     @property
     def worse_attack(self) -> Auc:
@@ -128,6 +133,13 @@ class Measured:
     def passes(self) -> bool:
         """True if both intervals end within what is allowed, no other leak is likely, and no fall is beyond it."""
         return self.beyond <= 0
+
+    @property
+    def obstacle(self) -> str:
+        """Words for what is the farthest beyond what is allowed; empty if the setting is expected to pass."""
+        exposed, anyone = self.attack
+        found = {"exposed": exposed.beyond, "random": anyone.beyond, "leak": self.leak, self.most_lost: self.lost}
+        return "" if self.passes else max(found, key=lambda words: found[words])
 
     @property
     def usefulness(self) -> float:
@@ -153,8 +165,9 @@ class Measured:
         likely = [max(_likely(used, f"synthetic.{metric}") or 0.0, 0.0) for metric in CERTAIN]
         losses = UtilityLosses(*map(float, each.mean(axis=0)), *likely)
         error = float(each.mean(axis=1).std(ddof=1) / math.sqrt(len(each))) if len(each) > 1 else math.nan
-        lost = max(fall - most for fall, most in zip(astuple(losses), most_lost(policy), strict=True))
-        return cls(name, (found[0], found[1]), losses, error, lost, _leak(used, policy))
+        falls = zip(astuple(losses), most_lost(policy), FALLS, strict=True)
+        lost, words = max((fall - most, words) for fall, most, words in falls)
+        return cls(name, (found[0], found[1]), losses, error, lost, _leak(used, policy), words)
 
 
 def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig:

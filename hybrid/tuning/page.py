@@ -96,16 +96,17 @@ def _wrapped(text: str) -> Iterator[str]:
 
 
 PAGE, RESULT = "tune.html", "tune.json"
-HEAD = ("setting", "exposed", "random", "leak", "prediction", "link", "column", "passes")
+HEAD = ("setting", "exposed", "random", "leak", "models", "link", "column", "obstacle")
 """Columns of the table of settings."""
 KEY = (
     "exposed, random: how well an attacker who can train the generator again finds out who was in, of the people least "
-    "like others and of random people; .5 is a guess, in brackets the 95 % interval. "
+    "like others and of random people; .5 is a guess, in brackets the upper end of the 95 % interval. "
     "leak: how far copies of people who are alone, near copies, links of two halves and rows that point at one person "
     "are likely beyond what the policy allows; 0: not at all. "
-    "prediction, link, column: what the table lost, 0 is nothing: the mean score of models that predict {targets}; the "
+    "models, link, column: what the table lost, 0 is nothing: the mean score of models that predict {targets}; the "
     "largest fall of a link of two columns; the largest share of a column that moved. "
-    "passes: whether both intervals end within what the policy asks, and no leak and no loss is beyond it."
+    "obstacle: what is the farthest beyond what the policy allows, among them models of other columns and a group of "
+    "people that is missing; -: nothing, so that a run is expected to pass."
 )
 
 
@@ -113,7 +114,8 @@ def row(one: Measured) -> tuple[str, ...]:
     """One setting as cells of the table."""
     falls = (f"{fall:.3f}" for fall in (one.falls.prediction, one.falls.link, one.falls.column))
     leak = f"{max(one.leak, 0.0):.3f}"
-    return one.name, *map(_interval, one.attack), leak, *falls, "yes" if one.passes else "no"
+    attacked = (f"{each.value:.3f} ({each.high:.3f})" for each in one.attack)
+    return one.name, *attacked, leak, *falls, one.obstacle or "-"
 
 
 def key(found: Tuned) -> str:

@@ -54,6 +54,7 @@ def test_rows_become_numbers() -> None:
     assert one.usefulness == pytest.approx(1 - 0.1 / 3)
     assert one.error == pytest.approx(abs(0.05 - 0.05 / 3) / 2)  # of means .05 and .0167
     assert one.disclosure == 0.58 and one.beyond == pytest.approx(0.02) and not one.passes
+    assert one.obstacle == "exposed"
 
 
 def test_a_table_that_predicts_nothing_loses_the_whole_signal() -> None:
@@ -67,6 +68,7 @@ def test_a_lost_column_is_beyond_the_rule_of_the_policy() -> None:
     for column, useful in ((0.14, True), (0.9, False)):
         one = Measured.of("s", attacked(), [used(0.8, 0.1, column)], {"ill": 0.3}, strict)
         assert one is not None and (one.lost <= 0) is useful
+        assert one.obstacle == ("exposed" if useful else "column")
     rule = {"metric": "tstr", "direction": "higher", "compare": "difference_to_reference", "review": -0.1}
     one = Measured.of("s", attacked(), [used(0.69, 0, 0)], {"ill": 0.3}, policy(rule))
     assert one is not None and one.lost == pytest.approx(0.01)  # .11 below real rows

@@ -93,7 +93,7 @@ def test_by_command_line(
     assert command("tune", job, "--seed", 3, "--out", folder) == 0
     assert job.read_text() == before  # nobody was there to be asked
     shown = capsys.readouterr().out
-    assert "passes" in shown and "were not looked at" in shown
+    assert "obstacle" in shown and "were not looked at" in shown
     found = json.loads((folder / "tune.json").read_text())
     assert (folder / "tune.html").read_text().count("<svg") == 1 and not (folder / ".store").exists()
     assert found["chosen"] == whole.chosen.name and found["values"] == dict(whole.chosen.values)
