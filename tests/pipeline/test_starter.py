@@ -543,8 +543,8 @@ def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None
     content = yaml.safe_load(guess_frame(frame).to_yaml(Path()))
     anonymize, options = content["anonymize"], content["synthesize"].get("options")
     if people < 10_000:
-        assert content["split"]["control"] == "cross" and content["sample"] == {"method": "beta", "beta": 0.5}
+        assert content["split"]["control"] == "cross" and content["sample"] == {"method": "beta", "beta": 0.35}
         assert anonymize == {"k": 5, "recoding": "local"} and options == {"min_leaf": 50}
     else:
-        assert content["split"]["control"] == 0.3 and "sample" not in content
+        assert content["split"]["control"] == 0.3 and content["sample"] == {"method": "beta", "beta": 0.5}
         assert anonymize == {"k": 5, "suppression_limit": 0.05} and options is None
