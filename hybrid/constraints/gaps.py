@@ -20,6 +20,8 @@ MOST_UNANCHORED = 0.05
 """Share of the later values at most that may lack the value they are counted from."""
 MOST_ROWS = 5_000
 """Rows that ties are looked for in at most, evenly spread over the table."""
+RECURRING = 2.0
+"""How much likelier two rows may have the same second value than the same gap."""
 _MIDDLE = (0.1, 0.9)
 """Quantiles between which values spread."""
 
@@ -55,11 +57,16 @@ class Gap(Rule):
         return table.frame[self.anchor]
 
     def encodes(self, table: Table) -> bool:
-        """True if nearly all second values have a first one.
+        """True if nearly all second values have a first one, and none recurs as gaps do not.
 
-        Dates, moreover, must lie no farther from the first than from each other.
+        The day on which a study ended would be smeared. Dates, moreover, must lie no farther from the first than from
+        each other.
         """
-        if _lacking(self.first(table), table.frame[self.other]) > MOST_UNANCHORED:
+        first, second = self.first(table), table.frame[self.other]
+        if _lacking(first, second) > MOST_UNANCHORED:
+            return False
+        found = between(first, second, table.schema[self.other])
+        if recurrence(second[~np.isnan(found)]) > RECURRING * recurrence(pd.Series(found)):
             return False
         return not table.schema[self.other].kind.is_temporal or self.closeness(table) <= 1
 
@@ -84,6 +91,15 @@ class Gap(Rule):
         if len(known):
             values = values.clip(known.min(), known.max())
         return with_column(table, column, values.astype(DTYPES[column.kind]))
+
+
+def recurrence(values: pd.Series) -> float:
+    """Probability that two rows of shape (n,) with a value have the same one, 0 to 1; 0 without any.
+
+    Simpson's index (Nature 163, 1949).
+    """
+    shares = values.value_counts(normalize=True)
+    return float((shares**2).sum())
 
 
 def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float = -np.inf) -> tuple[float, float] | None:
