@@ -30,16 +30,32 @@ def test_a_value_is_compared_with_other_people() -> None:
 
 
 def test_a_value_is_looked_for_in_its_own_leaf() -> None:
+    """Who lacks a value is looked for in the leaves of that tree, and who has one in those of the values, too."""
     known, values = np.repeat([0, 1], 4).astype(np.int32), np.array([5.0, 5, 5, 5, 7, 7, 7, np.nan])
     feature = Feature("group", 2, ordered=False, missing=False)
     target = 1, Feature("number", 0, ordered=True, missing=True), values
-    tree = grow(target, {0: known}, {0: feature}, np.arange(len(known)), TreeLimits(4, 1.0, None), rng_for(1, "trees"))
+    tree = grow(target, {0: known}, {0: feature}, np.arange(len(known)), TreeLimits(3, 1.0, None), rng_for(1, "trees"))
     asked, others = np.array([7.0, 7, np.nan]), np.array([7.0, 5.0])
     found = leaf_odds(tree, {0: np.array([0, 1, 1])}, asked, {0: np.array([1, 0])}, others)
-    shares = np.array([1.5, 1.5, 0.5]) / 3
-    donors = (np.array([0, 3, 1]) + shares / 10) / 4.1
-    expected = (np.array([0, 1, 0]) + 5 * shares) / 6
-    assert found == pytest.approx(np.log(donors / expected))
+    lack = np.array([2.5, 2.5, 0.5]) / 3
+    flags = (np.array([4, 3, 1]) + lack / 10) / 4.1 / ((np.array([1, 1, 0]) + 5 * lack) / 6)
+    seven = 1.5 / 3
+    number = (np.array([0, 3]) + seven / 10) / np.array([4.1, 3.1]) / ((np.array([0, 1]) + 5 * seven) / 6)
+    assert found == pytest.approx(np.log(flags * np.append(number, 1.0)))
+
+
+def test_who_lacks_a_number_follows_a_relation_of_its_own() -> None:
+    """Nine of ten with a job lack no income, four of ten without one do; incomes themselves follow the age."""
+    rng = np.random.default_rng(1)
+    job, age = (rng.random(4000) < 0.5).astype(np.int32), rng.normal(size=4000)
+    income = np.where(rng.random(4000) < np.where(job == 1, 0.1, 0.4), np.nan, age + rng.normal(size=4000) / 5)
+    features = [Feature("job", 2, False, False), Feature("age", 0, True, False), Feature("income", 0, True, True)]
+    model = Cart().learn(Encoded(features, [job, age, income]), CartOptions(min_leaf=200), 1, silent)
+    drawn = model.draw(20_000, 1)
+    for one, share in ((1, 0.1), (0, 0.4)):
+        assert np.isnan(drawn[2][drawn[0] == one]).mean() == pytest.approx(share, abs=0.03)
+    there = ~np.isnan(drawn[2])
+    assert np.corrcoef(drawn[1][there], drawn[2][there])[0, 1] > 0.9
 
 
 def encoded(n: int, seed: int) -> Encoded:

@@ -9,7 +9,7 @@ doi:10.18637/jss.v074.i11).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -142,6 +142,14 @@ def leaf_odds(
     numpy.ndarray, shape (n,), float64
         0: as frequent as among other people; larger: more.
     """
+    if tree.missing is not None:
+        lacks, lack = np.isnan(values), np.isnan(reference)
+        flags, others = lacks.astype(np.int32), lack.astype(np.int32)
+        present = {key: column[~lack] for key, column in known_reference.items()}
+        of_values = leaf_odds(replace(tree, missing=None), known, values, present, reference[~lack])
+        of_flags = leaf_odds(tree.missing, known, flags, known_reference, others)
+        of_both: Array = of_flags + np.where(lacks, 0.0, of_values)
+        return of_both
     own, others = tree.leaves(known, len(values)), tree.leaves(known_reference, len(reference))
     _, codes = np.unique(np.concatenate([tree.donors, values, reference]), return_inverse=True)
     donors, mine, theirs = np.split(codes, np.cumsum([len(tree.donors), len(values)]))

@@ -9,7 +9,7 @@ unordered categories by scores.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -185,6 +185,8 @@ class DonorTree(Generic[K]):
         Probability that a row below a node is drawn there or deeper; 1 for the root, never more than above it.
     slopes : LeafSlopes or None
         How far a donor's value is moved where the row is another than the donor.
+    missing : DonorTree or None
+        Of a number that some lack: the tree that says who, 1 or 0. All donors then have a value.
     """
 
     target: int
@@ -196,6 +198,7 @@ class DonorTree(Generic[K]):
     parent: Array
     reach: Array
     slopes: LeafSlopes[K] | None = None
+    missing: DonorTree[K] | None = None
 
     @classmethod
     def without_splits(cls, target: int, values: Array) -> DonorTree[K]:
@@ -227,7 +230,12 @@ class DonorTree(Generic[K]):
             node[above] = self.parent[node[above]]
         at = self.first[node] + (rng.random(n_rows) * self.count[node]).astype(np.int64)
         drawn: Array = self.donors[at]
-        return drawn if self.slopes is None else self.slopes.move(drawn, at, node, known, rng)
+        if self.slopes is not None:
+            drawn = self.slopes.move(drawn, at, node, known, rng)
+        return drawn if self.missing is None else np.where(self.missing.draw(known, n_rows, rng) == 1, np.nan, drawn)
+
+
+LACKS = Feature("lacks a value", 2, ordered=False, missing=False)
 
 
 def grow(
@@ -239,6 +247,9 @@ def grow(
     rng: np.random.Generator,
 ) -> DonorTree[K]:
     """Tree of a column, grown and weighed.
+
+    A number that some lack gets a tree of who lacks it, and one of the others' values, as in synthpop (Nowok, Raab,
+    Dibben, J. Stat. Softw. 74(11), 2016, section 3.3).
 
     Parameters
     ----------
@@ -252,6 +263,13 @@ def grow(
     rng : numpy.random.Generator
     """
     at, feature, values = target
+    lacking = np.zeros(len(values), dtype=bool) if feature.is_discrete else np.isnan(values)
+    if lacking.any() and not lacking.all():
+        others = {key: column[~lacking] for key, column in known.items()}
+        found = grow((at, feature, values[~lacking]), others, features, persons[~lacking], limits, rng)
+        return replace(
+            found, missing=grow((at, LACKS, lacking.astype(np.int32)), known, features, persons, limits, rng)
+        )
     weights = person_weights(persons)
     if not known or (weights is not None and weights.sum() < 2 * limits.least):
         return DonorTree.without_splits(at, values)
@@ -448,9 +466,9 @@ def _matrix(predictors: Mapping[K, Ranks | CategoryScores], known: Mapping[K, Ar
 def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array:
     """Target of the tree: classes (n,) or numbers (n, d).
 
-    Numbers become normalized ranks, so that long tails do not decide every split, and a flag if some are
-    missing. Many classes, or classes with fewer than two records on average, become a random projection of their
-    indicators: the sum of the projections' variances is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
+    Numbers become normalized ranks, so that long tails do not decide every split. Many classes, or classes with fewer
+    than two records on average, become a random projection of their indicators: the sum of the projections' variances
+    is the Gini impurity in expectation (Johnson, Lindenstrauss 1984).
     """
     if feature.is_discrete:
         if feature.n_levels <= MOST_CLASSES and 2 * len(np.unique(values)) <= len(values):
@@ -458,14 +476,10 @@ def _outcome(values: Array, feature: Feature, rng: np.random.Generator) -> Array
         projection = rng.standard_normal((feature.n_levels, N_PROJECTED)) / np.sqrt(N_PROJECTED)
         projected: Array = projection[values]
         return projected
-    missing = np.isnan(values)
-    ranks = np.zeros(len(values))
-    _, inverse, counts = np.unique(values[~missing], return_inverse=True, return_counts=True)
-    middles = np.cumsum(counts) - (counts + 1) / 2
-    ranks[~missing] = middles[inverse]
-    ranks = (ranks - middles[inverse].mean()) / max(ranks[~missing].std(), 1e-12)
-    ranks[missing] = 0
-    return np.column_stack([ranks, missing]) if missing.any() else ranks[:, None]
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts + 1) / 2)[inverse]
+    normalized: Array = (ranks - ranks.mean()) / max(ranks.std(), 1e-12)
+    return normalized[:, None]
 
 
 def _new_tree(outcome: Array, limits: TreeLimits, seed: int) -> Any:
