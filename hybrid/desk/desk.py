@@ -163,7 +163,9 @@ class Desk:
             held=held,
             **values,
         )
-        return HTMLResponse(content, status, {"Refresh": str(RENEWED_SECONDS)} if moves and not held else None)
+        # Names of folders that are no UTF-8 have surrogates.
+        shown = content.encode(errors="backslashreplace")
+        return HTMLResponse(shown, status, {"Refresh": str(RENEWED_SECONDS)} if moves and not held else None)
 
     def problem(self, request: Request, error: HybridError) -> Response:
         """Page of the problems of an error, without cell values."""
@@ -183,7 +185,7 @@ def command(*words: object) -> str:
 
 def segment(name: str) -> str:
     """Name as one segment of a path, slashes included."""
-    return quote(name, safe="")
+    return quote(name, safe="", errors="surrogateescape")
 
 
 def form_fields(request: Request, *names: str) -> list[str]:
