@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from urllib.parse import quote
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.language import catalogue
 from hybrid.base.manifest import MANIFEST
 from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
 from hybrid.desk.guard import ActionLog, Sessions
@@ -28,8 +31,11 @@ LANGUAGES = ("en", "de")
 """Languages of the catalogue; the first is the default."""
 
 
+_FIGURE = re.compile(r"[-+±−]?\d[\d.,]*|\d{4}-\d\d-\d\d")
+
+
 @cache
-def catalogue() -> Mapping[str, Mapping[str, str]]:
+def texts() -> Mapping[str, Mapping[str, str]]:
     content: dict[str, dict[str, str]] = yaml.safe_load(
         files("hybrid.desk").joinpath("texts.yaml").read_text(encoding="utf-8")
     )
@@ -37,14 +43,27 @@ def catalogue() -> Mapping[str, Mapping[str, str]]:
 
 
 def text(key: str, language: str, **values: object) -> str:
-    """One text in a language, with values in its places.
+    """One text in a language, with values in its places; numbers and days are written in the language's form.
 
     Raises
     ------
     KeyError
-        The catalogue has no such text.
+        There is no such text.
     """
-    return catalogue()[key][language].format(**values)
+    formed = {name: figure(value, language) for name, value in values.items()}
+    return texts()[key][language].format(**formed)
+
+
+def figure(value: object, language: str) -> str:
+    """A number or a day in a language's form; anything else as it is."""
+    written = str(value)
+    return catalogue(language).number(written) if _FIGURE.fullmatch(written) else written
+
+
+def said(words: str, language: str) -> Markup:
+    """Sentences of findings in a language, or in English, marked as such, where the catalogue does not know them."""
+    found = catalogue(language).own(words)
+    return escape(found) if found != words or language == LANGUAGES[0] else Markup('<span lang="en">{}</span>').format(words)
 
 
 def language_of(accepted: str, chosen: str = "") -> str:
@@ -154,6 +173,8 @@ class Desk:
 
         content = self.templates.get_template(template).render(
             t=translated,
+            say=lambda words: said(words, language),
+            figure=lambda value: figure(value, language),
             language=language,
             languages=LANGUAGES,
             has_config=self.config is not None,
