@@ -1,11 +1,13 @@
 """Walk from files to their release on the desk, in Chromium, with every click counted.
 
-    python benchmarks/desk_walk.py TABLE [TABLE ...] [--language de] [--width 390] [--seconds 7200] [--pictures FOLDER]
+    python benchmarks/desk_walk.py TABLE [TABLE ...] [--language de] [--width 390] [--seconds 7200]
+        [--pictures FOLDER] [--kill]
 
 The guesses are taken as they are; several tables are linked tables, from a folder that holds them alone. Text is typed
 after a click into its field, or after Tab. Writes into a new folder, prints the clicks and the seconds of each step,
 and looks at each page with axe and for what reaches beyond the window. Ends with 1 if there were more than 12 clicks,
-no release, or a finding.
+no release, or a finding. With --kill, browser and desk end by SIGKILL while the run is under way, and a later desk
+finds it again.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ DONE = "form[action$='/decide'], .verdict.block, [name=continued]"
 class Walk:
     """A person with a mouse, whose clicks are counted."""
 
-    def __init__(self, page: Page, width: int, pictures: Path | None) -> None:
+    def __init__(self, page: Page, width: int, pictures: Path | None, problems: list[str]) -> None:
         self.page, self.width, self.pictures = page, width, pictures
-        self.clicks, self.problems = 0, list[str]()
+        self.clicks, self.problems = 0, problems
         self._since = time.monotonic()
 
     def click(self, selector: str) -> None:
@@ -88,13 +90,13 @@ def address_of(terminal: int) -> str:
 
 
 @contextmanager
-def desk_in(folder: Path, *arguments: str) -> Iterator[str]:
-    """Link of a desk of a folder, which ends with the block."""
+def desk_in(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Link of a desk of a folder and its process, which ends with the block."""
     own, its = pty.openpty()
     command = [sys.executable, "-m", "hybrid", "desk", *arguments]
     desk = subprocess.Popen(command, cwd=folder, stdin=its, stdout=its, stderr=its)
     try:
-        yield address_of(own)
+        yield address_of(own), desk
     finally:
         desk.terminate()
         desk.wait(30)
@@ -144,14 +146,37 @@ def main(options: argparse.Namespace) -> int:
     for table in options.tables:
         shutil.copy(table, folder)
     named = [options.tables[0].name] if len(options.tables) == 1 else []
-    with desk_in(folder, *named) as address, browser(Path(tempfile.mkdtemp())) as page:
-        page.look_as(options.language, options.width, origin=address.partition("/enter")[0])
-        person = Walk(page, options.width, options.pictures)
-        page.visit(address)
+    problems: list[str] = []
+    with opened(folder, options, problems, *named) as (person, desk):
         begin(person)
-        decide(person, options.seconds)
-    print(*person.problems, sep="\n")
-    return int(person.clicks > MOST_CLICKS or bool(person.problems))
+        if options.kill:
+            desk.kill()
+        else:
+            decide(person, options.seconds)
+    clicks = person.clicks
+    if options.kill:
+        print("browser and desk were killed", flush=True)
+        with opened(folder, options, problems) as (person, _):
+            person.wait("document.querySelector('nav a[href=\"/runs\"]')")
+            person.click("nav a[href='/runs']")
+            person.wait('document.querySelector(\'h2 a[href^="/runs/"], tbody a[href^="/runs/"]\')')
+            person.said("a later desk finds the run")
+            person.click("h2 a[href^='/runs/'], tbody a[href^='/runs/']")
+            decide(person, options.seconds)
+        clicks += person.clicks
+    print(*problems, sep="\n")
+    return int(clicks > MOST_CLICKS or bool(problems))
+
+
+@contextmanager
+def opened(
+    folder: Path, options: argparse.Namespace, problems: list[str], *arguments: str
+) -> Iterator[tuple[Walk, subprocess.Popen[bytes]]]:
+    """A person in front of a desk that was just opened, and its process."""
+    with desk_in(folder, *arguments) as (address, desk), browser(Path(tempfile.mkdtemp())) as page:
+        page.look_as(options.language, options.width, origin=address.partition("/enter")[0])
+        page.visit(address)
+        yield Walk(page, options.width, options.pictures, problems), desk
 
 
 def _options() -> argparse.Namespace:
@@ -161,6 +186,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--seconds", type=float, default=7_200)
     parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--kill", action="store_true")
     return parser.parse_args()
 
 

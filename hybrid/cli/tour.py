@@ -121,7 +121,9 @@ def tour(
         if step.after_answer not in (None, code):
             continue
         number += 1
-        console.out.print(f"\n{number} of {max(number, without_review)}: {step.title}\n{step.before}\n\n$ {shell_line(step)}")
+        console.out.print(
+            f"\n{number} of {max(number, without_review)}: {step.title}\n{step.before}\n\n$ {shell_line(step)}"
+        )
         if not yes and not typer.confirm("run it?", default=True):
             console.out.print(f"the tour ends here; what it made is in {folder}")
             return

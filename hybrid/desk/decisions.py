@@ -244,8 +244,8 @@ def _accept(
     except ApprovalNeeded:
         if len(_given(desk, run)) == len(before):
             raise ConfigError(
-                f"the same person approved this run already, and the policy wants {run.policy.approvals} different people",
-                hint="another person must decide",
+                "the same person approved this run already",
+                hint=f"the policy wants {run.policy.approvals} different people: another one must decide",
             ) from None
         desk.statements.pop(run.id, None)
         return RedirectResponse(_page(run), 303)

@@ -63,7 +63,11 @@ def figure(value: object, language: str) -> str:
 def said(words: str, language: str) -> Markup:
     """Sentences of findings in a language, or in English, marked as such, where the catalogue does not know them."""
     found = catalogue(language).own(words)
-    return escape(found) if found != words or language == LANGUAGES[0] else Markup('<span lang="en">{}</span>').format(words)
+    return (
+        escape(found)
+        if found != words or language == LANGUAGES[0]
+        else Markup('<span lang="en">{}</span>').format(words)
+    )
 
 
 def language_of(accepted: str, chosen: str = "") -> str:
@@ -192,7 +196,7 @@ class Desk:
         """Page of the problems of an error, without cell values."""
         if request.method == "POST":
             self.clicks.note("POST", request.url.path, refused=error.problems[0].message)
-        return self.page(request, "problem.html", 409, title=error.title, problems=error.problems)
+        return self.page(request, "problem.html", 409, done_by_form=request.method == "POST", problems=error.problems)
 
     def done(self, request: Request, to: str, command: str) -> Response:
         """Answer to an action: the log has it, the next page follows."""

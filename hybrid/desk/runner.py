@@ -289,7 +289,8 @@ class Runner:
 
 def _process(command: Sequence[str], log: Path, place: str) -> subprocess.Popen[bytes]:
     """A process in a session of its own, which neither Ctrl-C nor the end of the terminal reaches."""
-    environment = os.environ | {"HYBRID_SHOW_VALUES": "0", "HYBRID_LOG_FORMAT": "json"}
+    # Without the safe path, Python would run a json.py that somebody put beside the table.
+    environment = os.environ | {"HYBRID_SHOW_VALUES": "0", "HYBRID_LOG_FORMAT": "json", "PYTHONSAFEPATH": "1"}
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         return subprocess.Popen(

@@ -17,6 +17,7 @@ from hybrid.publication.approvals import since_last_release
 from hybrid.publication.difference import difference_to_last, side_by_side, verdict_of
 from hybrid.publication.facts import summary_of
 from hybrid.publication.finished_run import REPORT, read_run, read_whole_run
+from hybrid.publication.first_page import answer
 from hybrid.publication.verdict import folded
 
 
@@ -64,6 +65,7 @@ def routes(desk: Desk) -> list[Route]:
             verdict=verdict,
             folded=folded(verdict),
             page=summary_of(run, verdict, str(run.manifest["created"])),
+            answer=answer(verdict),
             policy=run.policy,
             written_in=run.language.code,
             difference=difference_to_last(run, *zones),

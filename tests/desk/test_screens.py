@@ -100,7 +100,7 @@ def test_two_people_publish_what_they_saw_and_one_withdraws_it(own: tuple[Visito
     for name in ("C. Roth", "c. roth"):
         visitor.get("/runs/first")
         waits = visitor.post("/runs/first/decide", by=name, **given)
-        assert waits.status == 409 and "1 accepted so far" in waits.text
+        assert waits.status == (303 if name == "C. Roth" else 409)
     assert not list((folder / "releases").glob("20*"))
     visitor.get("/runs/first")
     done = visitor.post("/runs/first/decide", by="D. Okafor", **given)

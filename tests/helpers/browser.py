@@ -105,7 +105,7 @@ class Page:
         self.call("Input.insertText", text=text)
 
     def look_as(self, language: str, width: int, scheme: str = "light", *, origin: str) -> None:
-        """Show pages of the desk at an origin in a language, on a window of a width, light or dark; axe comes with them."""
+        """Show pages of the desk at an origin in a language, on a window of a width, light or dark, with axe."""
         axe = files("axe_core_python").joinpath("axe.min.js").read_text()
         if not self._has_axe:
             self.call("Page.addScriptToEvaluateOnNewDocument", source=axe)
