@@ -242,12 +242,36 @@ def known_name(names: Sequence[str], wanted: str, what: str) -> str:
 
 
 def names_in(folder: Path) -> list[str]:
-    """Names of the run folders, oldest first."""
+    """Names of the run folders, oldest first; also of those that cannot be looked into."""
     if not folder.is_dir():
         return []
-    found = [one for one in folder.iterdir() if (one / MANIFEST).is_file() and not one.is_symlink()]
-    found = [one for one in found if not (one / _ROWS).exists()]
-    return [one.name for one in sorted(found, key=lambda one: ((one / MANIFEST).stat().st_mtime, one.name))]
+    found = [one for one in folder.iterdir() if not one.is_symlink() and may_hold(one, MANIFEST)]
+    found = [one for one in found if not holds(one, _ROWS)]
+    return [one.name for one in sorted(found, key=lambda one: (_written(one), one.name))]
+
+
+def holds(folder: Path, name: str) -> bool:
+    """True if a folder has a file, and may be looked into."""
+    try:
+        return (folder / name).is_file()
+    except OSError:
+        return False
+
+
+def may_hold(folder: Path, name: str) -> bool:
+    """True if a folder has a file, or may not be looked into."""
+    try:
+        return (folder / name).is_file()
+    except OSError:
+        return True
+
+
+def _written(run: Path) -> float:
+    """When the manifest of a run was written, or its folder was, where it may not be looked into."""
+    try:
+        return (run / MANIFEST).stat().st_mtime
+    except OSError:
+        return run.lstat().st_mtime
 
 
 def run_folder(desk: Desk, request: Request) -> Path:

@@ -217,7 +217,9 @@ class Runner:
 
     def is_finished(self, name: str) -> bool:
         """True if a run wrote its folder."""
-        return (self.places.runs / name / MANIFEST).is_file()
+        with suppress(OSError):
+            return (self.places.runs / name / MANIFEST).is_file()
+        return False
 
     def start(self, config: Path, name: str, plan: Plan) -> list[str]:
         """Start a run of a configuration.

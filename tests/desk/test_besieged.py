@@ -239,6 +239,25 @@ def test_a_broken_run_has_a_page_that_says_so_and_is_never_published(
     assert sorted((besieged.folder / "releases").iterdir()) == before
 
 
+def test_a_folder_without_rights_hides_no_other_run(besieged: Besieged, monkeypatch: pytest.MonkeyPatch) -> None:
+    (besieged.folder / "runs" / "locked").mkdir()
+    plain = Path.stat
+
+    def refusing(path: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if path.parent.name == "locked":
+            raise PermissionError(13, "Permission denied", str(path))
+        return plain(path, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(Path, "stat", refusing)
+    page = besieged.visitor.get("/runs")
+    assert page.status == 200 and 'href="/runs/first"' in page.text and ">locked<" in page.text
+    for path in ("/runs/locked", "/comparisons", "/laboratories", "/runs/first", "/releases/locked"):
+        assert besieged.visitor.get(path).status in (200, 409), path
+    monkeypatch.setattr(Path, "iterdir", lambda path: refusing(path / "locked" / "x"))
+    page = besieged.visitor.get("/runs")
+    assert page.status == 409 and "this cannot be read or written (Permission denied)" in page.text
+
+
 @pytest.mark.parametrize("name", FORGED)
 def test_what_the_ledger_does_not_hold_is_neither_verified_nor_served(
     name: str, besieged: Besieged, secrets: list[str]
