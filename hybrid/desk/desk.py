@@ -267,7 +267,7 @@ def may_hold(folder: Path, name: str) -> bool:
 
 
 def _written(run: Path) -> float:
-    """When the manifest of a run was written, or its folder was, where it may not be looked into."""
+    """Time of a run: of its manifest, or of its folder where that may not be looked into."""
     try:
         return (run / MANIFEST).stat().st_mtime
     except OSError:
