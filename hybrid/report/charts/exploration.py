@@ -352,8 +352,8 @@ def _free_place(point: tuple[float, float], width: float, taken: Sequence[Box]) 
     boxes = [(at, height, at + width, height + 14) for at, height in starts]
 
     def covered(box: Box) -> float:
-        outside = max(-box[0], 0) + max(box[2] - DESK_WIDTH, 0) + max(box[3] - DESK_BOTTOM + 12, 0)
-        return outside + sum(
+        outside = max(DESK_LEFT - box[0], 0) + max(box[2] - DESK_WIDTH, 0) + max(box[3] - DESK_BOTTOM + 12, 0)
+        return 14 * outside + sum(
             max(min(box[2], one[2]) - max(box[0], one[0]), 0) * max(min(box[3], one[3]) - max(box[1], one[1]), 0)
             for one in taken
         )
