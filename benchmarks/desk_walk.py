@@ -1,13 +1,18 @@
-"""Walk from a file to its release on the desk, in Chromium, with every click counted.
+"""Walk from files to their release on the desk, in Chromium, with every click counted.
 
-    python benchmarks/desk_walk.py TABLE [SECONDS]
+    python benchmarks/desk_walk.py TABLE [TABLE ...] [--language de] [--width 390] [--seconds 7200]
+        [--pictures FOLDER] [--kill]
 
-The guesses are taken as they are. Text is typed after a click into its field, or after Tab. Writes into a new folder,
-prints the clicks and the seconds of each step, and ends with 1 if there were more than 12 clicks or no release.
+The guesses are taken as they are; several tables are linked tables, from a folder that holds them alone. Text is typed
+after a click into its field, or after Tab. Writes into a new folder, prints the clicks and the seconds of each step,
+and looks at each page with axe and for what reaches beyond the window. Ends with 1 if there were more than 12 clicks,
+no release, or a finding. With --kill, browser and desk end by SIGKILL while the run is under way, and a later desk
+finds it again.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import pty
 import re
@@ -17,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -25,13 +32,17 @@ from tests.helpers.browser import Page, browser
 
 MOST_CLICKS = 12
 TAB = ("Tab", 9)
+DONE = "form[action$='/decide'], .verdict.block, [name=continued]"
+"""What only the page of an ended run has."""
 
 
 class Walk:
     """A person with a mouse, whose clicks are counted."""
 
-    def __init__(self, page: Page) -> None:
-        self.page, self.clicks, self._since = page, 0, time.monotonic()
+    def __init__(self, page: Page, width: int, pictures: Path | None, problems: list[str]) -> None:
+        self.page, self.width, self.pictures = page, width, pictures
+        self.clicks, self.problems = 0, problems
+        self._since = time.monotonic()
 
     def click(self, selector: str) -> None:
         self.clicks += 1
@@ -53,12 +64,18 @@ class Walk:
             except AssertionError:
                 pass  # the page is being replaced
             time.sleep(0.5)
-        raise TimeoutError(script)
+        raise TimeoutError(f"{script}: {self.page.evaluate('document.body.innerText')}")
 
     def said(self, step: str) -> None:
+        """Print a step, look at the page it ends on, and begin the next."""
         now = time.monotonic()
-        print(f"{step:<32} {self.clicks:>3} clicks  {now - self._since:7.1f} s", flush=True)
-        self._since = now
+        found = self.page.findings()
+        self.problems += [f"{step}: {one}" for one in found]
+        print(f"{step:<32} {self.clicks:>3} clicks  {now - self._since:7.1f} s  {len(found)} findings", flush=True)
+        if self.pictures is not None:
+            name = f"{step.partition(',')[0].replace(' ', '-')}.png"
+            self.page.picture(self.pictures / name, self.width)
+        self._since = time.monotonic()
 
 
 def address_of(terminal: int) -> str:
@@ -72,10 +89,26 @@ def address_of(terminal: int) -> str:
     raise TimeoutError(text)
 
 
-def walk(page: Page, address: str, seconds: float) -> Walk:
-    person = Walk(page)
-    page.visit(address)
-    person.wait("document.querySelector('#name')")
+@contextmanager
+def desk_in(folder: Path, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Link of a desk of a folder and its process, which ends with the block."""
+    own, its = pty.openpty()
+    command = [sys.executable, "-m", "hybrid", "desk", *arguments]
+    desk = subprocess.Popen(command, cwd=folder, stdin=its, stdout=its, stderr=its)
+    try:
+        yield address_of(own), desk
+    finally:
+        desk.terminate()
+        desk.wait(30)
+
+
+def begin(person: Walk) -> None:
+    """From the first screen to a run under way."""
+    person.wait("document.querySelector('#name, button[name=table]')")
+    if person.page.evaluate("!!document.querySelector('button[name=table]')"):
+        person.said("the tables are offered")
+        person.click("button[name=table][value='.']")
+        person.wait("document.querySelector('#name')")
     person.said("the table is shown")
     person.click("#name")
     person.type("A. Meier")
@@ -83,39 +116,79 @@ def walk(page: Page, address: str, seconds: float) -> Walk:
     person.wait("document.querySelector('button[form=start]')")
     person.said("roles are saved and signed")
     person.click("button[form=start]")
-    done = "form[action$='/decide'], .verdict.block, [name=continued]"
-    person.wait(f"document.querySelector({done!r})", seconds)
+    person.wait("document.querySelector('progress')")
+    person.said("the run is under way")
+
+
+def decide(person: Walk, seconds: float) -> None:
+    """From a run under way to its release."""
+    person.wait(f"document.querySelector({DONE!r})", seconds)
     person.said("the verdict is there")
-    ticks = int(page.evaluate("document.querySelectorAll('[name^=tick-]').length"))
+    if person.page.evaluate("!document.querySelector('form[action$=\"/decide\"]')"):
+        raise SystemExit("nothing can be released: a rule forbids it, or the run ended without a result")
+    ticks = int(person.page.evaluate("document.querySelectorAll('[name^=tick-]').length"))
     for at in range(ticks):
         person.click(f"#tick-{at}")
-        page.press(*TAB)
+        person.page.press(*TAB)
         person.type("looked at, and small")
     if ticks:
-        page.press(*TAB)
+        person.page.press(*TAB)
         person.type("B. Kaya")
     person.click("form[action$='/decide'] button")
     person.wait("location.pathname.startsWith('/releases/')")
     person.said(f"released, {ticks} checks accepted")
-    assert "Verified." in page.evaluate("document.body.innerText")
-    return person
+    assert person.page.evaluate("!!document.querySelector('.verdict.pass')"), "the release is not verified"
 
 
-def main(table: Path, seconds: float = 7_200) -> int:
-    folder = Path(tempfile.mkdtemp(prefix="desk-walk-"))
-    shutil.copy(table, folder)
-    own, its = pty.openpty()
-    command = [sys.executable, "-m", "hybrid", "desk", table.name]
-    desk = subprocess.Popen(command, cwd=folder, stdin=its, stdout=its, stderr=its)
-    try:
-        address = address_of(own)
-        with browser(Path(tempfile.mkdtemp())) as page:
-            person = walk(page, address, seconds)
-    finally:
-        desk.terminate()
-        desk.wait(30)
-    return int(person.clicks > MOST_CLICKS)
+def main(options: argparse.Namespace) -> int:
+    folder = Path(tempfile.mkdtemp(prefix="desk-walk-")) / "study"
+    folder.mkdir()
+    for table in options.tables:
+        shutil.copy(table, folder)
+    named = [options.tables[0].name] if len(options.tables) == 1 else []
+    problems: list[str] = []
+    with opened(folder, options, problems, *named) as (person, desk):
+        begin(person)
+        if options.kill:
+            desk.kill()
+        else:
+            decide(person, options.seconds)
+    clicks = person.clicks
+    if options.kill:
+        print("browser and desk were killed", flush=True)
+        with opened(folder, options, problems) as (person, _):
+            person.wait("document.querySelector('nav a[href=\"/runs\"]')")
+            person.click("nav a[href='/runs']")
+            person.wait('document.querySelector(\'h2 a[href^="/runs/"], tbody a[href^="/runs/"]\')')
+            person.said("a later desk finds the run")
+            person.click("h2 a[href^='/runs/'], tbody a[href^='/runs/']")
+            decide(person, options.seconds)
+        clicks += person.clicks
+    print(*problems, sep="\n")
+    return int(clicks > MOST_CLICKS or bool(problems))
+
+
+@contextmanager
+def opened(
+    folder: Path, options: argparse.Namespace, problems: list[str], *arguments: str
+) -> Iterator[tuple[Walk, subprocess.Popen[bytes]]]:
+    """A person in front of a desk that was just opened, and its process."""
+    with desk_in(folder, *arguments) as (address, desk), browser(Path(tempfile.mkdtemp())) as page:
+        page.look_as(options.language, options.width, origin=address.partition("/enter")[0])
+        page.visit(address)
+        yield Walk(page, options.width, options.pictures, problems), desk
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("tables", nargs="+", type=Path)
+    parser.add_argument("--language", choices=("en", "de"), default="en")
+    parser.add_argument("--width", type=int, default=1280)
+    parser.add_argument("--seconds", type=float, default=7_200)
+    parser.add_argument("--pictures", type=Path)
+    parser.add_argument("--kill", action="store_true")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), *map(float, sys.argv[2:])))
+    sys.exit(main(_options()))

@@ -115,16 +115,35 @@ def line(status: str, text: str, hint: str = "") -> None:
     out.print(styled((f"{status:<8}", COLORS.get(status, "white")), f"{text}{tail}"))
 
 
-def print_verdict(verdict: Verdict, draw: str = "", promise: Sequence[str] = (), language: Language = ENGLISH) -> None:
+def print_verdict(
+    verdict: Verdict,
+    draw: str = "",
+    promise: Sequence[str] = (),
+    language: Language = ENGLISH,
+    before: Verdict | None = None,
+) -> None:
     """Print the verdict, the draw's number, the open checks and the answers to the questions of readers.
 
     The other checks are counted. ``promise`` has the terms of differential privacy, of which the
     first is on the line of the verdict. All is in one language: English where the catalogue lacks a sentence.
+    ``before`` is the verdict that was printed after the run: of an equal one, nothing is printed but that it is equal.
     """
-    for text in in_language(
-        language, lambda chosen, note: [*_verdict(verdict, draw, promise, chosen), *filter(None, [note])]
-    ):
+
+    def drawn(chosen: Language, note: str) -> list[Text | str]:
+        parts = _verdict(verdict, draw, promise, chosen) if verdict != before else _same_verdict(verdict, chosen)
+        return [*parts, *filter(None, [note])]
+
+    for text in in_language(language, drawn):
         out.print(text)
+
+
+def _same_verdict(verdict: Verdict, language: Language) -> Iterator[Text | str]:
+    status = language.say(verdict.status.upper()), f"bold {COLORS[verdict.status]}"
+    yield styled("\n", status, f"   {language.say(f'policy {verdict.policy}')}")
+    yield f"  {language.say(_JUDGED_AGAIN)}"
+
+
+_JUDGED_AGAIN = "Judged again, together with all earlier releases: every check ended as after the run."
 
 
 def _padded(text: str, width: int) -> str:

@@ -224,6 +224,7 @@ def release(
         from hybrid.jobs.start import configuration
         from hybrid.linked.run import run_of
         from hybrid.publication.certificate import Acceptance
+        from hybrid.publication.difference import verdict_of
         from hybrid.publication.facts import promise_of_run
         from hybrid.publication.finished_run import read_run
 
@@ -245,7 +246,8 @@ def release(
     if found is not None:
         _say_whether_drawn(finished, found)
     judged = read_run(candidate.folder)
-    console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(judged), judged.language)
+    before = verdict_of(judged) if config.is_dir() else None
+    console.print_verdict(candidate.verdict, candidate.draw.words, promise_of_run(judged), judged.language, before)
     console.out.print(f"\nreport   {candidate.folder / 'report.html'}")
     published = candidate.publish(Acceptance(by, reason) if accept_review else None)
     console.out.print(f"release  {published}")

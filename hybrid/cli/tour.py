@@ -63,16 +63,17 @@ def tour_steps(rows: int) -> tuple[TourStep, ...]:
             "Anonymize, restore, synthesize, evaluate, judge. With 30,000 rows this takes some minutes.",
             ("run", config, "--out", run),
             "A PASS means that every rule of the policy is met, and that leaks of known size, planted into this very "
-            "table, were noticed. It is no proof: the line Not tried names attacks that nobody made. With fewer rows "
-            "the verdict can be a review, since fewer people hide each other. "
+            "table, were noticed. It is no proof: the line Not tried names attacks that nobody made, and 'not ruled "
+            "out' beside a question means: nothing was found, but among so few people a leak a little above the limit "
+            "would look like chance. More people narrow that. With fewer rows the verdict can be a review. "
             f"Open {run}/report.html: its first page says what was found, and why.",
         ),
         TourStep(
             "Release",
             "The gate judges the finished run again and publishes it, if the policy lets it out.",
             ("release", run),
-            "A pass is published. A review waits for a person, who reads the lines above. A block is never published; "
-            "the lines with try say what to change.",
+            "A pass is published. A review waits for a person, who reads the lines after the run. A block is never "
+            "published; the lines with try say what to change.",
             (0, _REFUSED, _WAITING),
         ),
         TourStep(
@@ -114,11 +115,15 @@ def tour(
         raise ConfigError(f"{folder}: there is something already", hint="choose another folder: hybrid tour DIR")
     folder.mkdir(parents=True, exist_ok=True)
     steps = tour_steps(rows)
-    code = 0
-    for number, step in enumerate(steps, start=1):
+    code, number = 0, 0
+    without_review = sum(step.after_answer != _WAITING for step in steps)
+    for step in steps:
         if step.after_answer not in (None, code):
             continue
-        console.out.print(f"\n{number} of {len(steps)}: {step.title}\n{step.before}\n\n$ {shell_line(step)}")
+        number += 1
+        console.out.print(
+            f"\n{number} of {max(number, without_review)}: {step.title}\n{step.before}\n\n$ {shell_line(step)}"
+        )
         if not yes and not typer.confirm("run it?", default=True):
             console.out.print(f"the tour ends here; what it made is in {folder}")
             return

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.base.errors import ApprovalNeeded, ConfigError, HybridError, Problem
 from hybrid.base.regular_file import LARGEST, read_regular
 from hybrid.desk.desk import Desk, command, form_fields, known_name, run_folder, segment
 from hybrid.desk.editor import AnyDraft, state_of
@@ -28,6 +28,7 @@ from hybrid.publication.approvals import (
     since_last_release,
     statement_of,
 )
+from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import DETAILS, REPORT, FinishedRun, read_run
@@ -147,7 +148,7 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
         "state": state,
         "contents": release_contents(run),
         "signer": keys[-1].keyid[:16] if keys else "",
-        "given": accepted(run, Ledger(work), now),
+        "given": _given(desk, run),
         "sent_back": since_last_release(run.data_set, work),
         "stands": stands,
         "is_out": _is_out(run, work),
@@ -221,6 +222,11 @@ def _is_out(run: FinishedRun, work: Path) -> str:
     return next((entry.release for entry in reversed(entries) if entry.release_tag == tag), "")
 
 
+def _given(desk: Desk, run: FinishedRun) -> tuple[Acceptance, ...]:
+    """Approvals of a run that count."""
+    return accepted(run, Ledger(desk.places.work), datetime.now(UTC))
+
+
 def _stands(desk: Desk, run: FinishedRun) -> bool:
     return bool(blocking_runs(run, desk.places.work, datetime.now(UTC)))
 
@@ -232,7 +238,17 @@ def _accept(
     said = command("approve", *(_zones(desk, run) if signed else _arguments_by(desk, run, by, reason)))
     desk.clicks.note("POST", request.url.path, f"{said} --signed {_file(run)}" if signed else said)
     zones = desk.places.releases, desk.places.work
-    published = publish(run.folder, *zones, accept_review=True, by=by, reason=reason, signed=signed)
+    before = _given(desk, run)
+    try:
+        published = publish(run.folder, *zones, accept_review=True, by=by, reason=reason, signed=signed)
+    except ApprovalNeeded:
+        if len(_given(desk, run)) == len(before):
+            raise ConfigError(
+                "the same person approved this run already",
+                hint=f"the policy wants {run.policy.approvals} different people: another one must decide",
+            ) from None
+        desk.statements.pop(run.id, None)
+        return RedirectResponse(_page(run), 303)
     desk.statements.pop(run.id, None)
     return desk.done(request, f"/releases/{published.name}", "")
 

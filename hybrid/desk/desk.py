@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from urllib.parse import quote
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.language import catalogue
 from hybrid.base.manifest import MANIFEST
 from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
 from hybrid.desk.guard import ActionLog, Sessions
@@ -28,8 +31,11 @@ LANGUAGES = ("en", "de")
 """Languages of the catalogue; the first is the default."""
 
 
+_FIGURE = re.compile(r"[-+±−]?\d[\d.,]*|\d{4}-\d\d-\d\d")
+
+
 @cache
-def catalogue() -> Mapping[str, Mapping[str, str]]:
+def texts() -> Mapping[str, Mapping[str, str]]:
     content: dict[str, dict[str, str]] = yaml.safe_load(
         files("hybrid.desk").joinpath("texts.yaml").read_text(encoding="utf-8")
     )
@@ -37,14 +43,31 @@ def catalogue() -> Mapping[str, Mapping[str, str]]:
 
 
 def text(key: str, language: str, **values: object) -> str:
-    """One text in a language, with values in its places.
+    """One text in a language, with values in its places; numbers and days are written in the language's form.
 
     Raises
     ------
     KeyError
-        The catalogue has no such text.
+        There is no such text.
     """
-    return catalogue()[key][language].format(**values)
+    formed = {name: figure(value, language) for name, value in values.items()}
+    return texts()[key][language].format(**formed)
+
+
+def figure(value: object, language: str) -> str:
+    """A number or a day in a language's form; anything else as it is."""
+    written = str(value)
+    return catalogue(language).number(written) if _FIGURE.fullmatch(written) else written
+
+
+def said(words: str, language: str) -> Markup:
+    """Sentences of findings in a language, or in English, marked as such, where the catalogue does not know them."""
+    found = catalogue(language).own(words)
+    return (
+        escape(found)
+        if found != words or language == LANGUAGES[0]
+        else Markup('<span lang="en">{}</span>').format(words)
+    )
 
 
 def language_of(accepted: str, chosen: str = "") -> str:
@@ -154,6 +177,8 @@ class Desk:
 
         content = self.templates.get_template(template).render(
             t=translated,
+            say=lambda words: said(words, language),
+            figure=lambda value: figure(value, language),
             language=language,
             languages=LANGUAGES,
             has_config=self.config is not None,
@@ -163,13 +188,15 @@ class Desk:
             held=held,
             **values,
         )
-        return HTMLResponse(content, status, {"Refresh": str(RENEWED_SECONDS)} if moves and not held else None)
+        # Names of folders that are no UTF-8 have surrogates.
+        shown = content.encode(errors="backslashreplace")
+        return HTMLResponse(shown, status, {"Refresh": str(RENEWED_SECONDS)} if moves and not held else None)
 
     def problem(self, request: Request, error: HybridError) -> Response:
         """Page of the problems of an error, without cell values."""
         if request.method == "POST":
             self.clicks.note("POST", request.url.path, refused=error.problems[0].message)
-        return self.page(request, "problem.html", 409, title=error.title, problems=error.problems)
+        return self.page(request, "problem.html", 409, done_by_form=request.method == "POST", problems=error.problems)
 
     def done(self, request: Request, to: str, command: str) -> Response:
         """Answer to an action: the log has it, the next page follows."""
@@ -183,7 +210,7 @@ def command(*words: object) -> str:
 
 def segment(name: str) -> str:
     """Name as one segment of a path, slashes included."""
-    return quote(name, safe="")
+    return quote(name, safe="", errors="surrogateescape")
 
 
 def form_fields(request: Request, *names: str) -> list[str]:
@@ -215,12 +242,36 @@ def known_name(names: Sequence[str], wanted: str, what: str) -> str:
 
 
 def names_in(folder: Path) -> list[str]:
-    """Names of the run folders, oldest first."""
+    """Names of the run folders, oldest first; also of those that cannot be looked into."""
     if not folder.is_dir():
         return []
-    found = [one for one in folder.iterdir() if (one / MANIFEST).is_file() and not one.is_symlink()]
-    found = [one for one in found if not (one / _ROWS).exists()]
-    return [one.name for one in sorted(found, key=lambda one: ((one / MANIFEST).stat().st_mtime, one.name))]
+    found = [one for one in folder.iterdir() if not one.is_symlink() and may_hold(one, MANIFEST)]
+    found = [one for one in found if not holds(one, _ROWS)]
+    return [one.name for one in sorted(found, key=lambda one: (_written(one), one.name))]
+
+
+def holds(folder: Path, name: str) -> bool:
+    """True if a folder has a file, and may be looked into."""
+    try:
+        return (folder / name).is_file()
+    except OSError:
+        return False
+
+
+def may_hold(folder: Path, name: str) -> bool:
+    """True if a folder has a file, or may not be looked into."""
+    try:
+        return (folder / name).is_file()
+    except OSError:
+        return True
+
+
+def _written(run: Path) -> float:
+    """Time of a run: of its manifest, or of its folder where that may not be looked into."""
+    try:
+        return (run / MANIFEST).stat().st_mtime
+    except OSError:
+        return run.lstat().st_mtime
 
 
 def run_folder(desk: Desk, request: Request) -> Path:

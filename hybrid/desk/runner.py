@@ -217,7 +217,9 @@ class Runner:
 
     def is_finished(self, name: str) -> bool:
         """True if a run wrote its folder."""
-        return (self.places.runs / name / MANIFEST).is_file()
+        with suppress(OSError):
+            return (self.places.runs / name / MANIFEST).is_file()
+        return False
 
     def start(self, config: Path, name: str, plan: Plan) -> list[str]:
         """Start a run of a configuration.
@@ -289,7 +291,8 @@ class Runner:
 
 def _process(command: Sequence[str], log: Path, place: str) -> subprocess.Popen[bytes]:
     """A process in a session of its own, which neither Ctrl-C nor the end of the terminal reaches."""
-    environment = os.environ | {"HYBRID_SHOW_VALUES": "0", "HYBRID_LOG_FORMAT": "json"}
+    # Without the safe path, Python would run a json.py that somebody put beside the table.
+    environment = os.environ | {"HYBRID_SHOW_VALUES": "0", "HYBRID_LOG_FORMAT": "json", "PYTHONSAFEPATH": "1"}
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         return subprocess.Popen(

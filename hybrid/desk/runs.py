@@ -13,35 +13,34 @@ from hybrid.base.errors import HybridError
 from hybrid.desk import decisions
 from hybrid.desk.desk import REPORT_POLICY, Desk, command, known_name, names_in, run_folder, segment
 from hybrid.desk.under_way import start_run, without_result
+from hybrid.publication.approvals import since_last_release
 from hybrid.publication.difference import difference_to_last, side_by_side, verdict_of
 from hybrid.publication.facts import summary_of
 from hybrid.publication.finished_run import REPORT, read_run, read_whole_run
+from hybrid.publication.first_page import answer
 from hybrid.publication.verdict import folded
 
 
-def judged_runs(folders: list[Path]) -> list[dict[str, Any]]:
-    """One line of each; of an unfinished run the reason."""
-    return [_line(folder) for folder in folders]
-
-
-def _line(folder: Path) -> dict[str, Any]:
+def judged_run(folder: Path, work: Path) -> dict[str, Any]:
+    """Line of a run in the list: its verdict and who sent it back, or why it cannot be read."""
     try:
         run = read_run(folder)
         status = verdict_of(run).status
     except HybridError as error:
         return {"name": folder.name, "created": "", "status": "", "problem": error.problems[0].message}
     created = str(run.manifest["created"])[:19].replace("T", " ")
-    return {"name": folder.name, "created": created, "status": status, "problem": ""}
+    back = next((one for one in since_last_release(run.data_set, work) if one.run == run.id), None)
+    return {"name": folder.name, "created": created, "status": status, "back": back, "problem": ""}
 
 
 def routes(desk: Desk) -> list[Route]:
     def listed(request: Request) -> Response:
-        rows = judged_runs([desk.places.runs / name for name in reversed(names_in(desk.places.runs))])
+        runs, work = desk.places.runs, desk.places.work
+        rows = [judged_run(runs / name, work) for name in reversed(names_in(runs))]
         started = without_result(desk)
         said = "" if desk.config is None else command(*desk.runner.words(desk.config, "NAME-TIME"))
         moves = any(run.is_running for run in started.values())
-        folder = str(desk.places.runs)
-        return desk.page(request, "runs.html", moves=moves, rows=rows, started=started, command=said, runs=folder)
+        return desk.page(request, "runs.html", moves=moves, rows=rows, started=started, command=said, runs=str(runs))
 
     def cancel(request: Request) -> Response:
         name = known_name(list(desk.runner.started), request.path_params["name"], "run")
@@ -66,7 +65,9 @@ def routes(desk: Desk) -> list[Route]:
             verdict=verdict,
             folded=folded(verdict),
             page=summary_of(run, verdict, str(run.manifest["created"])),
+            answer=answer(verdict),
             policy=run.policy,
+            written_in=run.language.code,
             difference=difference_to_last(run, *zones),
             difference_command=command("difference", run.folder, "--releases", zones[0], "--work", zones[1]),
             **decisions.decision(desk, run, verdict),

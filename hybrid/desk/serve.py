@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.errors import ConfigError, DataError, HybridError
 from hybrid.desk import columns, constraints, hierarchies, releases, results, runs, start, trade_off, tune
 from hybrid.desk.desk import LANGUAGE_COOKIE, LANGUAGES, Desk
 from hybrid.desk.guard import ENTRY, STYLE, Guard, with_session_cookie
@@ -66,6 +66,11 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
         assert isinstance(error, HybridError)
         return desk.problem(request, error)
 
+    async def unreadable(request: Request, error: Exception) -> Response:
+        assert isinstance(error, OSError)
+        said = f"{error.filename}: this cannot be read or written ({error.strerror})"
+        return desk.problem(request, DataError(said, hint="look at the rights of its folder"))
+
     async def missing(request: Request, _: Exception) -> Response:
         return desk.page(request, "missing.html", 404)
 
@@ -86,7 +91,7 @@ def desk_app(desk: Desk, port: int) -> ASGIApp:
             *tune.routes(desk),
             *results.routes(desk),
         ],
-        exception_handlers={HybridError: known, 404: missing, 405: missing},
+        exception_handlers={HybridError: known, OSError: unreadable, 404: missing, 405: missing},
     )
     return Guard(pages, desk.sessions, port, desk.clicks)
 

@@ -110,7 +110,7 @@ def _content(found: TradeOff, config: AnyConfig, request: Request) -> dict[str, 
     ]
     at = limits.index(chosen.suppression_limit)
     return {
-        "chart": line_chart(lines, [f"{100 * one:g} %" for one in limits], at, _scale(found)),
+        "chart": line_chart(lines, limits, at, _scale(found)),
         "ks": ks,
         "limits": limits,
         "table": [[_cell(found, point, chosen, here) for point in found.points if point.k == one] for one in ks],

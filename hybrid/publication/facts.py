@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hybrid.base.atomic import write_json
 from hybrid.base.hashing import file_sha256
 from hybrid.evaluation.measure import Evaluation, Measure
-from hybrid.publication.finished_run import FinishedRun
+from hybrid.publication.finished_run import DAMAGE, FinishedRun, damaged
 from hybrid.publication.first_page import FirstPage, RunFacts, first_page, open_rules, private_page, promise
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.nature import is_synthetic, nature
@@ -156,7 +156,20 @@ def differences_of(evaluation: Evaluation) -> list[Difference]:
 
 
 def summary_of(run: FinishedRun, verdict: Verdict, created: str, acceptances: Sequence[Acceptance] = ()) -> FirstPage:
-    """Build the plain-language summary; ``created`` is in ISO 8601, ``acceptances`` those of a review."""
+    """Build the plain-language summary; ``created`` is in ISO 8601, ``acceptances`` those of a review.
+
+    Raises
+    ------
+    DataError
+        Entries of the run's manifest are missing or of another kind.
+    """
+    try:
+        return _summary(run, verdict, created, acceptances)
+    except DAMAGE:
+        raise damaged(run.folder) from None
+
+
+def _summary(run: FinishedRun, verdict: Verdict, created: str, acceptances: Sequence[Acceptance]) -> FirstPage:
     manifest = run.manifest
     facts = RunFacts(
         name=run.data_set,

@@ -54,7 +54,8 @@ class FolderState:
 
     def __str__(self) -> str:
         rest = f"; of {self.others} older ones signature, certificate, names and sizes" if self.others else ""
-        return f"{self.whole} releases were compared byte by byte with what was published{rest}"
+        compared = "1 release was" if self.whole == 1 else f"{self.whole} releases were"
+        return f"{compared} compared byte by byte with what was published{rest}"
 
 
 class OwnReleases:

@@ -51,6 +51,20 @@ def test_verdicts(shown: io.StringIO) -> None:
     console.print_verdict(Verdict.of(NASTY, checks), NASTY)
 
 
+def test_an_equal_verdict_is_said_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def printed(verdict: Verdict, before: Verdict | None) -> str:
+        stream = io.StringIO()
+        monkeypatch.setattr(console, "out", Terminal(file=stream, width=200))
+        console.print_verdict(verdict, "first draw", before=before)
+        return stream.getvalue()
+
+    one, other = (Verdict.of("mine 1", (Check("copies", status, "some", "k"),)) for status in ("review", "pass"))
+    assert "every check ended as after the run" in printed(one, one) and "some" not in printed(one, one)
+    for before in (None, other):
+        assert "some" in printed(one, before) and "first draw" in printed(one, before)
+        assert "as after the run" not in printed(one, before)
+
+
 def test_steps_where_there_is_no_terminal(shown: io.StringIO) -> None:
     with console.progress() as report:
         report(NASTY, 1, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def test_every_command_of_the_tour_exists_with_its_options() -> None:
 
 @pytest.mark.parametrize(("waits", "last"), [(0, "verify"), (4, "verify"), (1, "status")])
 def test_a_person_decides_where_a_run_waits_and_no_blocked_one_is_verified(
-    waits: int, last: str, hybrid: Run, monkeypatch: pytest.MonkeyPatch
+    waits: int, last: str, hybrid: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     called: list[str] = []
 
@@ -48,6 +49,8 @@ def test_a_person_decides_where_a_run_waits_and_no_blocked_one_is_verified(
     monkeypatch.setattr("subprocess.run", answered)
     assert hybrid("tour", "new", "--yes") == 0
     assert called[-1] == last and ("approve" in called) == (waits == 4)
+    numbers = [int(found) for found in re.findall(r"^(\d) of \d: ", capsys.readouterr().out, re.MULTILINE)]
+    assert numbers == [*range(1, len(called) + 1)], "no number is left out"
 
 
 def test_a_tour_asks_first_and_never_enters_a_folder_with_files(

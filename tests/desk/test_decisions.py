@@ -93,6 +93,20 @@ def test_every_file_of_the_release_was_announced_and_the_next_run_is_compared_wi
     assert "is signed with key" in after and "that this first release makes" in before
 
 
+def test_two_people_approve_and_the_same_one_twice_is_refused(own: Own) -> None:
+    visitor, _, folder = own
+    assert _post(visitor, "/runs/first/decide", by="C. Roth", reason="looked at") == 303
+    page = visitor.get("/runs/first").text
+    assert "Approved by C. Roth. Approvals still missing: 1." in page and not list((folder / "releases").glob("20*"))
+    for name in ("C. Roth", " c. roth"):
+        assert _post(visitor, "/runs/first/decide", by=name, reason="again") == 409
+        assert visitor.last is not None and "the same person approved this run already" in visitor.last.text
+    assert _post(visitor, BACK, by="E. Lind", reason="too fine") == 303
+    assert "Sent back by E. Lind on " in visitor.get("/runs").text
+    assert _post(visitor, "/runs/first/decide", by="D. Okafor", reason="fine") == 409
+    assert not list((folder / "releases").glob("20*")), "two approvals do not lift what the third person said"
+
+
 def test_an_approver_of_the_roster_signs_on_the_page(make_run: Callable[..., Path], tmp_path: Path) -> None:
     key = tmp_path / "ada"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)

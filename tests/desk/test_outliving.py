@@ -111,6 +111,14 @@ def test_a_run_outlives_the_desk_that_started_it_and_continues_after_it_was_kill
     assert kept and kept < again, "what was finished was not computed again"
 
 
+def test_a_run_takes_no_program_from_the_folder_of_the_table(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("open('taken', 'w')")
+    runner = Runner(Places(tmp_path / "work"))
+    runner.begin("run", ["--version"], place=str(tmp_path))
+    _until(lambda: not runner.started["run"].is_running)
+    assert not (tmp_path / "taken").exists()
+
+
 def test_another_process_with_the_same_number_is_not_taken_for_the_run(tmp_path: Path) -> None:
     folder = tmp_path / "jobs" / "run"
     folder.mkdir(parents=True)

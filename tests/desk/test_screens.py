@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from hybrid.base.hashing import file_sha256
-from hybrid.desk.desk import LANGUAGES, catalogue, language_of, text
+from hybrid.desk.desk import LANGUAGES, language_of, text, texts
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
 from tests.desk.conftest import HOSTILE
@@ -100,7 +100,7 @@ def test_two_people_publish_what_they_saw_and_one_withdraws_it(own: tuple[Visito
     for name in ("C. Roth", "c. roth"):
         visitor.get("/runs/first")
         waits = visitor.post("/runs/first/decide", by=name, **given)
-        assert waits.status == 409 and "1 accepted so far" in waits.text
+        assert waits.status == (303 if name == "C. Roth" else 409)
     assert not list((folder / "releases").glob("20*"))
     visitor.get("/runs/first")
     done = visitor.post("/runs/first/decide", by="D. Okafor", **given)
@@ -146,14 +146,14 @@ def test_a_run_is_started_and_cancelled(own: tuple[Visitor, OpenDesk, Path]) -> 
 def test_every_text_is_in_every_language() -> None:
     keys = re.findall(r"^(\w+):", Path("hybrid/desk/texts.yaml").read_text(), re.MULTILINE)
     assert len(keys) == len(set(keys)), "a later text would replace an earlier one"
-    for key, texts in catalogue().items():
-        assert set(texts) == set(LANGUAGES), key
-        fields = [sorted(re.findall(r"{(\w+)}", one)) for one in texts.values()]
+    for key, each in texts().items():
+        assert set(each) == set(LANGUAGES), key
+        fields = [sorted(re.findall(r"{(\w+)}", one)) for one in each.values()]
         assert fields[0] == fields[1], key
     used = set()
     for page in Path("hybrid/desk/templates").glob("*.html"):
         used |= set(re.findall(r"""\bt\(["'](\w+)["'][,)]""", page.read_text()))
-    assert used <= set(catalogue())
+    assert used <= set(texts())
     assert language_of("fr, de;q=0.8") == "de" and language_of("fr") == "en" and language_of("fr", "de") == "de"
     assert text("columns_open", "de", count=3) == "3 offen."
 

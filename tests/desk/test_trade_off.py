@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 from dataclasses import replace
@@ -47,11 +48,27 @@ def test_points_come_back_from_json_also_where_no_bound_is_proven() -> None:
 def test_charts_have_no_style_and_no_markup_of_others() -> None:
     hostile = '"><script>alert(1)</script>'
     lines = [Line(hostile, (0.3, None, 0.1), chosen=True), Line("k = 2", (None, None, None))]
-    chart = line_chart(lines, ["0 %", "1 %", "2 %"], 0, "%")
+    chart = line_chart(lines, [0.0, 0.01, 0.02], 0, "%")
     dots = scatter_chart([Dot(hostile, 0.2, 7.0, named=True)], "privacy", "use")
     for one in (chart, dots):
         assert "<script" not in one and "style=" not in one and "&lt;script" in one
     assert "0 %: 30.0 %, 1 %: –, 2 %: 10.0 %" in chart
+
+
+def test_names_in_charts_do_not_overlap() -> None:
+    """Equal lines share a name; others, and those of points side by side, are a line of text apart."""
+    losses = {2: 0.01, 3: 0.0, 5: 0.0, 10: 0.012, 50: 0.4}
+    chart = line_chart([Line(f"k = {k}", (loss, loss)) for k, loss in losses.items()], [0.0, 0.1], 0, "%")
+    names = re.findall(r'y="([\d.]+)" class="tick">(k = [^<]+)<', chart)
+    heights = sorted(float(height) for height, _ in names)
+    assert {name for _, name in names} == {"k = 2", "k = 3, 5", "k = 10", "k = 50"} and heights[-1] <= 252
+    assert all(after - before >= 12.9 for before, after in itertools.pairwise(heights))
+    dots = [Dot(f"k {k}, beta 1", 0.3 + k / 500, 0.2, named=True) for k in range(4)]
+    found = re.findall(r'<text x="([\d.-]+)" y="([\d.]+)" class="tick">(k \d[^<]+)<', scatter_chart(dots, "a", "b"))
+    boxes = [(float(x), float(y), float(x) + 6 * len(name)) for x, y, name in found]
+    assert len(boxes) == 4
+    for one, other in itertools.combinations(boxes, 2):
+        assert one[2] <= other[0] or other[2] <= one[0] or abs(one[1] - other[1]) >= 12, (one, other)
 
 
 @pytest.mark.parametrize("log", [False, True])

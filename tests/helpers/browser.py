@@ -9,6 +9,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -18,6 +19,12 @@ from websockets.sync.client import ClientConnection, connect
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SECONDS = 60
+AUDIT = """axe.run(document, {resultTypes: ["violations"]}).then(found => found.violations.map(
+    one => [one.id, one.help, ...one.nodes.map(node => node.html.slice(0, 100))]))"""
+WIDE = """[...document.querySelectorAll("body *")].filter(one =>
+    !one.parentElement.closest(".scroll, pre, details:not([open])") && one.getBoundingClientRect().right > %d
+).map(one => one.outerHTML.slice(0, 80))"""
+"""Elements that reach beyond the window, but for tables and texts that scroll on their own."""
 
 
 class Page:
@@ -28,7 +35,7 @@ class Page:
         self.problems: list[str] = []
         self.requests: list[str] = []
         self._number = 0
-        self._loaded = False
+        self._loaded = self._has_axe = False
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
@@ -96,6 +103,22 @@ class Page:
 
     def type(self, text: str) -> None:
         self.call("Input.insertText", text=text)
+
+    def look_as(self, language: str, width: int, scheme: str = "light", *, origin: str) -> None:
+        """Show pages of the desk at an origin in a language, on a window of a width, light or dark, with axe."""
+        axe = files("axe_core_python").joinpath("axe.min.js").read_text()
+        if not self._has_axe:
+            self.call("Page.addScriptToEvaluateOnNewDocument", source=axe)
+            self._has_axe = True
+        self.call("Network.setCookie", name="hybrid-desk-language", value=language, url=origin)
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        narrow = width < 500
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=740, deviceScaleFactor=1, mobile=narrow)
+        self._width = width
+
+    def findings(self) -> list[Any]:
+        """What axe objects to on the page, and what reaches beyond the window."""
+        return [*self.evaluate(AUDIT), *self.evaluate(WIDE % (self._width + 1))]
 
     def pdf(self) -> bytes:
         return base64.b64decode(self.call("Page.printToPDF", preferCSSPageSize=True)["data"])

@@ -107,6 +107,14 @@ def test_numbers_within_the_range_of_a_key_are_no_reference() -> None:
     assert found(patients=patients, visits=visits) == {("visits", "patient_id", "patients", "id")}
 
 
+def test_a_bare_number_that_repeats_is_the_one_of_another_table() -> None:
+    patients = table(id=range(1, 101), name=["x"] * 100)
+    assert found(patients=patients, visits=table(id=[1, 1, 2, 3], day=[0, 7, 0, 0])) == {
+        ("visits", "id", "patients", "id")
+    }
+    assert not found(patients=patients, visits=table(id=[1, 1, 200], day=[0, 7, 0]))
+
+
 def test_particular_values_refer_without_a_name() -> None:
     keys = [f"{i * 7919:08x}" for i in range(1, 41)]
     assert found(subjects=table(subject_id=keys), events=table(who=[keys[i % 30] for i in range(60)])) == {

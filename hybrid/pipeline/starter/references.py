@@ -33,6 +33,8 @@ KNOWN = 0.9
 """Share of the rows with a value whose value must be a key, where the names are alike."""
 PARTICULAR = 20
 """Distinct values from which values alone say that a column refers to a key, if all are keys."""
+REPEATED = 0.7
+"""Likeness of a bare ``id`` that repeats to the ``id`` of a table: it does not number the rows of its own one."""
 _LONG = 5
 """Characters of a text that is hardly a key by chance."""
 MOST_RIGHTS = 10
@@ -244,8 +246,10 @@ def _reference(
 ) -> Reference | None:
     (table, column), (parent_table, key) = child, parent
     is_declared = (*child, *parent) in declared.references
-    likeness = 1.0 if is_declared else name_likeness(column, parent_table, key)
     one, keys = values[table][column], values[parent_table][key]
+    likeness = 1.0 if is_declared else name_likeness(column, parent_table, key)
+    if not likeness and column == key and not one.are_key and one.texts.isin(keys.texts).all():
+        likeness = REPEATED
     if not len(one.texts) or (not likeness and not (one.particular and keys.particular)):
         return None
     known = one.texts.isin(keys.texts)

@@ -206,41 +206,74 @@ class Dot:
     """Whether its name stands beside it; else it is its title only."""
 
 
-def line_chart(lines: Sequence[Line], positions: Sequence[str], at: int, unit: str) -> Markup:
-    """Lines over common positions.
+def line_chart(lines: Sequence[Line], positions: Sequence[float], at: int, unit: str) -> Markup:
+    """Lines over common positions; equal lines have one label.
 
     Parameters
     ----------
     lines : sequence of Line
         Values of 0 or more.
-    positions : sequence of str
-        Labels of the axis.
+    positions : sequence of float
+        Shares, 0..1, increasing.
     at : int
         Position that is marked on the chosen line.
     unit : str
         "%": values are shares, 0..1.
     """
     known = [value for one in lines for value in one.values if value is not None]
-    top = max([*known, 1e-9]) * 1.1
-    x = svg.linear(0, max(len(positions) - 1, 1), DESK_LEFT + 14, DESK_RIGHT)
+    top = max([*known, 1e-9]) * 1.05
+    x = svg.linear(positions[0], max(positions[-1], positions[0] + 1e-9), DESK_LEFT + 14, DESK_RIGHT)
     y = svg.linear(0, top, DESK_BOTTOM, 16)
     parts = [svg.line(DESK_LEFT, y(0), DESK_RIGHT, y(0), "axis")]
-    shown = [(value, f"{100 * value:.0f} %" if unit == "%" else f"{value:.3g}") for value in top * np.arange(5) / 5]
-    parts += svg.grid(DESK_LEFT, DESK_RIGHT, [(y(value), words) for value, words in shown])
-    parts += svg.below(DESK_HEIGHT - 8, [(x(place), label) for place, label in enumerate(positions)])
-    free = DESK_HEIGHT
-    for one in sorted(lines, key=lambda one: -(one.values[-1] or 0)):
-        points = [(x(place), y(value)) for place, value in enumerate(one.values) if value is not None]
+    ticks = [(value, f"{100 * value:g} %" if unit == "%" else f"{value:.3g}") for value in round_ticks(0, top)]
+    parts += svg.grid(DESK_LEFT, DESK_RIGHT, [(y(value), words) for value, words in ticks])
+    labels = [f"{100 * one:g} %" for one in positions]
+    parts += svg.below(DESK_HEIGHT - 8, [(x(one), label) for one, label in zip(positions, labels, strict=True)])
+    ends: dict[tuple[float | None, ...], list[str]] = {}
+    for one in lines:
+        points = [(x(place), y(value)) for place, value in zip(positions, one.values, strict=True) if value is not None]
         if not points:
             continue
         parts.append(svg.curve(points, "line chosen" if one.chosen else "line"))
         parts += [svg.circle(place, height, 3.2, "hollow") for place, height in points]
-        free = points[-1][1] if free == DESK_HEIGHT else max(points[-1][1], free + 13)
-        parts.append(svg.text(points[-1][0] + 8, free + 4, one.name, "tick"))
+        ends.setdefault(one.values, []).append(one.name)
         marked = one.values[at]
         if one.chosen and marked is not None:
-            parts.append(svg.circle(x(at), y(marked), 6, "filled"))
-    return _desk_figure(parts, "; ".join(_described(one, positions, unit) for one in lines))
+            parts.append(svg.circle(x(positions[at]), y(marked), 6, "filled"))
+    named = sorted(
+        (y([one for one in values if one is not None][-1]), _joined(names)) for values, names in ends.items()
+    )
+    heights = apart([height for height, _ in named], 13, DESK_BOTTOM - 4)
+    parts += [
+        svg.text(DESK_RIGHT + 8, height + 4, name, "tick") for height, (_, name) in zip(heights, named, strict=True)
+    ]
+    return _desk_figure(parts, "; ".join(_described(one, labels, unit) for one in lines))
+
+
+def _joined(names: Sequence[str]) -> str:
+    """Names of equal lines, with what they begin with said once: "k = 3, 5"."""
+    begin = names[0].rpartition(" ")[0] + " "
+    rests = [name.removeprefix(begin) for name in names[1:]]
+    return ", ".join([names[0], *rests])
+
+
+def apart(heights: Sequence[float], least: float, lowest: float) -> list[float]:
+    """Increasing heights moved as little as needed to be ``least`` apart and at most ``lowest``."""
+    found: list[float] = []
+    for one in heights:
+        found.append(max(one, found[-1] + least) if found else one)
+    limit = lowest
+    for place in reversed(range(len(found))):
+        found[place] = min(found[place], limit)
+        limit = found[place] - least
+    return found
+
+
+def round_ticks(low: float, high: float) -> list[float]:
+    """Three to seven multiples of 1, 2 or 5 times a power of ten within a range."""
+    power = 10.0 ** math.floor(math.log10((high - low) / 3))
+    step = next(one * power for one in (5, 2, 1) if (high - low) / (one * power) >= 3)
+    return [at * step for at in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 STRIP_WIDTH, STRIP_HEIGHT = 120.0, 36.0
@@ -284,19 +317,48 @@ def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool =
     places = [math.log10(one.x) if log else one.x for one in dots]
     (low_x, high_x), (low_y, high_y) = _span(places), _span([one.y for one in dots])
     right, bottom = DESK_RIGHT - 60, DESK_BOTTOM - 12
-    x, y = svg.linear(low_x, high_x, DESK_LEFT, right), svg.linear(low_y, high_y, bottom, 16)
-    parts = [svg.line(DESK_LEFT, bottom, right, bottom, "axis"), svg.line(DESK_LEFT, bottom, DESK_LEFT, 16, "axis")]
-    parts += svg.grid(DESK_LEFT, right, [(y(value), f"{value:.2g}") for value in np.linspace(low_y, high_y, 5)])
-    across_ticks = np.linspace(low_x, high_x, 5)
-    parts += svg.below(bottom + 15, [(x(at), f"{10**at if log else at:.2g}") for at in across_ticks])
+    x, y = svg.linear(low_x, high_x, DESK_LEFT, right), svg.linear(low_y, high_y, bottom, _BELOW_TITLE)
+    parts = [
+        svg.line(DESK_LEFT, at, to, end, "axis") for at, to, end in ((bottom, right, bottom), (bottom, DESK_LEFT, 16))
+    ]
+    parts += svg.grid(DESK_LEFT, right, [(y(value), f"{value:.4g}") for value in round_ticks(low_y, high_y)])
+    across_ticks = np.linspace(low_x, high_x, 5) if log else round_ticks(low_x, high_x)
+    parts += svg.below(bottom + 15, [(x(at), f"{10**at:.2g}" if log else f"{at:.4g}") for at in across_ticks])
     parts += svg.below(DESK_HEIGHT - 4, [((DESK_LEFT + right) / 2, across)])
     parts.append(svg.text(2, 10, upwards, "tick"))
-    for place, one in zip(places, dots, strict=True):
-        parts.append(svg.circle(x(place), y(one.y), 5, "filled" if one.filled else "hollow", one.name))
+    at = [(x(place), y(one.y)) for place, one in zip(places, dots, strict=True)]
+    for point, one in zip(at, dots, strict=True):
+        parts.append(svg.circle(*point, 5, "filled" if one.filled else "hollow", one.name))
+    taken = [(left - 6, top - 6, left + 6, top + 6) for left, top in at]
+    for point, one in zip(at, dots, strict=True):
         if one.named:
-            parts.append(svg.text(x(place) + 8, y(one.y) + 4, one.name, "tick", longest=24))
+            box = _free_place(point, min(len(one.name), _LONGEST_NAME) * _CHARACTER, taken)
+            taken.append(box)
+            parts.append(svg.text(box[0], box[3] - 3, one.name, "tick", longest=_LONGEST_NAME))
     told = "; ".join(f"{one.name}: {one.x:.3g}, {one.y:.3g}" for one in dots)
     return _desk_figure(parts, f"{across}, {upwards}. {told}")
+
+
+_BELOW_TITLE, _LONGEST_NAME, _CHARACTER = 28.0, 24, 6.8
+"""Height of a scatter's top below its title; characters of a name that are shown; width of one."""
+Box = tuple[float, float, float, float]
+
+
+def _free_place(point: tuple[float, float], width: float, taken: Sequence[Box]) -> Box:
+    """Box of a name beside, above or below its point, where it covers least of what is there already."""
+    left, top = point
+    starts = [(left + 9, top - 7), (left - 9 - width, top - 7)]
+    starts += [(left - share * width, top + shift) for shift in (-21, 8, -35, 22) for share in (0.5, 0, 1)]
+    boxes = [(at, height, at + width, height + 14) for at, height in starts]
+
+    def covered(box: Box) -> float:
+        outside = max(DESK_LEFT - box[0], 0) + max(box[2] - DESK_WIDTH, 0) + max(box[3] - DESK_BOTTOM + 12, 0)
+        return 14 * outside + sum(
+            max(min(box[2], one[2]) - max(box[0], one[0]), 0) * max(min(box[3], one[3]) - max(box[1], one[1]), 0)
+            for one in taken
+        )
+
+    return min(boxes, key=covered)
 
 
 def _span(values: Sequence[float]) -> tuple[float, float]:
