@@ -326,7 +326,8 @@ def test_target_and_secrets_are_asked_and_never_constants_or_told_by_others(tmp_
     )
     assert "\n# evaluate: {secrets: [disease, score, stroke]}   # once" in text
     assert all(f"# review: {note}" in text for note in asked)
-    first = _patients()[["stroke", "age", "score"]].rename(columns={"stroke": "pill"}).assign(dose=np.linspace(0, 9, 600))
+    first = _patients()[["stroke", "age", "score"]].rename(columns={"stroke": "pill"})
+    first = first.assign(dose=np.linspace(0, 9, 600))
     assert any("predict? perhaps pill:" in note for note in _written(first, tmp_path)[0].notes), "few values, at an end"
     frame = _patients().assign(churned=lambda one: one["stroke"], churn_code=lambda one: one["stroke"] + 5)
     targets = [one.column.name for one in _written(frame, tmp_path)[0].columns if one.role.target]
