@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.signedinteger[Any]]
 Rows = npt.NDArray[np.signedinteger[Any]]
 """Positions of rows."""
 
-Leaves = npt.NDArray[np.integer[Any]]
+Leaves = npt.NDArray[np.signedinteger[Any]]
 """Leaf ids of a hierarchy, 0..n_leaves-1."""
 
 Nodes = npt.NDArray[np.signedinteger[Any]]

@@ -342,7 +342,7 @@ def _plain(name: str) -> str:
 
 
 def _key(warehouse: Warehouse, name: str) -> str:
-    """Plain name for comparison, in lower case where the engine does not tell the cases apart."""
+    """Plain name for comparison, in lower case where letters of both cases are the same."""
     plain = name.rpartition(".")[2]
     return plain if warehouse.engine == "postgres" else plain.lower()
 

@@ -143,7 +143,7 @@ class SparkWarehouse(Warehouse):
         return self._session.createDataFrame([], from_arrow_schema(content.schema))
 
     def _described(self, quoted: str) -> dict[str, Any]:
-        """What the catalog knows of a table or view; its type is empty where there is none."""
+        """Entry of the catalog for a table or view; its type is empty where there is none."""
         from pyspark.errors import AnalysisException
 
         try:

@@ -146,6 +146,8 @@ def explore(
     """
     n_left, n_grouped, n_cut, work = 0, 0, 0, 0
     depth = _begin(table, costs, limits, low, high, stack)
+    if depth < 0:
+        return 0, 0
     table = _sorted(table, stack)
     new = True
     while depth >= 0:

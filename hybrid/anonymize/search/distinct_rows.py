@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from hybrid.anonymize.models.histogram import Histogram
@@ -251,7 +251,7 @@ def collect_distinct_rows(
     )
 
 
-def _leaf_type(hierarchies: Sequence[Hierarchy]) -> type[np.integer[Any]]:
+def _leaf_type(hierarchies: Sequence[Hierarchy]) -> npt.DTypeLike:
     """Type of leaf numbers: uint16 takes half the memory of int32, which counts with millions of rows."""
     return np.uint16 if max((one.n_leaves for one in hierarchies), default=0) <= 1 << 16 else np.int32
 
