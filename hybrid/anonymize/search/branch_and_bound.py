@@ -374,9 +374,9 @@ class _State:
     def is_known(self, box: Box) -> bool:
         """True if a box's highest node need not be checked.
 
-        Its search has counted what k suppresses there and all that this costs, and the node is no better than the best.
+        Its search has counted what k suppresses there and all that this costs, and the node is worse than the best.
         """
-        return self.counts_all and self.initial.between(box.high, box.high) >= self.value
+        return self.counts_all and self.initial.between(box.high, box.high) > self.value
 
     def keep(self, item: _Open, left: Sequence[Box], grouped: int) -> None:
         self.checked += grouped
