@@ -1,7 +1,8 @@
 """Versions of released tables in a warehouse, and views on the latest.
 
 A release becomes a table of its own; once all its rows are there, a view of the name that readers use is switched to
-it in one transaction. Every table and view made here says so in its comment. What has no such comment is never changed.
+it in one transaction, or on Spark by one statement. Every table and view made here says so in its comment. What has no
+such comment is never changed.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def deliver_versions(
     """Write missing versions of a release, and let the views show them.
 
     A version is written in one transaction, and the views of all tables are switched in another: a reader finds the
-    rows of one release, and all of them. Killed at any point, the next call does what is missing. Then withdrawn and
+    rows of one release, and all of them. Spark has no transactions: a version is written under another name first, and
+    the one view is switched by one statement. Killed at any point, the next call does what is missing. Then withdrawn and
     surplus versions are dropped.
 
     Parameters

@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.engines]
 
 PROGRAM = """
 import json, os, signal, sys
+from threading import Event, Thread
 import pyarrow as pa
 from hybrid.base.errors import OutputError
 from hybrid.operations import sql_versions
@@ -34,7 +35,7 @@ def give(release, *ages, keep=None, data_set="clinic"):
 
 def seen():
     with open_warehouse("W_URL") as warehouse:
-        names = sorted(name for _, name, temporary in warehouse.execute("SHOW TABLES") if not temporary)
+        names = sorted(name for _, name, _ in warehouse.execute("SHOW TABLES") if name.startswith("synthetic"))
         ages = warehouse.execute("SELECT age FROM synthetic ORDER BY age") if "synthetic" in names else []
     return [[age for (age,) in ages], names]
 
@@ -73,6 +74,24 @@ def recalls():
     recall_versions(["synthetic"], "W_URL", "clinic", {THIRD})
     yield seen()
 
+def readers():
+    found, ended = set(), Event()
+    def read():
+        with open_warehouse("W_URL") as warehouse:
+            while not ended.is_set():
+                found.update(warehouse.execute("SELECT count(*), min(age), max(age) FROM watched"))
+        found.add("ended")
+    reader = Thread(target=read)
+    for number, release in enumerate((FIRST, SECOND, THIRD)):
+        table = pa.table({"age": [number] * (1000 + number)})
+        rows = {"watched": lambda table=table: plain_rows(table.schema, table.to_batches(100))}
+        deliver_versions(rows, "W_URL", "clinic", release, 2)
+        if number == 0:
+            reader.start()
+    ended.set()
+    reader.join()
+    yield sorted(map(str, found))
+
 for step in sys.argv[1:]:
     print(json.dumps(list(globals()[step]())))
 """
@@ -97,8 +116,12 @@ def test_versions_and_what_a_kill_leaves(tmp_path: Path) -> None:
         assert after == [[2], ["synthetic", first, second]]
         run(address, "killed_after_the_switch", -9)
         shown, recalled, refused, last, gone = run(address, "recalls")
+        [found] = run(address, "readers")
     assert shown == [[3], ["synthetic", first, second, third]]
     assert recalled == [[2], ["synthetic", first, second]]
     assert "of the data set clinic, not ward" in refused
     assert last == [[4], ["synthetic", third]]
     assert gone == [[], []]
+    # Each reading beside the switches had all rows of one version, and none was refused.
+    whole = {str((1000 + number, number, number)) for number in range(3)}
+    assert "ended" in found and len(found) > 2 and set(found) <= whole | {"ended"}
