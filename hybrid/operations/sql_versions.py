@@ -87,8 +87,8 @@ def deliver_versions(
 
     A version is written in one transaction, and the views of all tables are switched in another: a reader finds the
     rows of one release, and all of them. Spark has no transactions: a version is written under another name first, and
-    the one view is switched by one statement. Killed at any point, the next call does what is missing. Then withdrawn and
-    surplus versions are dropped.
+    the one view is switched by one statement. Killed at any point, the next call does what is missing. Then withdrawn
+    and surplus versions are dropped.
 
     Parameters
     ----------
