@@ -73,7 +73,7 @@ test-all: $(VENV_ALL)/.ready  ## the tests of real generators and of Spark (need
 frozen: $(VENV)/.ready  ## are tables, metrics, checks and levels of small configurations those that are kept? KEEP=1 keeps them anew
 	$(VENV)/bin/python -m pytest -n auto -q tests/frozen $(PYTEST_OPTIONS)
 
-test-engines: $(VENV_ALL)/.ready  ## build and use the managed environment of synthcity (7 GB, minutes), Spark with all settings, a token (softhsm2)
+test-engines: $(VENV_ALL)/.ready  ## build and use the managed environment of synthcity (7 GB, minutes), Spark with all settings and on two workers, a token (softhsm2)
 	HYBRID_ENVIRONMENTS=$${HYBRID_ENVIRONMENTS:-$(CURDIR)/$(VENV_ALL)/environments} \
 	$(VENV_ALL)/bin/python -m pytest -m engines $(PYTEST_OPTIONS)
 

@@ -61,7 +61,8 @@ def main() -> None:
     lattice = Lattice.of(records, {})
     checker = Checker(K, 0, (), GroupCache(records, lattice))
     loss = build_loss(LossOptions(), records, lattice, K)
-    print(f"{arguments.rows:,} rows, {records.n_distinct:,} combinations, {lattice.size:,} nodes.\n")
+    print(f"{arguments.rows:,} rows, {records.n_distinct:,} combinations, {lattice.size:,} nodes; ", end="")
+    print(f"{peak_mb() / 1024:.2f} GB before the search.\n")
     print("| grouped | CPU s | wall s | loss | gap | peak GB |\n|---|---|---|---|---|---|", flush=True)
     cpu, wall = time.process_time(), time.perf_counter()
 

@@ -64,7 +64,7 @@ class SqlTarget(Options):
     only if this program delivered them. Of linked tables, the name of each takes the place of
     ``{table}``: synthetic_{table}."""
     versions: Literal["all"] | Annotated[int, Field(ge=1)] | None = None
-    """In DuckDB or PostgreSQL: each release becomes a table of its own, and ``table`` a view that shows the latest.
+    """In DuckDB, PostgreSQL or Spark: each release becomes a table of its own, and ``table`` a view on the latest.
     all: every version stays; a number: so many of the newest. null: one table, whose rows are replaced."""
 
     @model_validator(mode="after")

@@ -1,7 +1,8 @@
 """Versions of released tables in a warehouse, and views on the latest.
 
 A release becomes a table of its own; once all its rows are there, a view of the name that readers use is switched to
-it in one transaction. Every table and view made here says so in its comment. What has no such comment is never changed.
+it in one transaction, or on Spark by one statement. Every table and view made here says so in its comment. What has no
+such comment is never changed.
 """
 
 from __future__ import annotations
@@ -10,20 +11,22 @@ import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from time import monotonic, sleep
+from typing import Any
 
 import pyarrow as pa
 
 from hybrid.base.errors import ConfigError, OutputError, Problem
 from hybrid.table.arrow import plain_schema
+from hybrid.table.spark import SparkWarehouse
 from hybrid.table.warehouse import Warehouse, open_warehouse
 
 logger = logging.getLogger(__name__)
 KEY = "nightly.deliver.sql.versions"
-ENGINES = ("duckdb", "postgres")
-"""Engines that make tables and switch views within transactions."""
+PENDING = "_unverified"
+"""End of the name of a version on Spark while its rows are written."""
 MEMORY = 2.0**30
 """Bytes that DuckDB may take while rows are written."""
 WAIT_SECONDS = 60
@@ -49,7 +52,7 @@ class Version:
     data_set, release : str
         Of the rows.
     rows : int
-        Number of rows.
+        Number of rows; -1 while they are written (Spark).
     at : str
         When it was made; UTC, ISO 8601.
     """
@@ -83,8 +86,9 @@ def deliver_versions(
     """Write missing versions of a release, and let the views show them.
 
     A version is written in one transaction, and the views of all tables are switched in another: a reader finds the
-    rows of one release, and all of them. Killed at any point, the next call does what is missing. Then withdrawn and
-    surplus versions are dropped.
+    rows of one release, and all of them. Spark has no transactions: a version is written under another name first, and
+    the one view is switched by one statement. Killed at any point, the next call does what is missing. Then withdrawn
+    and surplus versions are dropped.
 
     Parameters
     ----------
@@ -158,10 +162,15 @@ def plain_rows(schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> pa.Recor
 @contextmanager
 def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
     with open_warehouse(url_env, MEMORY, KEY) as warehouse:
-        if warehouse.engine not in ENGINES:
+        if not warehouse.catalog:
             raise ConfigError(
-                f"{KEY} needs transactions, as DuckDB and PostgreSQL have them, and this is {warehouse.engine}",
-                hint="deliver to a folder: nightly.deliver.folder",
+                f"{KEY} needs views that last, and a folder of Parquet files has none",
+                hint="deliver to a folder (nightly.deliver.folder), or to a Spark with a catalog: sc://HOST:15002",
+            )
+        if warehouse.engine == "spark" and len(views) > 1:
+            raise ConfigError(
+                f"{KEY}: Spark switches one view at a time, so that readers would see linked tables of two releases",
+                hint="deliver linked tables to a folder, to DuckDB or to PostgreSQL",
             )
         if warehouse.engine == "postgres":
             warehouse.execute(f"SET lock_timeout = '{WAIT_SECONDS}s'")
@@ -205,11 +214,17 @@ def _refuse_foreign(
 def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: str) -> None:
     """Write all rows of a version, or no table."""
     table = _name(view, release)
+    made = Version(view, data_set, release, -1, datetime.now(UTC).isoformat(timespec="microseconds"))
+    # Spark has no transactions: what is not whole yet has another name.
+    place = table if warehouse.engine != "spark" else table + PENDING
     with warehouse.transaction(), rows() as reader:
-        warehouse.load(table, reader)
-        found = _count(warehouse, table)
-        made = Version(view, data_set, release, found, datetime.now(UTC).isoformat(timespec="microseconds"))
-        warehouse.execute(f"COMMENT ON TABLE {warehouse.quoted(table)} IS {warehouse.literal(made.to_comment())}")
+        for left in _unfinished(warehouse, view):
+            warehouse.execute(f"DROP TABLE {warehouse.quoted(_beside(view, left))}")
+        warehouse.load(place, reader, made.to_comment())
+        found = _count(warehouse, place)
+        warehouse.comment(place, replace(made, rows=found).to_comment())
+        if place != table:
+            warehouse.rename(place, _plain(table))
     logger.info("%s: %s rows written", table, f"{found:,}")
 
 
@@ -221,13 +236,27 @@ def _switch(warehouse: Warehouse, shown: Mapping[str, str | None]) -> None:
             if table is None:
                 warehouse.execute(f"DROP VIEW IF EXISTS {name}")
                 continue
+            made = _versions(warehouse, view)[_key(warehouse, table)]
+            if warehouse.engine == "spark":
+                _show(warehouse, view, table, made, there)
+                continue
             if there and warehouse.table(view).schema() != warehouse.table(table).schema():
                 # PostgreSQL replaces a view by one with the same columns only.
                 warehouse.execute(f"DROP VIEW {name}")
                 logger.warning("%s: the columns have changed; grant the rights to read it again", view)
-            made = _versions(warehouse, view)[_key(warehouse, table)]
             warehouse.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM {warehouse.quoted(table)}")
             warehouse.execute(f"COMMENT ON VIEW {name} IS {warehouse.literal(made.to_comment())}")
+
+
+def _show(warehouse: Warehouse, view: str, table: str, made: Version, there: bool) -> None:
+    """Let a view of Spark show a table, in one change of its catalog; CREATE OR REPLACE would drop it first."""
+    name, comment = warehouse.quoted(view), warehouse.literal(made.to_comment())
+    query = f"AS SELECT * FROM {warehouse.quoted(table)}"
+    if not there:
+        warehouse.execute(f"CREATE VIEW {name} COMMENT {comment} {query}")
+        return
+    warehouse.execute(f"ALTER VIEW {name} {query}")
+    warehouse.execute(f"ALTER VIEW {name} SET TBLPROPERTIES ('comment' = {comment})")
 
 
 def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, withdrawn: Collection[str]) -> None:
@@ -257,13 +286,28 @@ def _drop_old(warehouse: Warehouse, views: Collection[str], keep: int | None, wi
 
 
 def _versions(warehouse: Warehouse, view: str) -> dict[str, Version]:
+    return {name: made for name, made in _tables(warehouse, view).items() if not _is_pending(name)}
+
+
+def _unfinished(warehouse: Warehouse, view: str) -> list[str]:
+    return [name for name in _tables(warehouse, view) if _is_pending(name)]
+
+
+def _is_pending(name: str) -> bool:
+    return name.endswith(PENDING)
+
+
+def _tables(warehouse: Warehouse, view: str) -> dict[str, Version]:
     objects = _objects(warehouse, view).items()
     return {name: made for name, (kind, made) in objects if kind == "table" and made is not None and made.view == view}
 
 
 def _objects(warehouse: Warehouse, view: str) -> dict[str, tuple[str, Version | None]]:
     schema = warehouse.literal(_schema(warehouse, view))
-    if warehouse.engine == "postgres":
+    found: Sequence[tuple[Any, ...]]
+    if isinstance(warehouse, SparkWarehouse):
+        found = warehouse.objects(_schema(warehouse, view), _plain(view))
+    elif warehouse.engine == "postgres":
         found = warehouse.execute(
             "SELECT relname, CASE relkind WHEN 'r' THEN 'table' WHEN 'v' THEN 'view' ELSE 'object' END, "
             "obj_description(oid, 'pg_class') FROM pg_class "
@@ -300,9 +344,9 @@ def _plain(name: str) -> str:
 
 
 def _key(warehouse: Warehouse, name: str) -> str:
-    """Plain name for comparison, in DuckDB in lower case."""
+    """Plain name for comparison, in lower case where letters of both cases are the same."""
     plain = name.rpartition(".")[2]
-    return plain.lower() if warehouse.engine == "duckdb" else plain
+    return plain if warehouse.engine == "postgres" else plain.lower()
 
 
 def _age(made: Version) -> str:

@@ -5,11 +5,14 @@ On this machine over Parquet, or on a cluster through Spark Connect.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,6 +31,10 @@ _LEAST_HEAP_MIB = 512
 """Spark refuses to start with less."""
 _PARTITIONS_PER_CORE = 8
 _PARQUET = ".parquet"
+_ROWS_AT_ONCE = 1 << 17
+"""Rows that are sent to Spark together."""
+_SHOWN = re.compile(r"SELECT \* FROM (.+)", re.DOTALL)
+"""Text of a view that shows one table."""
 
 
 class SparkWarehouse(Warehouse):
@@ -46,6 +53,7 @@ class SparkWarehouse(Warehouse):
     def __init__(self, backend: Any, folder: Path | None = None, aside: TemporaryDirectory[str] | None = None) -> None:
         super().__init__(backend)
         self.held = 0.0 if folder is None else ENGINE_SHARE
+        self.catalog = folder is None
         self._session = backend._session
         self._folder, self._aside = folder, aside
         self._kept: list[Any] = []
@@ -71,7 +79,7 @@ class SparkWarehouse(Warehouse):
         """
         name = self._temporary_name()
         if isinstance(expression, pa.Table):
-            rows = self._session.createDataFrame(plain(expression))
+            rows = self._rows(plain(expression))
         else:
             rows = self._query(expression).localCheckpoint(eager=True)
         self._kept.append(rows)
@@ -88,6 +96,61 @@ class SparkWarehouse(Warehouse):
         finally:
             if (left := self._file(name)) is not None:
                 shutil.rmtree(left, ignore_errors=True)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Spark has none: each statement of the block takes effect by itself."""
+        yield
+
+    def execute(self, statement: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._session.sql(statement).collect()]
+
+    def load(self, name: str, rows: pa.RecordBatchReader, comment: str = "") -> None:
+        """Make a table of batches of rows from here, some at a time.
+
+        It is there with its comment from the first one on.
+        """
+        first, kept = self._temporary_name(), self.literal(comment)
+        self._rows(rows.schema.empty_table()).createOrReplaceTempView(first)
+        self.execute(f"CREATE TABLE {self.quoted(name)} USING parquet COMMENT {kept} AS SELECT * FROM {first}")
+        self._session.catalog.dropTempView(first)
+        for part in _parts(rows):
+            self._rows(part).write.mode("append").saveAsTable(self.quoted(name))
+
+    def objects(self, schema: str, prefix: str) -> list[tuple[str, str, str | None]]:
+        """Tables and views whose names begin so: name, table or view, comment.
+
+        The comment of a view that has one is that of the table that it shows: Spark changes both in two steps.
+        """
+        found = []
+        for _, name, temporary in self.execute(f"SHOW TABLES IN {self._quoted(schema)}"):
+            if temporary or not name.startswith(prefix.lower()):
+                continue
+            facts = self._described(f"{self._quoted(schema)}.{self._quoted(name)}")
+            kind, comment = "view" if facts["type"] == "VIEW" else "table", facts.get("comment")
+            if kind == "view" and comment is not None:
+                shown = _SHOWN.fullmatch(facts["view_text"])
+                comment = comment if shown is None else self._described(shown[1]).get("comment", comment)
+            found.append((name, kind, comment))
+        return found
+
+    def _rows(self, content: pa.Table) -> Any:
+        """Rows from here; Spark asks for the types of none."""
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        if content.num_rows:
+            return self._session.createDataFrame(content)
+        return self._session.createDataFrame([], from_arrow_schema(content.schema))
+
+    def _described(self, quoted: str) -> dict[str, Any]:
+        """Entry of the catalog for a table or view; its type is empty where there is none."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            content: dict[str, Any] = json.loads(self.execute(f"DESCRIBE TABLE EXTENDED {quoted} AS JSON")[0][0])
+        except AnalysisException:
+            return {"type": ""}
+        return content
 
     def close(self) -> None:
         """End the session."""
@@ -110,6 +173,18 @@ class SparkWarehouse(Warehouse):
             return None
         places = (self._folder / name, self._folder / f"{name}{_PARQUET}")
         return next((path for path in places if path.exists()), None)
+
+
+def _parts(rows: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """Batches put together to some :data:`_ROWS_AT_ONCE` rows: each part becomes a file."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in rows:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= _ROWS_AT_ONCE:
+            yield pa.Table.from_batches(waiting)
+            waiting = []
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehouse:

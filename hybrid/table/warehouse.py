@@ -81,6 +81,8 @@ class Warehouse:
 
     held: float = 0.0
     """Share of the memory limit that the engine keeps here while :meth:`resting`."""
+    catalog: bool = True
+    """Whether tables and views outlast the session, with their comments."""
     sort_bytes: float = math.inf
     """What one sort may take in memory and on disk together; infinity: the engine has limits of its own."""
 
@@ -174,10 +176,7 @@ class Warehouse:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make the changes of the block together, or none.
-
-        Not on Spark.
-        """
+        """Make the changes of the block together, or none; Spark cannot."""
         connection = self._backend.con
         if self.engine == "postgres":
             with connection.transaction():
@@ -192,12 +191,21 @@ class Warehouse:
         connection.execute("COMMIT")
 
     def execute(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run one statement without parameters; not on Spark."""
+        """Run one statement without parameters."""
         cursor = self._backend.con.execute(statement)
         return [] if cursor.description is None else list(cursor.fetchall())
 
-    def load(self, name: str, rows: pa.RecordBatchReader) -> None:
-        """Make a table of batches of rows from here; not on Spark."""
+    def load(self, name: str, rows: pa.RecordBatchReader, comment: str = "") -> None:
+        """Make a table of batches of rows from here, with a comment."""
+        self._load(name, rows)
+        if comment:
+            self.comment(name, comment)
+
+    def comment(self, name: str, text: str) -> None:
+        """Replace the comment of a table."""
+        self.execute(f"COMMENT ON TABLE {self.quoted(name)} IS {self.literal(text)}")
+
+    def _load(self, name: str, rows: pa.RecordBatchReader) -> None:
         connection, target = self._backend.con, self.quoted(name)
         if self.engine == "duckdb":
             connection.register(INCOMING, rows)

@@ -24,7 +24,7 @@ from hybrid.base import scratch
 from hybrid.base.errors import ConfigError, DataError, UnreachableError, VerificationError
 from hybrid.table.spark import SparkWarehouse
 from hybrid.table.warehouse import Warehouse, open_warehouse
-from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, write_people
+from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, write_people
 from tests.jobs.warehouse_clinic import rows_of, write_clinic
 
 pytest.importorskip("pyspark", reason="needs the extra [spark]")
@@ -180,6 +180,13 @@ def session(job: Job, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ware
 @pytest.mark.parametrize("name", ALL)
 def test_every_setting_as_in_memory(name: str, job: Job, session: Warehouse) -> None:
     assert job.there(session, ALL[name], plain(name)) == job.here(ALL[name])
+
+
+@pytest.mark.parametrize(
+    "name", ["local", *(pytest.param(name, marks=pytest.mark.engines) for name in LIKE_FILES if name != "local")]
+)
+def test_labels_without_levels_and_models_of_persons(name: str, job: Job, session: Warehouse) -> None:
+    assert job.there(session, LIKE_FILES[name], plain(name)) == job.here(LIKE_FILES[name])
 
 
 @pytest.mark.engines

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import ibis
@@ -25,7 +24,7 @@ from hybrid.jobs import anonymize_file
 from hybrid.jobs.anonymize_file import write_in_warehouse
 from hybrid.table import duckdb as duckdb_session
 from hybrid.table.warehouse import Warehouse, open_warehouse, plain
-from tests.anonymize.warehouse_job import MODELS, OTHERS, PERSONS, Job, put, write_people
+from tests.anonymize.warehouse_job import LIKE_FILES, MODELS, OTHERS, PERSONS, Job, put, write_people
 from tests.helpers.postgres_server import PASSWORD, postgres
 
 SETTINGS = {
@@ -78,14 +77,6 @@ def session(job: Job) -> Iterator[Warehouse]:
 def test_as_in_memory(name: str, job: Job, session: Warehouse) -> None:
     labels = "labels_" + "".join(letter if letter.isalnum() else "_" for letter in name)
     assert job.there(session, SETTINGS[name], labels) == job.here(SETTINGS[name])
-
-
-LIKE_FILES: dict[str, dict[str, Any]] = {
-    "local": {"anonymize.recoding": "local", "anonymize.suppression_limit": 0},
-    "coarsen": {"anonymize.suppressed": "coarsen", "anonymize.k": 4},
-    "persons, distinct l": PERSONS | MODELS["distinct l"],
-    "persons, entropy l": PERSONS | MODELS["entropy l"],
-}
 
 
 @pytest.mark.parametrize("name", LIKE_FILES)

@@ -46,6 +46,14 @@ OTHERS: dict[str, dict[str, Any]] = {
     "fixed level": {"anonymize.levels": {"age": 2}, "anonymize.suppression_limit": 0.5},
 }
 
+LIKE_FILES: dict[str, dict[str, Any]] = {
+    "local": {"anonymize.recoding": "local", "anonymize.suppression_limit": 0},
+    "coarsen": {"anonymize.suppressed": "coarsen", "anonymize.k": 4},
+    "persons, distinct l": PERSONS | MODELS["distinct l"],
+    "persons, entropy l": PERSONS | MODELS["entropy l"],
+}
+"""Labels that are no levels of whole columns, and models that count persons."""
+
 
 def visits(n: int, seed: int) -> pa.Table:
     """Rows of persons, some of whom have several, with some equal quasi-identifiers among them."""

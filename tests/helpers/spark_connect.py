@@ -17,7 +17,7 @@ CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 @contextmanager
-def spark_connect(folder: Path) -> Iterator[str]:
+def spark_connect(folder: Path, master: str = "local[2]") -> Iterator[str]:
     """Address of a server whose tables are in ``folder``."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -34,7 +34,7 @@ def spark_connect(folder: Path) -> Iterator[str]:
         "spark.ui.enabled": "false",
     }
     home = Path(pyspark.__file__).parent
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", CLASS]
+    command = [str(home / "bin" / "spark-submit"), "--master", master, "--class", CLASS]
     command += [text for key, value in settings.items() for text in ("--conf", f"{key}={value}")]
     environment = {**os.environ, "SPARK_HOME": str(home)}
     with (folder / "log").open("wb") as log:

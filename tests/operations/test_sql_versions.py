@@ -313,12 +313,17 @@ def test_delivery_and_withdrawal(url_env: str, release: Path, tmp_path: Path) ->
     assert shown() == [None, 34]
 
 
-def test_spark_is_refused_by_name(url_env: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Warehouse, "engine", "pyspark")
-    with pytest.raises(
-        ConfigError, match="needs transactions, as DuckDB and PostgreSQL have them, and this is pyspark"
-    ):
+def test_a_folder_of_files_has_no_versions(url_env: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Warehouse, "catalog", False)
+    with pytest.raises(ConfigError, match="a folder of Parquet files has none"):
         check_versions([NAME], url_env)
+
+
+def test_spark_is_given_one_table(url_env: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It switches one view at a time: readers would see two releases."""
+    monkeypatch.setattr(Warehouse, "engine", "spark")
+    with pytest.raises(ConfigError, match="one view at a time"):
+        check_versions(["visits", "patients"], url_env)
 
 
 def test_a_database_that_is_no_warehouse_is_refused_by_the_key(monkeypatch: pytest.MonkeyPatch) -> None:

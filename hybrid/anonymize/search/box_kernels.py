@@ -20,7 +20,7 @@ class Table(NamedTuple):
 
     Parameters
     ----------
-    leaves : numpy.ndarray, shape (n_qi, n), int32
+    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
         Leaf of each cell.
     weights : numpy.ndarray, shape (n,), float64
         Records per row.
@@ -146,6 +146,9 @@ def explore(
     """
     n_left, n_grouped, n_cut, work = 0, 0, 0, 0
     depth = _begin(table, costs, limits, low, high, stack)
+    if depth < 0:
+        return 0, 0
+    table = _sorted(table, stack)
     new = True
     while depth >= 0:
         closed = False
@@ -203,6 +206,21 @@ def _begin(table: Table, costs: Costs, limits: Limits, low: Codes, high: Codes, 
             stack.classes[0], stack.hidden[0] = stack.classes[1], stack.hidden[1]
             stack.more[0] = stack.more[1]
     return 0 if stack.hidden[0] <= limits.allowed and stack.classes[0] > 0 else -1
+
+
+@compiled
+def _sorted(table: Table, stack: Stack) -> Table:
+    """Rows of depth 0 by class: those that are read together lie together in memory."""
+    n = stack.begins[0, stack.classes[0]]
+    leaves, weights = np.empty((len(table.leaves), n), table.leaves.dtype), np.empty(n)
+    for column in range(len(leaves)):
+        leaf = table.leaves[column]
+        for at in range(n):
+            leaves[column, at] = leaf[np.uint32(stack.order[0, at])]
+    for at in range(n):
+        weights[at] = table.weights[np.uint32(stack.order[0, at])]
+        stack.order[0, at] = at
+    return Table(leaves, weights, table.numbers, table.starts, table.sizes)
 
 
 @compiled

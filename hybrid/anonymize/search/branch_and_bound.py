@@ -273,6 +273,8 @@ class _State:
         self.checker, self.tables = checker, MergedTables(checker)
         self.loss, self.allowed, self.persons = loss, allowed, persons
         self.initial, self.boxes = loss.initial(), BoxSearch.of(self.tables, loss, allowed)
+        plain = not checker.rules and not checker.population_k and checker.records.rows_are_persons
+        self.counts_all = plain and len(self.boxes.costs.more) > 0
         self.floor = checker.lattice.bottom
         self.open: list[tuple[float, int, _Open]] = []
         self.numbers = itertools.count()
@@ -354,18 +356,27 @@ class _State:
         items: list[_Open] = []
         while len(items) < threads and self.least < self.value:
             least, _, item = heapq.heappop(self.open)
-            box = item.box
-            bound = self.check(box.high, box.low) if item.bound is None else item.bound
-            if bound is None:
-                self.forbid(box.high)
-                continue
-            least = max(least, bound.between(box.low, box.high))
+            box, bound = item.box, item.bound
+            if bound is None and not self.is_known(box):
+                bound = self.check(box.high, box.low)
+                if bound is None:
+                    self.forbid(box.high)
+                    continue
+            if bound is not None:
+                least = max(least, bound.between(box.low, box.high))
             if box.low != box.high and least < self.value:
                 items.append(_Open(replace(box, least=least), bound))
         value, forbidden = self.value, tuple(self.forbidden)
         found = (map if pool is None else pool.map)(lambda item: self.boxes.explore(item.box, value, forbidden), items)
         for item, (left, grouped) in zip(items, list(found), strict=True):
             self.keep(item, left, grouped)
+
+    def is_known(self, box: Box) -> bool:
+        """True if a box's highest node need not be checked.
+
+        Its search has counted what k suppresses there and all that this costs, and the node is worse than the best.
+        """
+        return self.counts_all and self.initial.between(box.high, box.high) > self.value
 
     def keep(self, item: _Open, left: Sequence[Box], grouped: int) -> None:
         self.checked += grouped

@@ -20,8 +20,8 @@ from hybrid.base.keys import by_first_row, fits, group_rows, group_sums, pack
 
 _GROUPED = 2
 """Columns that bases are grouped on. More make a base smaller, but fewer nodes share it."""
-_KEPT = 1 << 22
-"""Rows of all kept tables together, counted as distinct rows of the whole table each."""
+_KEPT = 1 << 20
+"""Rows of all kept bases of one table together, where there are more than two."""
 _LONG = 1 << 24
 """Reading so many rows takes about as long as loading the compiled loops."""
 _SPARSE = 16
@@ -48,7 +48,7 @@ class Grouping:
 
     Parameters
     ----------
-    leaves : numpy.ndarray, shape (n_qi, n), int32
+    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
         Leaf ids of one representative record per group.
     counts : numpy.ndarray, shape (n,), float64
         Records per row.
@@ -90,6 +90,10 @@ class Grouping:
         if (at, position) not in self._columns:
             self._columns[at, position] = number_of[self.leaves[at]]
         return self._columns[at, position]
+
+    def forget_columns(self) -> None:
+        """Free what :meth:`column` cached: the compiled loops do not read it."""
+        self._columns.clear()
 
     def one_leaf(self, column: int) -> bool:
         """True if all records of each row have the same leaf."""
@@ -241,7 +245,7 @@ class GroupCache:
             self._kept.move_to_end(low)
             return self._kept[low]
         made = self._kept[low] = self._grouped(base, low)
-        while len(self._kept) > max(2, _KEPT // self.records.n_distinct):
+        while len(self._kept) > 2 and sum(map(len, self._kept.values())) > _KEPT:
             self._kept.popitem(last=False)
         return made
 
@@ -273,6 +277,7 @@ class GroupCache:
         """
         self._rows_read += len(base)
         if self.kernels is not None and self._small:
+            base.forget_columns()
             class_of, n_classes = self.kernels.number(base.leaves, np.array(node), *self.tables)
             return class_of, n_classes
         keys, bound = pack(self._columns(base, node), len(base))

@@ -25,7 +25,7 @@ def number(leaves: Leaves, positions: Codes, numbers: Codes, starts: Codes, size
 
     Parameters
     ----------
-    leaves : numpy.ndarray, shape (n_qi, n), int32
+    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
         Leaf of each cell.
     positions : numpy.ndarray, shape (n_qi,), int64
         Position of each column on its axis of the lattice.
@@ -87,7 +87,7 @@ def leaf_counts(leaves: Leaves, starts: Codes, weights: Numbers, base_of: Rows, 
 
     Parameters
     ----------
-    leaves : numpy.ndarray, shape (n_qi, n), int32
+    leaves : numpy.ndarray, shape (n_qi, n), uint16 or int32
         Leaf of each cell.
     starts : numpy.ndarray, shape (n_qi + 1,), int64
         Where each column's leaves start in the result.
