@@ -138,7 +138,7 @@ def measured(setting: str, number: int, known: dict[tuple[str, str], float]) -> 
         try:
             numbers = design.numbers(pd.concat(tables))
             parts = [slice(at * PEOPLE, (at + 1) * PEOPLE) for at in range(len(tables))]
-            fits = [fit(design, Numbers(*(one[part] for one in numbers))) for part in parts]
+            fits = [fit(design, Numbers(*(one[part] for one in numbers if one is not None))) for part in parts]
         except NotEstimable:
             yield {"setting": setting, "population": number, "analysis": text, "name": "", "rule": "", "m": 0}
             continue
