@@ -59,7 +59,7 @@ class PartialLikelihood:
         own = self._so_far(self._over_events(mean / self._deaths[:, None]))
         centered = np.where(self._event[:, None], self._x - (own[self._after] - own[self._first]), 0.0)
         at_risk = self._at_risk(1 / total)[:, None] * self._x - self._at_risk(mean / total[:, None])
-        back = np.empty_like(self._x)
+        back: Array = np.empty_like(self._x)
         back[self._order] = self._weights[:, None] * centered - hazard[:, None] * at_risk
         return back
 

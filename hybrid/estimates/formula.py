@@ -69,6 +69,18 @@ class Formula:
             raise ConfigError(f"the formula {text!r} explains survival times by nothing", hint=_WRITE)
         return cls(text.strip(), event or plain or "", tuple(names), time)
 
+    def without(self, column: str) -> Self | None:
+        """The model without a predictor, as within a group of that column; None where it explains nothing else."""
+        if column in (self.outcome, self.time):
+            return None
+        rest = [f"`{name}`" for name in self.predictors if name != column]
+        if len(rest) == len(self.predictors):
+            return self
+        if self.time is not None and not rest:
+            return None
+        explained = f"`{self.outcome}`" if self.time is None else f"Surv(`{self.time}`, `{self.outcome}`)"
+        return type(self).parse(f"{explained} ~ {' + '.join(rest) or 1}")
+
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that it names."""
@@ -160,11 +172,16 @@ class Design:
         ]
         return (*first, *named)
 
-    def numbers(self, frame: pd.DataFrame) -> Numbers:
-        """The numbers of a table with these columns."""
-        formula = self.formula
-        whole = frame.loc[self.survey.is_drawn(frame)]
+    def numbers(self, frame: pd.DataFrame, among: Mask | None = None) -> Numbers:
+        """The numbers of a table with these columns, or of some of its rows, a domain of the survey.
+
+        ``among``: shape (n,), True for the rows; None: all.
+        """
+        formula, is_drawn = self.formula, self.survey.is_drawn(frame)
+        whole = frame.loc[is_drawn]
         there: Mask = whole[list(formula.columns)].notna().all(axis=1).to_numpy()
+        if among is not None:
+            there = there & among[is_drawn]
         rows = whole.loc[there]
         columns = [] if self.model == "cox" else [np.ones(len(rows))]
         for name in formula.predictors:

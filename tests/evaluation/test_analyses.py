@@ -105,6 +105,33 @@ def test_analyses_of_a_survey_are_weighted(train: Table) -> None:
     assert found["real"][0] == pytest.approx(wanted, rel=0.02) and found["real"] != plain["real"]
 
 
+def test_clusters_widen_the_intervals_and_follow_students_distribution(train: Table) -> None:
+    plain, clustered = (
+        measured(train, train, analyses=("height ~ age",), **design)["interval_overlap"].details["estimates"][0]
+        for design in ({}, {"clusters": "place", "strata": "urgent"})
+    )
+    wanted = estimate("height ~ age", train.frame, clusters="place", strata="urgent", least=20)
+    assert clustered["real"] == pytest.approx((wanted.estimates[1], wanted.low[1], wanted.high[1]), rel=0.05)
+    assert clustered["real"][0] == plain["real"][0] and clustered["real"] != plain["real"]
+
+
+def test_groups_are_compared_without_their_column_and_none_is_of_few_people(train: Table) -> None:
+    """In the table, age and cost are unrelated among women alone."""
+    rng, is_woman = np.random.default_rng(2), (train.frame["sex"] == "f").to_numpy()
+    ages = train.frame["age"].copy()
+    ages[is_woman] = rng.permutation(ages[is_woman])
+    table = Table(train.frame.assign(age=ages), train.schema)
+    chosen: dict[str, Any] = {"analyses": ("cost ~ age + sex", "sex ~ age"), "groups": ("sex",)}
+    groups = measured(train, table, **chosen)["interval_overlap"].details["groups"]
+    assert [one["group"] for one in groups] == ["f", "m"]
+    assert [one["worst"]["analysis"] for one in groups] == ["`cost` ~ `age`"] * 2
+    assert groups[0]["overlap"] < 0.5 and groups[0]["kept"] == 0 and groups[1]["overlap"] == groups[1]["kept"] == 1
+    # All but 12 people are men: their number follows from that of everybody, so no group is compared.
+    few = train.frame["sex"].where(np.arange(800) < 12, "m").where(np.arange(800) >= 12, "f")
+    people = Table(train.frame.assign(sex=few.astype(train.frame["sex"].dtype)), train.schema)
+    assert measured(people, people, **chosen)["interval_overlap"].details["groups"] == []
+
+
 def test_default_analyses_are_means_shares_and_a_model_of_each_target(train: Table) -> None:
     found = default_analyses(train.schema, ["urgent"], train.frame)
     assert found[:2] == ["`age` ~ 1", "`cost` ~ 1"] and "`admitted` ~ 1" not in found
