@@ -7,7 +7,8 @@ nothing leaves which the checks of the draw were not about. It is a nearest-neig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pandas as pd
 
 from hybrid.base.arrays import Mask, Rows
 from hybrid.base.atomic import atomic_file
-from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
@@ -26,6 +27,7 @@ from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Space
 from hybrid.jobs.sample_run import sample_run
 from hybrid.linked.config import AnyConfig
+from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Role, Schema, Table
@@ -57,7 +59,7 @@ def impute_run(
     rows: int | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
-) -> tuple[Pipeline, Completed | None, Path]:
+) -> tuple[Pipeline | LinkedRun, Completed | None, Path]:
     """Draw from a finished run's model, judge the draw, and complete the empty cells of a file from it.
 
     Without a condition, shares or ``rows`` it is the run's own table, which is no further draw.
@@ -67,11 +69,11 @@ def impute_run(
     run, out, where, balance, rows, work, progress
         As of :func:`hybrid.jobs.sample_run.sample_run`.
     file : Path or str
-        Rows with empty cells, written as the source of the run.
+        Rows with empty cells, written as the source of the run; of linked tables, rows of the person table.
 
     Returns
     -------
-    tuple of Pipeline, Completed or None, and Path
+    tuple of Pipeline or LinkedRun, Completed or None, and Path
         The draw; the rows, None where the policy blocks the draw; and the file beside ``out`` that they are written to,
         for this user alone.
 
@@ -85,22 +87,36 @@ def impute_run(
     found: list[Table] = []
 
     def read(config: AnyConfig) -> None:
-        if not isinstance(config, RunConfig):
-            raise ConfigError("rows of linked tables are not completed", hint="impute from a run of a single table")
-        found.append(read_incomplete(Path(file), config))
+        with _person_table_alone(config):
+            found.append(read_incomplete(Path(file), config if isinstance(config, RunConfig) else config.person))
 
     about: dict[str, Any] = {"balance": balance, "rows": rows, "work": work, "progress": progress, "ready": read}
     pipeline = sample_run(run, where, out=out, **about)
-    assert isinstance(pipeline, Pipeline)
     folder = Path(out)
     target = folder.with_name(f"{folder.name}-imputed{Path(file).suffix}")
     if pipeline.verdict.status == "block":
         return pipeline, None, target
-    done = complete(found[0], pipeline.synthetic, pipeline.rules, pipeline.seed)
-    data = pipeline.config.data
+    person = pipeline.person
+    draw = pipeline.released[pipeline.config.links.person] if isinstance(pipeline, LinkedRun) else pipeline.synthetic
+    with _person_table_alone(pipeline.config):
+        done = complete(found[0], draw, person.rules, pipeline.seed)
+    data = person.config.data
     with atomic_file(target, private=True) as temporary:
         write_table(done.table, temporary, data.separator, data.encoding)
     return pipeline, done, target
+
+
+@contextmanager
+def _person_table_alone(config: AnyConfig) -> Iterator[None]:
+    """Say in errors of the block that of linked tables the person table alone is completed, and why."""
+    try:
+        yield
+    except (ConfigError, DataError) as error:
+        if isinstance(config, RunConfig):
+            raise
+        whole = f"of linked tables, rows of {config.links.person} alone are completed: those of other tables would get"
+        reason = f"{whole} the cells of several made-up persons, who contradict each other"
+        raise ConfigError([*error.problems, Problem(reason, "give rows of the person table")]) from error
 
 
 @dataclass(frozen=True)
