@@ -1,4 +1,4 @@
-"""How the rows of a survey were drawn, and the variance of estimates that follows from it."""
+"""Weights, strata and clusters of a survey, and the variance of estimates that follows from them."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Survey:
 
     @property
     def has_clusters(self) -> bool:
-        """Whether rows belong together, or clusters to strata."""
+        """True if rows belong together, or clusters to strata."""
         return self.strata is not None or self.clusters is not None
 
     def without(self, names: Sequence[str]) -> Self:
@@ -109,7 +109,7 @@ class Survey:
         return type(self)(**{what: name for what, name in self.columns.items() if name not in names})
 
     def problems(self, text: str, used: Sequence[str], frame: pd.DataFrame) -> Iterator[Problem]:
-        """What is wrong with the columns, for a formula and the columns that it uses."""
+        """Problems of the columns, for a formula and the columns that it uses."""
         for what, name in self.columns.items():
             if name not in frame:
                 yield Problem(f"{what}: {name!r} is no column", f"one of: {', '.join(map(str, frame.columns))}")

@@ -14,7 +14,7 @@ from hybrid.table.cells import PeopleGroups
 
 @dataclass(frozen=True)
 class GroupAgreement:
-    """How far the estimates of one group, from the table, agree with those from real people of the group.
+    """Agreement of the estimates of one group, from the table, with those from real people of the group.
 
     Parameters
     ----------
