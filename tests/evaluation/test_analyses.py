@@ -115,6 +115,19 @@ def test_clusters_widen_the_intervals_and_follow_students_distribution(train: Ta
     assert clustered["real"][0] == plain["real"][0] and clustered["real"] != plain["real"]
 
 
+def test_a_table_that_lost_its_clusters_has_too_narrow_errors(train: Table) -> None:
+    rng, places = np.random.default_rng(3), np.repeat([f"village {at}" for at in range(20)], 40)
+    frame = train.frame.assign(
+        height=rng.normal(size=20).repeat(40) + rng.normal(size=800), place=pd.Categorical(places)
+    )
+    people = Table(frame, train.schema)
+    mixed = Table(frame.assign(place=rng.permutation(places)).astype(dict(frame.dtypes)), train.schema)
+    chosen: dict[str, Any] = {"analyses": ("height ~ 1",), "clusters": "place"}
+    kept, lost = (measured(people, table, **chosen)["interval_overlap"].details for table in (people, mixed))
+    assert kept["width_of_survey"] == 1 and lost["width_of_survey"] < 0.5
+    assert measured(people, mixed, analyses=("height ~ 1",))["interval_overlap"].details["width_of_survey"] is None
+
+
 def test_groups_are_compared_without_their_column_and_none_is_of_few_people(train: Table) -> None:
     """In the table, age and cost are unrelated among women alone."""
     rng, is_woman = np.random.default_rng(2), (train.frame["sex"] == "f").to_numpy()

@@ -14,7 +14,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.utility.analyses_by_group import agreement_of_groups
-from hybrid.evaluation.utility.compared_estimates import Comparison, People, compared, conclusions
+from hybrid.evaluation.utility.compared_estimates import Comparison, People, compared, conclusions, survey_of
 from hybrid.table import Kind, Role, Schema
 
 MOST_COLUMNS, MOST_PREDICTORS, MOST_LEVELS = 30, 8, 10
@@ -45,6 +45,7 @@ def interval_overlap(context: Context) -> Outcome:
     details = {
         "estimates": [asdict(one) for one in found.estimates],
         "left_out": found.left_out,
+        "width_of_survey": round(found.width, 2) if survey_of(context).has_clusters else None,
         "conclusions": len(concluded),
         "kept": sum(concluded),
         "said": f"Of {worst.analysis}, {worst.name} differs most, by {abs(worst.difference):.1f} standard errors",

@@ -49,6 +49,8 @@ class ComparedEstimate:
     noise : float
         Standard error of that difference where chance alone makes it: of the rows that were drawn, and of the sample of
         records that they were learned from.
+    width : float
+        Standard error of the table's estimate, as for a table of the real size, in standard errors of the real one.
     concluded : bool or None
         Whether both intervals say the same: above 0, below 0, or neither. None for means, shares and intercepts.
     """
@@ -60,6 +62,7 @@ class ComparedEstimate:
     overlap: float
     difference: float
     noise: float
+    width: float
     concluded: bool | None
 
 
@@ -79,6 +82,11 @@ class Comparison(NamedTuple):
     def overlap_apart(self) -> float | None:
         """Mean overlap of the intervals of control, 0..1; None without control."""
         return float(np.mean([one.overlap for one in self.reference])) if self.reference else None
+
+    @property
+    def width(self) -> float:
+        """Median of the standard errors of the table, in real ones; 0 where the table has no estimate."""
+        return float(np.median([one.width for one in self.estimates]))
 
     @property
     def worst(self) -> ComparedEstimate:
@@ -108,7 +116,7 @@ def compared(
     found, least = Comparison([], [], {}), context.options.min_cell
     for formula in formulas:
         try:
-            design = Design.of(formula, real.rows, least, _survey(context))
+            design = Design.of(formula, real.rows, least, survey_of(context))
             fitted = _real(design, real, least)
         except HybridError as error:
             found.left_out[formula.text] = error.problems[0].message
@@ -119,7 +127,7 @@ def compared(
     return found
 
 
-def _survey(context: Context) -> Survey:
+def survey_of(context: Context) -> Survey:
     """Columns that say how the records were drawn."""
     column, options = weight_column(context.train), context.options
     return Survey(None if column is None else column.name, options.strata, options.clusters)
@@ -159,7 +167,9 @@ def _estimates(
         digits = 1 - int(np.floor(np.log10(5 * error))) if error else 0
         shown = _shown(digits, value, *ends)
         if its is None or not error:
-            yield ComparedEstimate(design.formula.text, name, shown, None, 0.0, 0.0, 0.0, False if is_model else None)
+            yield ComparedEstimate(
+                design.formula.text, name, shown, None, 0.0, 0.0, 0.0, 0.0, False if is_model else None
+            )
             continue
         other, variance, size = float(its.estimates[at]), float(its.variances[at]), its.rows / real.rows
         like_real = its_z * float(np.sqrt(variance * size))
@@ -175,6 +185,7 @@ def _estimates(
             _rounded(_overlap(ends, (other - like_real, other + like_real))),
             _rounded((other - value) / error),
             _rounded(float(np.sqrt(variance / error**2 + sampled))),
+            _rounded(float(np.sqrt(variance * size)) / error),
             _conclusion(*ends) == _conclusion(*found) if is_model else None,
         )
 

@@ -22,6 +22,7 @@ TEMPLATE = """\
 <p class="note small">Real, table: estimate, with the interval that holds the value for the population in 95 of 100 cases, if the table’s model is right. Overlap: 1 if both intervals are equal, 0 if they have nothing in common. Difference: of the table’s estimate, in standard errors of the real one. In words: <i>chance</i> where the rows that were drawn, and the sample of records, explain the difference; <i>bias</i> where they do not. More rows or tables do not remove a bias.</p>
 {% if anonymized %}<p class="note small">By anonymization: the difference of the anonymized and restored records, before a generator. They are those of the same people, all or a sample: of generalized values, of people left out, and of the sample. The rest is the generator’s.</p>{% endif %}
 {% else %}<p class="missing">No estimates were compared.</p>{% endif %}
+{% if width is not none %}<p>With the survey’s strata and clusters, standard errors from the table are {{ width }} times those from real people (median).{% if width < 0.8 %} The table does not show how alike people of a cluster are, and intervals from it are too narrow.{% endif %}</p>{% endif %}
 {% if groups %}
 <h3>By group of people</h3>
 {{ exposure_table(["Column", "Group", "Estimates", "Overlap", "Of people kept apart", "Conclusions kept", "Differs most", "Real", "Table", "Difference"], groups) }}
@@ -104,6 +105,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         "rows": _rows(found, anonymized),
         "anonymized": bool(anonymized),
         "groups": _group_rows(found),
+        "width": found.details["width_of_survey"],
         "left_out": found.details["left_out"],
     }
 
