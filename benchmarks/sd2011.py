@@ -155,8 +155,8 @@ def ratio(real: pd.DataFrame, tables: list[pd.DataFrame], column: str) -> float:
     counts = [side.astype(str).value_counts() for side in sides]
     a, b = counts[0].align(counts[1], fill_value=0)
     share, n = b.sum() / (a.sum() + b.sum()), a.sum() + b.sum()
-    error = float(((a + b) * (b / (a + b) - share) ** 2).sum() / n)
-    return error / ((len(a) - 1) * share * (1 - share) ** 2 / n)
+    error = ((a + b) * (b / (a + b) - share) ** 2).sum() / n
+    return float(error / ((len(a) - 1) * share * (1 - share) ** 2 / n))
 
 
 def compared(real: Fit, estimates: np.ndarray[Any, Any], setting: str, seed: int) -> Iterator[dict[str, Any]]:

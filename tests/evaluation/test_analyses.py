@@ -106,9 +106,10 @@ def test_analyses_of_a_survey_are_weighted(train: Table) -> None:
 
 
 def test_clusters_widen_the_intervals_and_follow_students_distribution(train: Table) -> None:
+    designs: list[dict[str, Any]] = [{}, {"clusters": "place", "strata": "urgent"}]
     plain, clustered = (
         measured(train, train, analyses=("height ~ age",), **design)["interval_overlap"].details["estimates"][0]
-        for design in ({}, {"clusters": "place", "strata": "urgent"})
+        for design in designs
     )
     wanted = estimate("height ~ age", train.frame, clusters="place", strata="urgent", least=20)
     assert clustered["real"] == pytest.approx((wanted.estimates[1], wanted.low[1], wanted.high[1]), rel=0.05)
