@@ -129,6 +129,13 @@ def test_a_table_that_lost_its_clusters_has_too_narrow_errors(train: Table) -> N
     assert measured(people, mixed, analyses=("height ~ 1",))["interval_overlap"].details["width_of_survey"] is None
 
 
+def test_the_reason_is_told_where_no_analysis_could_be_made(train: Table) -> None:
+    single = train.frame.assign(place=pd.Categorical(np.where(np.arange(800) < 60, "a", "b")))
+    people = Table(single, train.schema)
+    found = measured(people, people, analyses=("cost ~ 1",), strata="place", clusters="place")["interval_overlap"]
+    assert isinstance(found, NotComputable) and "a stratum has a single cluster" in found.reason
+
+
 def test_groups_are_compared_without_their_column_and_none_is_of_few_people(train: Table) -> None:
     """In the table, age and cost are unrelated among women alone."""
     rng, is_woman = np.random.default_rng(2), (train.frame["sex"] == "f").to_numpy()

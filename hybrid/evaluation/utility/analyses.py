@@ -98,7 +98,10 @@ def _comparison(context: Context) -> Comparison | NotComputable:
     control = None if context.control is None else People(context.control.frame)
     people = People(context.train.frame), People(context.table.frame), control
     found = compared(context, formulas_of(context), *people)
-    return found if found.estimates else NotComputable("no analysis could be made of real people", "too_few")
+    if found.estimates:
+        return found
+    reason = next(iter(found.left_out.values()), "no column has two values")
+    return NotComputable(f"no analysis could be made of real people: {reason}", "too_few")
 
 
 def formulas_of(context: Context) -> list[Formula]:
