@@ -31,8 +31,12 @@ class Clusters(NamedTuple):
 
     @property
     def freedom(self) -> int:
-        """Degrees of freedom of a variance: clusters less strata (Korn and Graubard 1999, section 5.2)."""
-        return len(self.stratum) - int(self.stratum.max(initial=-1)) - 1
+        """Degrees of freedom of a variance: clusters less strata, of those with a row that the estimate uses.
+
+        Korn, E. L. and Graubard, B. I. (1999): Analysis of health surveys, section 5.2. 0 for a single cluster.
+        """
+        used = np.unique(self.of)
+        return len(used) - len(np.unique(self.stratum[used]))
 
     def covariance(self, inverse: Array, scores: Array) -> Array:
         """Covariance by Taylor linearization with ultimate clusters.

@@ -121,7 +121,7 @@ def test_a_mean_of_clusters_within_strata_by_hand() -> None:
     # A fifth cluster without a value counts as one with a total of 0: residuals -4, 0, 0 about -4/3 in stratum a.
     gap = pd.concat([DRAWN, DRAWN.tail(1).assign(y=np.nan, h="a", c=3)])
     wider = estimate("y ~ 1", gap, strata="h", clusters="c")
-    assert wider.errors**2 == pytest.approx([(3 / 2 * 96 / 9 + 16) / 36]) and wider.freedom.tolist() == [3]
+    assert wider.errors**2 == pytest.approx([(3 / 2 * 96 / 9 + 16) / 36]) and wider.freedom.tolist() == [2]
 
 
 def test_rows_that_are_repeated_within_clusters_tell_nothing_new() -> None:

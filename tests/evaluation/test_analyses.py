@@ -129,6 +129,12 @@ def test_a_table_that_lost_its_clusters_has_too_narrow_errors(train: Table) -> N
     assert measured(people, mixed, analyses=("height ~ 1",))["interval_overlap"].details["width_of_survey"] is None
 
 
+def test_a_group_within_one_cluster_has_no_estimate(train: Table) -> None:
+    chosen: dict[str, Any] = {"analyses": ("height ~ age",), "clusters": "place", "groups": ("place", "sex")}
+    groups = measured(train, train, **chosen)["interval_overlap"].details["groups"]
+    assert {one["column"] for one in groups} == {"sex"}
+
+
 def test_the_reason_is_told_where_no_analysis_could_be_made(train: Table) -> None:
     single = train.frame.assign(place=pd.Categorical(np.where(np.arange(800) < 60, "a", "b")))
     people = Table(single, train.schema)
