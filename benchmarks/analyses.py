@@ -18,7 +18,6 @@ import numpy as np
 import pandas as pd
 
 from hybrid.estimates import Design, Fit, Formula, NotEstimable, Rule, combine, fit
-from hybrid.estimates.formula import Numbers
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
 
@@ -136,9 +135,7 @@ def measured(setting: str, number: int, known: dict[tuple[str, str], float]) -> 
     for design in designs():
         text = design.formula.text
         try:
-            numbers = design.numbers(pd.concat(tables))
-            parts = [slice(at * PEOPLE, (at + 1) * PEOPLE) for at in range(len(tables))]
-            fits = [fit(design, Numbers(*(one[part] for one in numbers))) for part in parts]
+            fits = [fit(design, design.numbers(table)) for table in tables]
         except NotEstimable:
             yield {"setting": setting, "population": number, "analysis": text, "name": "", "rule": "", "m": 0}
             continue

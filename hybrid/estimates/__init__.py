@@ -3,7 +3,8 @@
 from hybrid.estimates.combine import Estimates, Rule, combine
 from hybrid.estimates.estimate import estimate
 from hybrid.estimates.formula import Design, Formula
-from hybrid.estimates.models import Fit, NotEstimable, fit, propensities
+from hybrid.estimates.models import Fit, fit, propensities
+from hybrid.estimates.survey import NotEstimable, Survey
 
 __all__ = [
     "Design",
@@ -12,6 +13,7 @@ __all__ = [
     "Formula",
     "NotEstimable",
     "Rule",
+    "Survey",
     "combine",
     "estimate",
     "fit",

@@ -76,6 +76,7 @@ def combine(
     rule: Rule = "simple",
     confidence: float = 0.95,
     names: Sequence[str] = (),
+    freedom: float = np.inf,
 ) -> Estimates:
     """Combine estimates from the m synthetic tables of one release, for conclusions about the population.
 
@@ -105,6 +106,9 @@ def combine(
         Level of the intervals, 0..1.
     names : sequence of str, optional
         Of the p estimates; by default their numbers.
+    freedom : float
+        Degrees of freedom of the squared standard errors, for the rules simple and proper: of a survey, some clusters
+        less strata. Infinite by default.
 
     Returns
     -------
@@ -133,7 +137,7 @@ def combine(
     m, ratio = len(q), k / n
     mean, within = q.mean(axis=0), u.mean(axis=0)
     between = q.var(axis=0, ddof=1) if m > 1 else np.zeros_like(mean)
-    freedom = np.full(len(mean), np.inf)
+    degrees = np.full(len(mean), freedom)
     if rule == "simple":
         total = within * (ratio + 1 / m)
     elif rule == "proper":
@@ -143,13 +147,13 @@ def combine(
         kept = raw > 0
         share = within / np.where(kept, (1 + 1 / m) * between, 1.0)
         total = np.where(kept, raw, within * ratio)
-        freedom = np.where(kept, (m - 1) * (1 - share) ** 2, m - 1)
+        degrees = np.where(kept, (m - 1) * (1 - share) ** 2, m - 1)
     else:
         total = between / m + within
         share = within * m / np.where(between > 0, between, 1.0)
-        freedom = np.where(between > 0, (m - 1) * (1 + share) ** 2, np.inf)
+        degrees = np.where(between > 0, (m - 1) * (1 + share) ** 2, np.inf)
     labels = tuple(names) or tuple(map(str, range(len(mean))))
-    return Estimates.of(labels, mean, total, freedom, confidence)
+    return Estimates.of(labels, mean, total, degrees, confidence)
 
 
 def _refuse(q: Array, u: Array, n: int, k: int, rule: str, confidence: float, names: Sequence[str]) -> None:

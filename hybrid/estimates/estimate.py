@@ -10,6 +10,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.estimates.combine import Estimates, combine
 from hybrid.estimates.formula import Design, Formula
 from hybrid.estimates.models import fit
+from hybrid.estimates.survey import Survey
 from hybrid.table.numbered import TABLE_NUMBER
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ def estimate(
     n: int | None = None,
     *,
     weights: str | None = None,
+    strata: str | None = None,
+    clusters: str | None = None,
     confidence: float = 0.95,
     least: int = 20,
 ) -> Estimates:
@@ -38,7 +41,10 @@ def estimate(
         Records that the generator learned from, which a release states. Not given: the rows are those of real people.
     weights : str, optional
         Column of sampling weights: estimates are then about the population, with the variance of linearization
-        (:func:`hybrid.estimates.fit`). Not for Cox models, nor for a release of several tables.
+        (:func:`hybrid.estimates.fit`). Not for a release of several tables.
+    strata, clusters : str, optional
+        Columns of the strata of a survey, and of the clusters that were drawn from them (primary sampling units). Rows
+        of one cluster are alike, which makes intervals wider.
     confidence : float
         Level of the intervals, 0..1.
     least : int
@@ -53,13 +59,13 @@ def estimate(
     Raises
     ------
     ConfigError
-        The formula cannot be read, or does not fit the columns; or the weights.
+        The formula cannot be read, or does not fit the columns; or weights, strata or clusters do not.
     NotEstimable
         A table does not determine the model.
     """
-    read = Formula.parse(formula)
+    read, survey = Formula.parse(formula), Survey(weights, strata, clusters)
     if n is None:
-        design = Design.of(read, data, least, weights)
+        design = Design.of(read, data, least, survey)
         found = fit(design, design.numbers(data))
         freedom = np.full(len(found.names), found.freedom)
         return Estimates.of(found.names, found.estimates, found.variances, freedom, confidence)
@@ -68,7 +74,8 @@ def estimate(
         raise ConfigError(
             f"{TABLE_NUMBER}: the tables have different numbers of rows", hint="give all rows of the release"
         )
-    design = Design.of(read, data, least * len(tables), weights)
+    design = Design.of(read, data, least * len(tables), survey)
     fits = [fit(design, design.numbers(rows)) for rows in tables]
     q, u = [one.estimates for one in fits], [one.variances for one in fits]
-    return combine(q, u, n, len(tables[0]), confidence=confidence, names=design.names)
+    least_free = min(one.freedom for one in fits) if survey.has_clusters else np.inf
+    return combine(q, u, n, len(tables[0]), confidence=confidence, names=design.names, freedom=least_free)

@@ -11,6 +11,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.base.errors import ConfigError, Problem
+from hybrid.estimates.survey import Drawn, Survey
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,18 @@ class Formula:
             raise ConfigError(f"the formula {text!r} explains survival times by nothing", hint=_WRITE)
         return cls(text.strip(), event or plain or "", tuple(names), time)
 
+    def without(self, column: str) -> Self | None:
+        """The model without a predictor, as within a group of that column; None where it explains nothing else."""
+        if column in (self.outcome, self.time):
+            return None
+        rest = [f"`{name}`" for name in self.predictors if name != column]
+        if len(rest) == len(self.predictors):
+            return self
+        if self.time is not None and not rest:
+            return None
+        explained = f"`{self.outcome}`" if self.time is None else f"Surv(`{self.time}`, `{self.outcome}`)"
+        return type(self).parse(f"{explained} ~ {' + '.join(rest) or 1}")
+
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns that it names."""
@@ -78,13 +91,13 @@ class Numbers(NamedTuple):
     """Numbers of a table for a model; rows with a missing value are left out.
 
     ``inputs``: shape (n, p). ``outcome``: shape (n,), of logistic and survival models 1 where the event occurred.
-    ``time``: shape (n,), of survival models; else empty. ``weights``: shape (n,), sampling weights above 0; or None.
+    ``time``: shape (n,), of survival models; else empty. ``drawn``: weights and clusters of a survey; None without.
     """
 
     inputs: Array
     outcome: Array
     time: Array
-    weights: Array | None = None
+    drawn: Drawn | None = None
 
 
 @dataclass(frozen=True)
@@ -103,8 +116,8 @@ class Design:
         Levels of each categorical predictor that have a coefficient; all others are the reference.
     others : mapping of str to tuple
         Levels that count as :data:`OTHER`.
-    weights : str or None
-        Column of sampling weights; rows without one, or with one that is not above 0, are left out.
+    survey : Survey
+        Columns that say how the rows were drawn.
     """
 
     formula: Formula
@@ -112,10 +125,10 @@ class Design:
     event: object
     levels: Mapping[str, tuple[object, ...]]
     others: Mapping[str, tuple[object, ...]]
-    weights: str | None = None
+    survey: Survey = Survey()  # noqa: RUF009 - frozen
 
     @classmethod
-    def of(cls, formula: Formula, frame: pd.DataFrame, least: int = 1, weights: str | None = None) -> Self:
+    def of(cls, formula: Formula, frame: pd.DataFrame, least: int = 1, survey: Survey = Survey()) -> Self:  # noqa: B008
         """Choose the model, and the levels of categorical columns.
 
         Parameters
@@ -127,15 +140,15 @@ class Design:
         least : int
             Levels of fewer rows have no coefficient of their own. They count as ``other``, or as the reference where
             all of them together have fewer rows. The reference is the first of the others in alphabetical order.
-        weights : str, optional
-            Column of sampling weights.
+        survey : Survey, optional
+            Columns that say how the rows were drawn.
 
         Raises
         ------
         ConfigError
             Columns do not exist, or have values that the formula cannot use; all problems at once.
         """
-        problems = [*_unusable(formula, frame), *_unweighted(formula, frame, weights)]
+        problems = [*_unusable(formula, frame), *survey.problems(formula.text, formula.columns, frame)]
         if problems:
             raise ConfigError(problems)
         outcome = frame[formula.outcome].dropna()
@@ -144,7 +157,7 @@ class Design:
         for name in formula.predictors:
             if not _is_number(frame[name]):
                 levels[name], others[name] = _levels(frame[name], least)
-        return cls(formula, model, event, levels, others, weights)
+        return cls(formula, model, event, levels, others, survey)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -159,13 +172,17 @@ class Design:
         ]
         return (*first, *named)
 
-    def numbers(self, frame: pd.DataFrame) -> Numbers:
-        """The numbers of a table with these columns."""
-        formula = self.formula
-        there: Mask = frame[list(formula.columns)].notna().all(axis=1).to_numpy()
-        if self.weights is not None:
-            there = there & (frame[self.weights].to_numpy(float, na_value=np.nan) > 0)
-        rows = frame.loc[there]
+    def numbers(self, frame: pd.DataFrame, among: Mask | None = None) -> Numbers:
+        """The numbers of a table with these columns, or of some of its rows, a domain of the survey.
+
+        ``among``: shape (n,), True for the rows; None: all.
+        """
+        formula, is_drawn = self.formula, self.survey.is_drawn(frame)
+        whole = frame.loc[is_drawn]
+        there: Mask = whole[list(formula.columns)].notna().all(axis=1).to_numpy()
+        if among is not None:
+            there = there & among[is_drawn]
+        rows = whole.loc[there]
         columns = [] if self.model == "cox" else [np.ones(len(rows))]
         for name in formula.predictors:
             if name in self.levels:
@@ -177,20 +194,7 @@ class Design:
         outcome = rows[formula.outcome]
         found = outcome.to_numpy(float) if self.event is None else (outcome == self.event).to_numpy(float)
         time = np.empty(0) if formula.time is None else rows[formula.time].to_numpy(float)
-        weights = None if self.weights is None else rows[self.weights].to_numpy(float)
-        return Numbers(np.column_stack(columns), found, time, weights)
-
-
-def _unweighted(formula: Formula, frame: pd.DataFrame, weights: str | None) -> list[Problem]:
-    if weights is None:
-        return []
-    if weights not in frame or not _is_number(frame[weights]):
-        return [Problem(f"weights: {weights!r} is no column of numbers", "name the column of sampling weights")]
-    if weights in formula.columns:
-        return [Problem(f"{formula.text}: {weights} is the sampling weight", "leave it out of the formula")]
-    if formula.time is not None:
-        return [Problem(f"{formula.text}: Cox models have no weights here", "estimate it without weights")]
-    return []
+        return Numbers(np.column_stack(columns), found, time, self.survey.drawn(whole, there))
 
 
 def _unusable(formula: Formula, frame: pd.DataFrame) -> list[Problem]:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hybrid.base.arrays import Array
-from hybrid.base.errors import DataError
+from hybrid.estimates.cox import PartialLikelihood
 from hybrid.estimates.formula import Design, Numbers
+from hybrid.estimates.survey import NotEstimable
 
 STEPS = 50
 """Newton steps at most."""
@@ -16,10 +17,6 @@ CLOSE = 1e-9
 """Largest change of the log likelihood per row that ends the steps."""
 UNSURE = 10.0
 """Standard error of a standardized logistic or Cox coefficient beyond which it has no finite estimate."""
-
-
-class NotEstimable(DataError):
-    """A model that a table does not determine: too few rows, or columns that decide each other."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,8 @@ class Fit:
     rows : int
         Rows without missing values, which were used.
     freedom : float
-        Degrees of freedom of Student's distribution; infinite but for linear models.
+        Degrees of freedom of Student's distribution: of a survey with strata or clusters, clusters + 1 less strata and
+        coefficients, as in R's survey; else rows less coefficients of linear models, and infinite for others.
     """
 
     names: tuple[str, ...]
@@ -51,16 +49,15 @@ def fit(design: Design, numbers: Numbers) -> Fit:
     Standard errors are those of the model: of the residual variance (linear), or of the observed information
     (logistic and Cox). Efron, B. (1977): The efficiency of Cox's likelihood function for censored data. JASA 72(359).
 
-    With sampling weights w, linear and logistic models solve the weighted equations: the sum of w x (y - m(x)) is 0.
-    The variance is that of Taylor linearization, for rows drawn with replacement with unequal probabilities:
-    A^-1 B A^-1, with A the weighted information, u = w x (y - m(x)) of each row and B = n / (n - 1) times the sum of
-    u u'. Binder, D. (1983): On the variances of asymptotically normal estimators from complex surveys. International
-    Statistical Review 51(3). Strata and clusters are not known here: with them the variance is another one.
+    Of a survey with weights w, all models solve the weighted equations, such as: the sum of w x (y - m(x)) is 0. The
+    variance is that of Taylor linearization with ultimate clusters within strata
+    (:meth:`hybrid.estimates.survey.Clusters.covariance`); without clusters each row is one.
 
     Raises
     ------
     NotEstimable
-        There are not more rows than coefficients, predictors determine each other, or one decides the outcome.
+        There are too few rows or clusters for the coefficients, predictors determine each other, one decides the
+        outcome, or a stratum has a single cluster.
     """
     x, n, p = numbers.inputs, len(numbers.inputs), numbers.inputs.shape[1]
     if n <= p + 1:
@@ -78,7 +75,17 @@ def fit(design: Design, numbers: Numbers) -> Fit:
     if design.model != "cox":
         back[0, 1:] = -center[1:] / scale[1:]
     estimates, variances = back @ found, np.einsum("ij,jk,ik->i", back, covariance, back)
-    return Fit(design.names, estimates, variances, n, n - p if design.model == "linear" else np.inf)
+    return Fit(design.names, estimates, variances, n, _freedom(design, numbers))
+
+
+def _freedom(design: Design, numbers: Numbers) -> float:
+    n, p = numbers.inputs.shape
+    if numbers.drawn is None or not design.survey.has_clusters:
+        return n - p if design.model == "linear" else np.inf
+    freedom = numbers.drawn.clusters.freedom + 1 - p
+    if freedom < 1:
+        raise NotEstimable(f"{design.formula.text}: too few clusters for {p} coefficients", hint="leave predictors out")
+    return freedom
 
 
 def propensities(inputs: Array, labels: Array) -> Array:
@@ -101,28 +108,17 @@ def propensities(inputs: Array, labels: Array) -> Array:
 
 
 def _linear(x: Array, numbers: Numbers) -> tuple[Array, Array]:
-    if numbers.weights is not None:
-        inverse = np.linalg.inv((x * numbers.weights[:, None]).T @ x)
-        found = inverse @ (x.T @ (numbers.weights * numbers.outcome))
-        return found, _linearized(inverse, x, numbers.weights * (numbers.outcome - x @ found))
-    inverse = np.linalg.inv(x.T @ x)
-    found = inverse @ (x.T @ numbers.outcome)
+    weights = _mean_one(numbers)
+    inverse = np.linalg.inv((x * weights[:, None]).T @ x)
+    found = inverse @ (x.T @ (weights * numbers.outcome))
     residuals = numbers.outcome - x @ found
-    return found, inverse * (residuals @ residuals) / (len(x) - x.shape[1])
-
-
-def _linearized(inverse: Array, x: Array, residuals: Array) -> Array:
-    """Covariance by linearization, from the inverse information and the weighted residuals of the rows."""
-    scores = x * residuals[:, None]
-    n = len(x)
-    covariance: Array = inverse @ (scores.T @ scores * (n / (n - 1))) @ inverse
-    return covariance
+    if numbers.drawn is None:
+        return found, inverse * (residuals @ residuals) / (len(x) - x.shape[1])
+    return found, numbers.drawn.clusters.covariance(inverse, x * (weights * residuals)[:, None])
 
 
 def _logistic(x: Array, numbers: Numbers) -> tuple[Array, Array]:
-    given = numbers.weights
-    # Weights that are 1 on average: the limits of the steps are those of rows.
-    weights = np.ones(len(x)) if given is None else given / given.mean()
+    weights = _mean_one(numbers)
 
     def chances(found: Array) -> Array:
         likely: Array = 1 / (1 + np.exp(-np.clip(x @ found, -500, 500)))
@@ -135,52 +131,39 @@ def _logistic(x: Array, numbers: Numbers) -> tuple[Array, Array]:
         return float(likelihood), x.T @ (weights * (numbers.outcome - chance)), information
 
     found, inverse = _newton(steps, x.shape[1], len(x))
-    if given is None:
+    if numbers.drawn is None:
         return found, inverse
-    # Where a predictor decides the outcome, residuals are 0, and linearization would call the estimate exact.
-    if not np.sqrt(inverse.diagonal()).max() < UNSURE:
-        raise NotEstimable("a predictor decides the outcome", hint="leave it out")
-    return found, _linearized(inverse, x, weights * (numbers.outcome - chances(found)))
+    _decided(inverse)
+    residuals = weights * (numbers.outcome - chances(found))
+    return found, numbers.drawn.clusters.covariance(inverse, x * residuals[:, None])
 
 
 def _cox(x: Array, numbers: Numbers) -> tuple[Array, Array]:
-    """Newton steps on Efron's partial likelihood.
-
-    For an event of a group of d at one time, l = 0 .. d - 1 before it in the group, the sum over those at risk loses
-    the share l/d of the sum over the group.
-    """
-    order = np.lexsort((-numbers.outcome, numbers.time))
-    x, time, event = x[order], numbers.time[order], numbers.outcome[order].astype(bool)
-    first, after = np.searchsorted(time, time, "left"), np.searchsorted(time, time, "right")
-    happened = np.flatnonzero(event)
-    if not len(happened):
+    if not numbers.outcome.any():
         raise NotEstimable("no event occurred in the table")
-    at = first[happened]
-    deaths = np.add.reduceat(event.astype(float), np.unique(first))[np.unique(first, return_inverse=True)[1]]
-    lost = (happened - at) / deaths[happened]
+    of = PartialLikelihood(x, numbers, _mean_one(numbers))
+    found, inverse = _newton(of.step, x.shape[1], len(x))
+    if numbers.drawn is None:
+        return found, inverse
+    _decided(inverse)
+    return found, numbers.drawn.clusters.covariance(inverse, of.scores(found))
 
-    def sums(values: Array) -> tuple[Array, Array]:
-        """Sums over those at risk at each event, and over the events at its time."""
-        risk = values[::-1].cumsum(axis=0)[::-1]
-        tied = np.concatenate(
-            [np.zeros_like(values[:1]), np.where(event.reshape(-1, *[1] * (values.ndim - 1)), values, 0).cumsum(axis=0)]
-        )
-        return risk[at], tied[after[happened]] - tied[at]
 
-    def steps(found: Array) -> tuple[float, Array, Array]:
-        score = x @ found
-        hazard = np.exp(np.clip(score, -500, 500))
-        (at_risk, tied), (risk_x, tied_x) = sums(hazard), sums(hazard[:, None] * x)
-        total = at_risk - lost * tied
-        mean = (risk_x - lost[:, None] * tied_x) / total[:, None]
-        # Weight of a row in all sums of squares: of every event while it is at risk, less its share of its own group.
-        until = np.concatenate([[0.0], np.bincount(happened, 1 / total, len(x)).cumsum()])[after]
-        own = np.concatenate([[0.0], np.bincount(happened, lost / total, len(x)).cumsum()])
-        weight = hazard * (until - event * (own[after] - own[first]))
-        information = (x * weight[:, None]).T @ x - mean.T @ mean
-        return float(score[event].sum() - np.log(total).sum()), x[event].sum(axis=0) - mean.sum(axis=0), information
+def _mean_one(numbers: Numbers) -> Array:
+    """Weights that are 1 on average: the limits of the steps are those of rows."""
+    if numbers.drawn is None:
+        return np.ones(len(numbers.inputs))
+    weights: Array = numbers.drawn.weights / numbers.drawn.weights.mean()
+    return weights
 
-    return _newton(steps, x.shape[1], len(x))
+
+def _decided(inverse: Array) -> None:
+    """Refuse a model of which a predictor decides the outcome.
+
+    Its scores are 0, and linearization would call the estimate exact.
+    """
+    if not np.sqrt(inverse.diagonal()).max() < UNSURE:
+        raise NotEstimable("a predictor decides the outcome", hint="leave it out")
 
 
 def _newton(steps: object, p: int, n: int) -> tuple[Array, Array]:

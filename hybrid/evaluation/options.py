@@ -137,6 +137,11 @@ class EvaluateOptions(Options):
     """What users will estimate, as formulas: `income ~ 1` (a mean), `income ~ age + sex` (a linear model), `died ~ age`
     (a logistic one, of two values), `Surv(days, died) ~ age` (Cox's). Not given: means and shares of the columns, and a
     model of each target, or else of each sensitive column, or of one that is no quasi-identifier."""
+    strata: str | None = None
+    """Column of the strata of a survey, for the intervals of ``analyses``. Not given: none."""
+    clusters: str | None = None
+    """Column of the clusters of a survey that were drawn (primary sampling units), for the intervals of ``analyses``:
+    rows of one cluster are alike, which makes them wider. Not given: each row is one."""
     families: tuple[Family, ...] = ("privacy", "utility", "fidelity")
     """Which families of metrics are computed."""
     metrics: tuple[str, ...] | None = None
@@ -175,8 +180,8 @@ class EvaluateOptions(Options):
     knn_neighbours: int = Field(default=5, ge=1, le=100)
     """k of `knn_share`: which nearest record of the training people and of the people never seen is compared."""
     groups: tuple[str, ...] | None = None
-    """Columns whose groups of people are looked at: who is missing, and for whom models of the table err. Not given:
-    quasi-identifiers, sensitive columns and targets."""
+    """Columns whose groups of people are looked at: who is missing, for whom models of the table err, and of whom
+    ``analyses`` differ. Not given: quasi-identifiers, sensitive columns and targets."""
     radius: float = Field(default=0.1, ge=0, lt=1)
     """Two numbers match in GTCAP within this share of the column's range in the training data."""
     min_cell: int = Field(default=20, ge=5)

@@ -260,6 +260,8 @@ def check_options(options: EvaluateOptions, schema: Schema) -> None:
     ordinal = tuple(options.retrain.ordinal) if options.retrain else ()
     named = {"targets": options.targets or (), "secrets": options.secrets or (), "linkability": (*sides[0], *sides[1])}
     named |= {"retrain.ordinal": ordinal, "groups": options.groups or ()}
+    survey = {"strata": options.strata, "clusters": options.clusters}
+    named |= {key: (name,) for key, name in survey.items() if name is not None}
     for key, names in named.items():
         unknown = [name for name in names if name not in schema]
         if unknown:

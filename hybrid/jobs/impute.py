@@ -7,7 +7,8 @@ nothing leaves which the checks of the draw were not about. It is a nearest-neig
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hybrid.base.arrays import Array, Codes, Mask, Rows
+from hybrid.base.arrays import Mask, Rows
 from hybrid.base.atomic import atomic_file
-from hybrid.base.errors import ConfigError, DataError
+from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules
+from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
+from hybrid.evaluation.engine.neighbours import nearest
+from hybrid.evaluation.engine.space import Space
 from hybrid.jobs.sample_run import sample_run
 from hybrid.linked.config import AnyConfig
+from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Role, Schema, Table
@@ -35,8 +40,8 @@ NEAREST = 5
 """Rows of the draw that are nearest to a row, of which one at random is its donor."""
 MOST_TRIED = 50
 """Nearest rows of the draw that are tried, at most, until the completed row keeps the constraints."""
-_AT_ONCE = 2_000_000
-"""Pairs of rows that are compared at a time, about."""
+SMALL = 1e-4
+"""Distance that rows at the same distance differ by at most, at random: no row of the draw is preferred."""
 NOT_JUDGED = (
     "Not judged: your rows, and what else their readers know. The checks are about the draw that the cells are from; a "
     "cell is a likely value, not that of the person."
@@ -54,7 +59,7 @@ def impute_run(
     rows: int | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
-) -> tuple[Pipeline, Completed | None, Path]:
+) -> tuple[Pipeline | LinkedRun, Completed | None, Path]:
     """Draw from a finished run's model, judge the draw, and complete the empty cells of a file from it.
 
     Without a condition, shares or ``rows`` it is the run's own table, which is no further draw.
@@ -64,11 +69,11 @@ def impute_run(
     run, out, where, balance, rows, work, progress
         As of :func:`hybrid.jobs.sample_run.sample_run`.
     file : Path or str
-        Rows with empty cells, written as the source of the run.
+        Rows with empty cells, written as the source of the run; of linked tables, rows of the person table.
 
     Returns
     -------
-    tuple of Pipeline, Completed or None, and Path
+    tuple of Pipeline or LinkedRun, Completed or None, and Path
         The draw; the rows, None where the policy blocks the draw; and the file beside ``out`` that they are written to,
         for this user alone.
 
@@ -82,22 +87,36 @@ def impute_run(
     found: list[Table] = []
 
     def read(config: AnyConfig) -> None:
-        if not isinstance(config, RunConfig):
-            raise ConfigError("rows of linked tables are not completed", hint="impute from a run of a single table")
-        found.append(read_incomplete(Path(file), config))
+        with _person_table_alone(config):
+            found.append(read_incomplete(Path(file), config if isinstance(config, RunConfig) else config.person))
 
     about: dict[str, Any] = {"balance": balance, "rows": rows, "work": work, "progress": progress, "ready": read}
     pipeline = sample_run(run, where, out=out, **about)
-    assert isinstance(pipeline, Pipeline)
     folder = Path(out)
     target = folder.with_name(f"{folder.name}-imputed{Path(file).suffix}")
     if pipeline.verdict.status == "block":
         return pipeline, None, target
-    done = complete(found[0], pipeline.synthetic, pipeline.rules, pipeline.seed)
-    data = pipeline.config.data
+    person = pipeline.person
+    draw = pipeline.released[pipeline.config.links.person] if isinstance(pipeline, LinkedRun) else pipeline.synthetic
+    with _person_table_alone(pipeline.config):
+        done = complete(found[0], draw, person.rules, pipeline.seed)
+    data = person.config.data
     with atomic_file(target, private=True) as temporary:
         write_table(done.table, temporary, data.separator, data.encoding)
     return pipeline, done, target
+
+
+@contextmanager
+def _person_table_alone(config: AnyConfig) -> Iterator[None]:
+    """Say in errors of the block that of linked tables the person table alone is completed, and why."""
+    try:
+        yield
+    except (ConfigError, DataError) as error:
+        if isinstance(config, RunConfig):
+            raise
+        whole = f"of linked tables, rows of {config.links.person} alone are completed: those of other tables would get"
+        reason = f"{whole} the cells of several made-up persons, who contradict each other"
+        raise ConfigError([*error.problems, Problem(reason, "give rows of the person table")]) from error
 
 
 @dataclass(frozen=True)
@@ -164,7 +183,8 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
 
     The distance of two rows is the mean over the columns in which the row has a value: 0 or 1 for categories, the
     difference of the ranks within the draw, divided by its rows, for numbers, dates and times, and 1 for a gap of the
-    draw (Gower 1971, Biometrics 27(4)). All empty cells of a row come from one of its five nearest rows, at random.
+    draw (Gower 1971, Biometrics 27(4)). Columns that name a row, or are constant, do not count. All empty cells of a
+    row come from one of its five nearest rows, at random.
 
     Parameters
     ----------
@@ -194,7 +214,7 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
     whole = Table(frame, schema)
     gaps = {one.name: whole.frame[one.name].isna().to_numpy() for one in wanted}
     open_ = np.flatnonzero(np.logical_or.reduce(list(gaps.values())))
-    order = _nearest(whole.take(open_).only(common), draw, rng_for(seed, "impute"))
+    order = _nearest(whole.take(open_).only(common), draw.only(common), rng_for(seed, "impute"))
     left, before = open_, whole
     able = [name for name in gaps if draw.frame[name].notna().any()]
     for at in range(order.shape[1]):
@@ -216,50 +236,37 @@ def _broken(rules: Rules, table: Table) -> Mask:
 def _nearest(rows: Table, draw: Table, rng: np.random.Generator) -> Rows:
     """Places of the nearest rows of the draw, the five nearest in random order; shape (n, tried)."""
     tried = min(MOST_TRIED, len(draw))
-    pairs = [_numbers(rows, draw, name) for name in rows.schema.names]
-    step = max(_AT_ONCE // max(len(draw), 1), 1)
+    encoding = encode([draw, rows])
+    its, mine = (_ranked(part, encoding, rng) for part in encoding.tables)
     found = np.empty((len(rows), tried), dtype=np.int64)
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        distance = sum((_distance(mine[part], its, is_number) for mine, its, is_number in pairs), np.zeros(()))
-        # Ties are in random order, so that no row of the draw is preferred.
-        jitter = rng.random(distance.shape) * 1e-9
-        near = np.argpartition(distance + jitter, tried - 1, axis=1)[:, :tried]
-        ranked = np.take_along_axis(distance + jitter, near, axis=1).argsort(axis=1)
-        found[part] = np.take_along_axis(near, ranked, axis=1)
+    # Rows with the same gaps are compared in the same columns.
+    patterns, pattern_of = np.unique(mine.ranks >= 0, axis=0, return_inverse=True)
+    for number, pattern in enumerate(patterns):
+        at = np.flatnonzero(pattern_of.ravel() == number)
+        space = _space(encoding, pattern)
+        found[at] = nearest(space, space.place(mine.take(at)), space.place(its), tried)[1]
     first = min(NEAREST, tried)
     found[:, :first] = rng.permuted(found[:, :first], axis=1)
     return found
 
 
-def _numbers(rows: Table, draw: Table, name: str) -> tuple[Array, Array, bool]:
-    """Values of a column as ranks within the draw, or as codes; NaN where missing."""
-    kind = draw.schema[name].kind
-    mine, its = rows.frame[name], draw.frame[name]
-    if kind.is_continuous:
-        known = np.sort(its.dropna().to_numpy(dtype=kind.type.plain_dtype))
-
-        def ranks(values: pd.Series) -> Array:
-            there = values.notna().to_numpy()
-            found = np.full(len(values), np.nan)
-            found[there] = np.searchsorted(known, values[there].to_numpy(dtype=kind.type.plain_dtype))
-            return found / max(len(known), 1)
-
-        return ranks(mine), ranks(its), True
-    codes: Codes = pd.factorize(pd.concat([mine.astype(object), its.astype(object)], ignore_index=True))[0]
-    numbers = np.where(codes < 0, np.nan, codes.astype(float))
-    return numbers[: len(mine)], numbers[len(mine) :], False
+def _ranked(part: Encoded, encoding: Encoding, rng: np.random.Generator) -> Encoded:
+    """Numbers as shares of the draw's values below, and as the last column a random number that decides ties."""
+    numbers = part.numbers.copy()
+    for at in np.flatnonzero(encoding.continuous):
+        values = encoding.tables[0].numbers[:, at]
+        known, there = np.sort(values[~np.isnan(values)]), ~np.isnan(numbers[:, at])
+        numbers[there, at] = np.searchsorted(known, numbers[there, at]) / max(len(known), 1)
+    ties = SMALL * rng.random((len(part), 1))
+    return Encoded(np.hstack([part.ranks, np.zeros((len(part), 1), np.int32)]), np.hstack([numbers, ties]))
 
 
-def _distance(mine: Array, its: Array, is_number: bool) -> Array:
-    """Distance of each row to each of the draw in one column, 0 where the row has no value; shape (n, m)."""
-    if is_number:
-        found = np.abs(mine[:, None] - its[None, :])
-    else:
-        found = np.where(np.isnan(its)[None, :], np.nan, (mine[:, None] != its[None, :]).astype(float))
-    found = np.where(np.isnan(found), 1.0, found)
-    found[np.isnan(mine)] = 0.0
-    return found
+def _space(encoding: Encoding, known: Mask) -> Space:
+    """Gower's distance over the columns in which rows have a value."""
+    numeric = np.append(np.flatnonzero(encoding.continuous & known[:-1]), len(encoding.columns))
+    other = np.flatnonzero(~encoding.continuous & known[:-1])
+    zeros, ones = np.zeros(len(numeric)), np.ones(len(numeric))
+    return Space(np.concatenate([numeric, other]), zeros, ones, np.ones(len(other)), False)
 
 
 def _filled(table: Table, rows: Rows, gaps: dict[str, Mask], draw: Table, donors: Rows) -> Table:

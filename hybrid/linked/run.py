@@ -191,7 +191,7 @@ class LinkedRun(ListedNames):
         names = tuple(one.name for one in chosen if "trainings" in one.needs)
         if not names:
             return Evaluation(())
-        alone = dict.fromkeys(("targets", "secrets", "linkability", "groups"))
+        alone = dict.fromkeys(("targets", "secrets", "linkability", "groups", "analyses", "strata", "clusters"))
         options = person.config.evaluate.model_copy(update={"metrics": names, "also": (), **alone})
 
         def again(table: Table, seed: int) -> Table:

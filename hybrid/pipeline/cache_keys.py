@@ -14,7 +14,7 @@ from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.registry import foreign_packages
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import rule_inputs
-from hybrid.pipeline.published_totals import published_totals
+from hybrid.pipeline.published_totals import PublishedTotals
 from hybrid.pipeline.risk import RemovalOptions, leak_of, removal_of
 from hybrid.pipeline.stages import (
     ANONYMIZE,
@@ -47,6 +47,7 @@ def stage_keys(
     must_detect: Any = None,
     *,
     judged_by: Policy | None = None,
+    totals: PublishedTotals | None = None,
 ) -> dict[str, str]:
     """Keys of a configuration's kept stages, in order of the stages.
 
@@ -62,6 +63,8 @@ def stage_keys(
         Rules about excesses and leaks that the policy must detect; None where no leaks are planted.
     judged_by : Policy, optional
         Asks for metrics; None: no verdict comes of it, so that no attacker repeats the process unless asked for.
+    totals : PublishedTotals, optional
+        Published totals that the weights of the table are raked to.
 
     Returns
     -------
@@ -106,7 +109,6 @@ def stage_keys(
         tables[SYNTHESIZE] = _key(SYNTHESIZE, leak, parts, seed)
     else:
         private = [] if config.privacy is None else [config.privacy]
-        totals = published_totals(config)
         raked = [] if totals is None else [totals.of]
         how = *_generator(config.synthesize), transition, learned, seed, *rules, *private, *raked
         tables[SYNTHESIZE] = _key(SYNTHESIZE, *how)

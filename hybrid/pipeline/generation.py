@@ -21,7 +21,7 @@ from hybrid.pipeline.conditions import Selection, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.protection import protected, same_rows, static_columns
-from hybrid.pipeline.published_totals import published_totals
+from hybrid.pipeline.published_totals import PublishedTotals
 from hybrid.store import Store
 from hybrid.synthesize.fitted import FittedGenerator, LossPoint, fit, log_odds
 from hybrid.synthesize.kept import fit_or_reuse, fit_or_reuse_sequences
@@ -75,6 +75,8 @@ class Generation:
         Rules that every row must keep.
     selection : Selection or None
         Condition that every row, or person, must meet, with the training records that do.
+    totals : PublishedTotals or None
+        Published totals that the weights of the rows are raked to.
     only_kept : bool
         Whether a kept model must be there: then nothing is trained.
     """
@@ -88,6 +90,7 @@ class Generation:
     static: tuple[str, ...] | None = None
     rules: Rules = Rules()  # noqa: RUF009 - frozen
     selection: Selection | None = None
+    totals: PublishedTotals | None = None
     only_kept: bool = False
     attempt: int = 0
     """Number of the draw: those after the first come from the same model, with random numbers of their own."""
@@ -261,8 +264,7 @@ class Generation:
 
     def _raked(self, table: Table, margins: Margins) -> Table:
         """Rows with weights that meet the margins, and the published totals where there are any."""
-        totals = published_totals(self.config)
-        return calibrated(table, margins if totals is None else totals.raked_with(margins, table))
+        return calibrated(table, margins if self.totals is None else self.totals.raked_with(margins, table))
 
     def _shuffled(self, drawn: Drawn) -> Generated:
         """The table in an order that is independent of the source's.

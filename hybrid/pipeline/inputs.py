@@ -1,4 +1,4 @@
-"""Inputs of a pipeline: the table, its hierarchies, domains and population, each read once; or a warehouse's sample."""
+"""Inputs of a pipeline: the table and the other files that a config names, each read once; or a warehouse's sample."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from hybrid.base.rng import rng_for
 from hybrid.hierarchy import Hierarchy
 from hybrid.hierarchy.load import listed_values, load_hierarchies
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.published_totals import PublishedTotals, published_totals
 from hybrid.pipeline.refusals import PUSHED, SAMPLED, refused
 from hybrid.pipeline.stages import READ
 from hybrid.protect.group_values import possible_names
@@ -122,6 +123,11 @@ class Inputs:
         return self.config.load_population()
 
     @cached_property
+    def totals(self) -> PublishedTotals | None:
+        """Published totals of the population; None where the config names none."""
+        return published_totals(self.config)
+
+    @cached_property
     def fingerprint(self) -> str:
         """Content hash of the table, its hierarchies and listed domains."""
         return fingerprint(self.table, self.hierarchies, *([self.domains] if self.domains else []))
@@ -150,7 +156,7 @@ class Inputs:
         return Parts(train, *others)
 
     def with_training(self, table: Table) -> Inputs:
-        """Inputs with other training records, no control records, and the same hierarchies and population."""
+        """Inputs with other training records, no control records, and the same other inputs."""
         return _GivenParts(self, table, Parts(table, None, None))
 
     def of_fold(self, parts: Parts) -> Inputs:
@@ -180,6 +186,10 @@ class _GivenParts(Inputs):
     @cached_property
     def population(self) -> Table | None:
         return self._source.population
+
+    @cached_property
+    def totals(self) -> PublishedTotals | None:
+        return self._source.totals
 
     @cached_property
     def fingerprint(self) -> str:

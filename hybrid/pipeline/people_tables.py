@@ -238,8 +238,10 @@ class PeopleTables(ListedNames):
         """Keys of all kept stages; see :func:`hybrid.pipeline.cache_keys.stage_keys`."""
         population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
         must_detect = self.policy.detection if self._has_power else None
-        data = self.data_fingerprint, population
-        return stage_keys(self.config, self.seed, self.split_seed, *data, must_detect, judged_by=self.judged_by)
+        data = self.data_fingerprint, population, must_detect
+        return stage_keys(
+            self.config, self.seed, self.split_seed, *data, judged_by=self.judged_by, totals=self.inputs.totals
+        )
 
     @cached_property
     def anonymization(self) -> Anonymization | None:

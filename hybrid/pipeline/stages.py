@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from hybrid.base.hashing import LIBRARIES
 from hybrid.base.manifest import StageName
 from hybrid.evaluation.measure import Subject
-from hybrid.pipeline.published_totals import published_totals
 from hybrid.privacy.accounting import at_most
 from hybrid.publication.table_facts import few, rounded
 from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
@@ -232,7 +231,7 @@ def _generated(pipeline: Pipeline) -> Count:
 
 
 def _raked(pipeline: Pipeline, table: Table) -> str:
-    totals = published_totals(pipeline.config)
+    totals = pipeline.inputs.totals
     if totals is None:
         return ""
     name, gap = totals.deviation(table)

@@ -17,7 +17,6 @@ from hybrid.pipeline.generation import Generated, Generation
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
 from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.pipeline.private_generation import PrivateTable, account_of, drawn_privately, paid
-from hybrid.pipeline.published_totals import published_totals
 from hybrid.pipeline.risk import KnownLeak, leak_of, with_known_leak
 from hybrid.pipeline.stages import BASELINE, FILTER, SYNTHESIZE
 from hybrid.privacy.accounting import Budget
@@ -240,7 +239,7 @@ class DrawnTables(PeopleTables):
         Of one that is drawn in parts, the sample that is judged. Of several, their rows one after the other, with the
         number of the table as the last column.
         """
-        totals, options = published_totals(self.config), self.config.margins
+        totals, options = self.inputs.totals, self.config.margins
         if totals is not None and options is not None:
             totals.verify(self.generated.table, options.most)
         found, tables = self._with_identifiers(self.generated.table), self.config.synthesize.tables
@@ -275,6 +274,7 @@ class DrawnTables(PeopleTables):
             self.static,
             self.rules,
             self.selection,
+            self.inputs.totals,
             only_kept=self.origin is not None,
             models=None if self.config.synthesize.part_rows is None and not self.keeps_model else {},
         )

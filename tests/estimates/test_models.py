@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError
 from hybrid.estimates import Design, Formula, NotEstimable, combine, estimate
+from hybrid.estimates.cox import PartialLikelihood
 
 PEOPLE = pd.DataFrame(
     {
@@ -85,16 +89,70 @@ def test_a_weighted_predictor_that_decides_the_outcome_has_no_estimate() -> None
         estimate("y ~ g", frame, weights="w")
 
 
-def test_weights_that_cannot_be_used_are_refused() -> None:
+def test_what_says_how_rows_were_drawn_and_cannot_be_used_is_refused() -> None:
     frame = PEOPLE.assign(w=1.0, t="a")
-    for formula, weights, said in (
-        ("x ~ 1", "t", "no column of numbers"),
-        ("x ~ 1", "nowhere", "no column of numbers"),
-        ("x ~ w", "w", "is the sampling weight"),
-        ("Surv(days, died) ~ x", "w", "Cox models have no weights"),
-    ):
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("x ~ 1", {"weights": "t"}, "no column of numbers"),
+        ("x ~ 1", {"weights": "nowhere"}, "weights: 'nowhere' is no column"),
+        ("x ~ 1", {"strata": "nowhere", "clusters": "m"}, "strata: 'nowhere' is no column"),
+        ("x ~ w", {"weights": "w"}, "is the sampling weight"),
+    ]
+    for formula, survey, said in wrong:
         with pytest.raises(ConfigError, match=said):
-            estimate(formula, frame, weights=weights)
+            estimate(formula, frame, **survey)
+    with pytest.raises(NotEstimable, match="a stratum has a single cluster"):
+        estimate("x ~ 1", frame.assign(h=frame.index == 0), strata="h")
+    with pytest.raises(NotEstimable, match="too few clusters for 3 coefficients"):
+        estimate("days ~ x + m", frame.assign(c=frame.index % 3), clusters="c")
+
+
+DRAWN = pd.DataFrame({"y": [1.0, 3, 4, 2, 6, 8], "h": list("aaabbb"), "c": [1, 1, 2, 1, 1, 2]})
+"""Two strata of two clusters, numbered anew in each."""
+
+
+def test_a_mean_of_clusters_within_strata_by_hand() -> None:
+    """Mean 24/6 = 4. Residuals per cluster: -4 and 0 in a, 0 and 4 in b, each 2 from the mean of its stratum.
+
+    Variance 2 (4 + 4) + 2 (4 + 4) = 32, over 6^2; degrees of freedom 4 - 2.
+    """
+    found = estimate("y ~ 1", DRAWN, strata="h", clusters="c")
+    assert found.estimates == pytest.approx([4]) and found.errors**2 == pytest.approx([32 / 36])
+    assert found.freedom.tolist() == [2] and found.high[0] == pytest.approx(4 + 4.30265 * np.sqrt(32 / 36), abs=1e-4)
+    # A fifth cluster without a value counts as one with a total of 0: residuals -4, 0, 0 about -4/3 in stratum a.
+    gap = pd.concat([DRAWN, DRAWN.tail(1).assign(y=np.nan, h="a", c=3)])
+    wider = estimate("y ~ 1", gap, strata="h", clusters="c")
+    assert wider.errors**2 == pytest.approx([(3 / 2 * 96 / 9 + 16) / 36]) and wider.freedom.tolist() == [2]
+
+
+def test_rows_that_are_repeated_within_clusters_tell_nothing_new() -> None:
+    frame = PEOPLE.assign(row=PEOPLE.index)
+    thrice = pd.concat([frame] * 3)
+    for formula in ("days ~ x + m", "died ~ x + m"):
+        single, together = (estimate(formula, one, clusters="row") for one in (frame, thrice))
+        assert together.errors == pytest.approx(single.errors, rel=1e-5)
+        assert estimate(formula, thrice).errors[0] < together.errors[0]
+
+
+def test_a_weighted_cox_model_is_that_of_lifelines() -> None:
+    """lifelines 0.30 with robust errors, which lack n/(n - 1); no times are tied."""
+    frame = PEOPLE.assign(days=PEOPLE["days"] + np.arange(12) / 100, w=[1.0, 2, 3] * 4)
+    found = estimate("Surv(days, died) ~ x + m", frame, weights="w")
+    assert found.estimates == pytest.approx([0.01200643, 0.44719106], abs=1e-6)
+    assert found.errors * np.sqrt(11 / 12) == pytest.approx([0.17557605, 0.70562741], abs=1e-6)
+
+
+def test_scores_of_a_cox_model_with_ties_are_derivatives_by_the_weights() -> None:
+    """What linearization rests on: how the gradient changes with the weight of each row."""
+    design = Design.of(Formula.parse("Surv(days, died) ~ x + m"), PEOPLE)
+    numbers, weights, at = design.numbers(PEOPLE), np.array([1.0, 2, 3] * 4), np.array([0.2, -0.4])
+
+    def gradient(changed: Array) -> Array:
+        return PartialLikelihood(numbers.inputs, numbers, changed).step(at)[1]
+
+    steps = np.eye(12) * 1e-6
+    wanted = [(gradient(weights + one) - gradient(weights - one)) / 2e-6 for one in steps]
+    found = PartialLikelihood(numbers.inputs, numbers, weights).scores(at)
+    assert found == pytest.approx(weights[:, None] * np.array(wanted), abs=1e-6)
 
 
 @settings(max_examples=20)

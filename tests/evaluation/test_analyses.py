@@ -105,6 +105,60 @@ def test_analyses_of_a_survey_are_weighted(train: Table) -> None:
     assert found["real"][0] == pytest.approx(wanted, rel=0.02) and found["real"] != plain["real"]
 
 
+def test_clusters_widen_the_intervals_and_follow_students_distribution(train: Table) -> None:
+    designs: list[dict[str, Any]] = [{}, {"clusters": "place", "strata": "urgent"}]
+    plain, clustered = (
+        measured(train, train, analyses=("height ~ age",), **design)["interval_overlap"].details["estimates"][0]
+        for design in designs
+    )
+    wanted = estimate("height ~ age", train.frame, clusters="place", strata="urgent", least=20)
+    assert clustered["real"] == pytest.approx((wanted.estimates[1], wanted.low[1], wanted.high[1]), rel=0.05)
+    assert clustered["real"][0] == plain["real"][0] and clustered["real"] != plain["real"]
+
+
+def test_a_table_that_lost_its_clusters_has_too_narrow_errors(train: Table) -> None:
+    rng, places = np.random.default_rng(3), np.repeat([f"village {at}" for at in range(20)], 40)
+    frame = train.frame.assign(
+        height=rng.normal(size=20).repeat(40) + rng.normal(size=800), place=pd.Categorical(places)
+    )
+    people = Table(frame, train.schema)
+    mixed = Table(frame.assign(place=rng.permutation(places)).astype(dict(frame.dtypes)), train.schema)
+    chosen: dict[str, Any] = {"analyses": ("height ~ 1",), "clusters": "place"}
+    kept, lost = (measured(people, table, **chosen)["interval_overlap"].details for table in (people, mixed))
+    assert kept["width_of_survey"] == 1 and lost["width_of_survey"] < 0.5
+    assert measured(people, mixed, analyses=("height ~ 1",))["interval_overlap"].details["width_of_survey"] is None
+
+
+def test_a_group_within_one_cluster_has_no_estimate(train: Table) -> None:
+    chosen: dict[str, Any] = {"analyses": ("height ~ age",), "clusters": "place", "groups": ("place", "sex")}
+    groups = measured(train, train, **chosen)["interval_overlap"].details["groups"]
+    assert {one["column"] for one in groups} == {"sex"}
+
+
+def test_the_reason_is_told_where_no_analysis_could_be_made(train: Table) -> None:
+    single = train.frame.assign(place=pd.Categorical(np.where(np.arange(800) < 60, "a", "b")))
+    people = Table(single, train.schema)
+    found = measured(people, people, analyses=("cost ~ 1",), strata="place", clusters="place")["interval_overlap"]
+    assert isinstance(found, NotComputable) and "a stratum has a single cluster" in found.reason
+
+
+def test_groups_are_compared_without_their_column_and_none_is_of_few_people(train: Table) -> None:
+    """In the table, age and cost are unrelated among women alone."""
+    rng, is_woman = np.random.default_rng(2), (train.frame["sex"] == "f").to_numpy()
+    ages = train.frame["age"].copy()
+    ages[is_woman] = rng.permutation(ages[is_woman])
+    table = Table(train.frame.assign(age=ages), train.schema)
+    chosen: dict[str, Any] = {"analyses": ("cost ~ age + sex", "sex ~ age"), "groups": ("sex",)}
+    groups = measured(train, table, **chosen)["interval_overlap"].details["groups"]
+    assert [one["group"] for one in groups] == ["f", "m"]
+    assert [one["worst"]["analysis"] for one in groups] == ["`cost` ~ `age`"] * 2
+    assert groups[0]["overlap"] < 0.5 and groups[0]["kept"] == 0 and groups[1]["overlap"] == groups[1]["kept"] == 1
+    # All but 12 people are men: their number follows from that of everybody, so no group is compared.
+    few = train.frame["sex"].where(np.arange(800) < 12, "m").where(np.arange(800) >= 12, "f")
+    people = Table(train.frame.assign(sex=few.astype(train.frame["sex"].dtype)), train.schema)
+    assert measured(people, people, **chosen)["interval_overlap"].details["groups"] == []
+
+
 def test_default_analyses_are_means_shares_and_a_model_of_each_target(train: Table) -> None:
     found = default_analyses(train.schema, ["urgent"], train.frame)
     assert found[:2] == ["`age` ~ 1", "`cost` ~ 1"] and "`admitted` ~ 1" not in found

@@ -143,5 +143,19 @@ def test_persons_are_drawn_with_other_shares_and_come_with_their_rows(made: Path
     counts = person["sex"].value_counts()
     assert counts.max() - counts.min() <= 1
     assert set(rows["patient"]) <= set(person["patient"]) and len(rows) > 0
-    (tmp_path / "rows.csv").write_text("sex\nf\n")
-    assert exit_code("sample", made / "first", "--impute", tmp_path / "rows.csv", "--work", made / "work") == 2
+
+
+def test_rows_of_the_person_table_alone_are_completed(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, work = tmp_path / "rows.csv", ("--work", made / "work")
+    frames(300)["visits"].head(3).to_csv(rows, index=False)
+    assert exit_code("sample", made / "first", "--impute", rows, *work) == 2
+    told = " ".join(capsys.readouterr().err.split())
+    assert "have no column of the draw" in told and "rows of patients alone are completed" in told
+    rows.write_text("sex,age\nf,\n,80\n")
+    assert exit_code("sample", made / "first", "--impute", rows, "--out", tmp_path / "draw", *work) == 0
+    done, drawn = pd.read_csv(tmp_path / "draw-imputed.csv"), read(tmp_path / "draw")["patients"]
+    assert done.notna().all(axis=None) and done["sex"][0] == "f" and done["age"][1] == 80
+    # All empty cells of a row are those of one drawn person.
+    assert set(done["age"][:1]) <= set(drawn["age"][drawn["sex"] == "f"])

@@ -14,6 +14,7 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.published_totals import PublishedTotals, published_totals
+from hybrid.pipeline.stages import stage_records
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -52,6 +53,17 @@ def test_weighted_totals_of_the_released_table_are_the_published_ones(tmp_path: 
     assert totals is not None and totals.deviation(pipeline.synthetic)[1] < 0.002
     said = guarantee_sentence(None, pipeline.config.model_dump(mode="json"), Evaluation(()))
     assert "published totals of sex, work" in said and "more than 1 %" in said
+
+
+def test_the_files_of_totals_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _survey(tmp_path)
+    pipeline = Pipeline(_config(tmp_path, {"sex": SEX}))
+    keys = pipeline.keys
+    (tmp_path / "sex.csv").write_text("sex,total\nf,1000\nm,99000\n")
+    assert pipeline.synthetic.frame.groupby("sex", observed=True)["w"].sum()["f"] == pytest.approx(52000, rel=0.002)
+    assert pipeline.keys == keys and any(
+        "totals of sex, from which they differ by" in stage.note for stage in stage_records(pipeline)
+    )
 
 
 def test_other_totals_are_another_table_and_those_that_no_row_can_meet_an_error(tmp_path: Path) -> None:

@@ -2,67 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.base.errors import HybridError
-from hybrid.estimates import Design, Fit, Formula, NotEstimable, fit, propensities
+from hybrid.estimates import Formula, propensities
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.engine.intervals import quantile
 from hybrid.evaluation.families import utility
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
-from hybrid.table import Kind, Role, Schema, Table
-from hybrid.table.weights import weight_column
+from hybrid.evaluation.utility.analyses_by_group import agreement_of_groups
+from hybrid.evaluation.utility.compared_estimates import Comparison, People, compared, conclusions, survey_of
+from hybrid.table import Kind, Role, Schema
 
 MOST_COLUMNS, MOST_PREDICTORS, MOST_LEVELS = 30, 8, 10
 """Of the default analyses: columns whose mean or share is estimated, predictors of a model, levels of each."""
-
-
-@dataclass(frozen=True)
-class ComparedEstimate:
-    """One estimate, real beside the table.
-
-    Estimates and ends of intervals are rounded to a power of ten, half a standard error at most: they do not tell of
-    one person. Other numbers have three significant digits.
-
-    Parameters
-    ----------
-    analysis, name : str
-        Formula, and what is estimated.
-    real, table : (float, float, float)
-        Estimate, and both ends of its interval for conclusions about the population. None: the table has no estimate.
-    overlap : float
-        Of the intervals, 0 (apart) to 1 (equal).
-    difference : float
-        Estimate of the table less the real one, in standard errors of the real one.
-    noise : float
-        Standard error of that difference where chance alone makes it: of the rows that were drawn, and of the sample of
-        records that they were learned from.
-    concluded : bool or None
-        Whether both intervals say the same: above 0, below 0, or neither. None for means, shares and intercepts.
-    """
-
-    analysis: str
-    name: str
-    real: tuple[float, float, float]
-    table: tuple[float, float, float] | None
-    overlap: float
-    difference: float
-    noise: float
-    concluded: bool | None
-
-
-class Comparison(NamedTuple):
-    """All estimates of a table, those of control, and analyses that could not be made, with the reason."""
-
-    estimates: list[ComparedEstimate]
-    reference: list[ComparedEstimate]
-    left_out: dict[str, str]
 
 
 def interval_overlap(context: Context) -> Outcome:
@@ -77,25 +33,25 @@ def interval_overlap(context: Context) -> Outcome:
     is taken times rows of the table over real rows, as in synthpop. A copy has 1, a table drawn from the right model
     and of the real size about .8. The reference is the overlap of control records.
 
-    ``details`` list every estimate. Where a generator drew the table, its interval there is that for conclusions about
-    the population (T_s of :func:`hybrid.estimates.combine`); all tables of a release are one table here, which is the
-    same. Where a model can be fitted to real people alone, the overlap is 0.
+    ``details`` list every estimate, and how far those of each group of people agree. Where a generator drew the table,
+    its interval there is that for conclusions about the population (T_s of :func:`hybrid.estimates.combine`); all
+    tables of a release are one table here, which is the same. Where a model can be fitted to real people alone, the
+    overlap is 0.
     """
     found = _compared(context)
     if isinstance(found, NotComputable):
         return found
-    value = float(np.mean([one.overlap for one in found.estimates]))
-    reference = float(np.mean([one.overlap for one in found.reference])) if found.reference else None
-    worst = max(found.estimates, key=lambda one: abs(one.difference))
-    concluded = [one.concluded for one in found.estimates if one.concluded is not None]
+    worst, concluded = found.worst, conclusions(found.estimates)
     details = {
         "estimates": [asdict(one) for one in found.estimates],
         "left_out": found.left_out,
+        "width_of_survey": round(found.width, 2) if survey_of(context).has_clusters else None,
         "conclusions": len(concluded),
         "kept": sum(concluded),
         "said": f"Of {worst.analysis}, {worst.name} differs most, by {abs(worst.difference):.1f} standard errors",
+        "groups": [asdict(one) for one in agreement_of_groups(context, _within_groups(context))],
     }
-    return Measure(value, reference=reference, n=len(found.estimates), details=details)
+    return Measure(found.overlap, reference=found.overlap_apart, n=len(found.estimates), details=details)
 
 
 def conclusions_kept(context: Context) -> Outcome:
@@ -107,7 +63,7 @@ def conclusions_kept(context: Context) -> Outcome:
     found = _compared(context)
     if isinstance(found, NotComputable):
         return found
-    kept, real = ([one.concluded for one in side if one.concluded is not None] for side in found[:2])
+    kept, real = (conclusions(side) for side in found[:2])
     if not kept:
         return NotComputable("no analysis has a coefficient: evaluate.analyses names models", lacks="target")
     return Measure(float(np.mean(kept)), reference=float(np.mean(real)) if real else None, n=len(kept))
@@ -139,98 +95,20 @@ def _compared(context: Context) -> Comparison | NotComputable:
 
 
 def _comparison(context: Context) -> Comparison | NotComputable:
-    options, train = context.options, context.train.frame
-    texts = options.analyses or default_analyses(_varying(context), context.targets, train)
-    found = Comparison([], [], {})
-    for text in texts:
-        try:
-            design = Design.of(Formula.parse(text), train, options.min_cell, _weights(context))
-            real = _real(design, context)
-        except HybridError as error:
-            found.left_out[text] = error.problems[0].message
-            continue
-        found.estimates.extend(_estimates(design, real, context.table, context, context.learned))
-        if context.control is not None:
-            found.reference.extend(_estimates(design, real, context.control, context, None))
-    return found if found.estimates else NotComputable("no analysis could be made of real people", "too_few")
+    control = None if context.control is None else People(context.control.frame)
+    people = People(context.train.frame), People(context.table.frame), control
+    found = compared(context, formulas_of(context), *people)
+    if found.estimates:
+        return found
+    reason = next(iter(found.left_out.values()), "no column has two values")
+    return NotComputable(f"no analysis could be made of real people: {reason}", "too_few")
 
 
-def _weights(context: Context) -> str | None:
-    """Column of sampling weights; None without one."""
-    column = weight_column(context.train)
-    return None if column is None else column.name
-
-
-def _real(design: Design, context: Context) -> Fit:
-    """Fit to real people; refused where fewer than ``min_cell`` of them would decide an estimate."""
-    numbers, least = design.numbers(context.train.frame), context.options.min_cell
-    few = NotEstimable(f"{design.formula.text}: fewer than {least} people would decide an estimate")
-    spread = [*numbers.inputs.T, *([] if design.event is None else [numbers.outcome])]
-    for values in spread:
-        counts = np.unique(values, return_counts=True)[1]
-        if len(counts) > 1 and len(values) - counts.max() < least:
-            raise few
-    if len(numbers.inputs) - numbers.inputs.shape[1] < least:
-        raise few
-    return fit(design, numbers)
-
-
-def _estimates(
-    design: Design, real: Fit, table: Table, context: Context, learned: int | None
-) -> Iterator[ComparedEstimate]:
-    """Estimates of one table beside the real ones; intercepts of models with predictors are left out."""
-    try:
-        its: Fit | None = fit(design, design.numbers(table.frame))
-    except NotEstimable:
-        its = None
-    sampled = 0.0 if learned is None else max(len(context.train) / learned - 1, 0.0)
-    z = quantile(context.options.confidence)
-    for at, name in enumerate(real.names):
-        if name == "(intercept)":
-            continue
-        value, error = float(real.estimates[at]), float(np.sqrt(real.variances[at]))
-        ends = value - z * error, value + z * error
-        is_model = bool(design.formula.predictors)
-        digits = 1 - int(np.floor(np.log10(5 * error))) if error else 0
-        shown = _shown(digits, value, *ends)
-        if its is None or not error:
-            yield ComparedEstimate(design.formula.text, name, shown, None, 0.0, 0.0, 0.0, False if is_model else None)
-            continue
-        other, variance, size = float(its.estimates[at]), float(its.variances[at]), its.rows / real.rows
-        like_real = z * float(np.sqrt(variance * size))
-        # T_s = v (k/n + 1) of all rows together, with the same share of complete rows as among real people.
-        factor = 1.0 if learned is None else 1 + size * len(context.train) / learned
-        wide = z * float(np.sqrt(variance * factor))
-        found = other - wide, other + wide
-        yield ComparedEstimate(
-            design.formula.text,
-            name,
-            shown,
-            _shown(digits, other, *found),
-            _rounded(_overlap(ends, (other - like_real, other + like_real))),
-            _rounded((other - value) / error),
-            _rounded(float(np.sqrt(variance / error**2 + sampled))),
-            _conclusion(*ends) == _conclusion(*found) if is_model else None,
-        )
-
-
-def _overlap(one: tuple[float, float], other: tuple[float, float]) -> float:
-    common = max(0.0, min(one[1], other[1]) - max(one[0], other[0]))
-    lengths = [end[1] - end[0] for end in (one, other)]
-    return float(np.mean([common / length if length else 0.0 for length in lengths]))
-
-
-def _conclusion(low: float, high: float) -> int:
-    return 1 if low > 0 else -1 if high < 0 else 0
-
-
-def _shown(digits: int, *values: float) -> tuple[float, float, float]:
-    a, b, c = (round(value, digits) + 0.0 for value in values)
-    return a, b, c
-
-
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
+def formulas_of(context: Context) -> list[Formula]:
+    """Analyses of the configuration, or the default ones."""
+    texts = context.options.analyses
+    found = texts or default_analyses(_varying(context), context.targets, context.train.frame)
+    return [Formula.parse(text) for text in found]
 
 
 def pmse_ratio(context: Context) -> Outcome:
@@ -251,6 +129,12 @@ def pmse_ratio(context: Context) -> Outcome:
     error = float(((propensities(kept, labels) - share) ** 2).mean())
     expected = (p - 1) * (1 - share) ** 2 * share / n
     return Measure(error / expected, n=n, details={"pmse": error, "expected": expected, "coefficients": p})
+
+
+def _within_groups(context: Context) -> list[Formula]:
+    """Analyses of the configuration, or the models of the default ones: their means and shares would be many."""
+    found = formulas_of(context)
+    return [formula for formula in found if context.options.analyses or formula.predictors]
 
 
 def _varying(context: Context) -> Schema:
