@@ -358,8 +358,8 @@ def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int
     """Positions of the columns in the order in which they are drawn.
 
     Those of ``first``; targets; the others; and last those in which the people with another value than the most
-    frequent one fill less than :data:`SPLIT_BOTH` leaves. Drawn early, a rare diagnosis would lose its relations: no
-    tree could split on it. Drawn last, its own tree splits on all others.
+    frequent one fill less than :data:`SPLIT_BOTH` leaves, the rarest at the end. Drawn early, a rare diagnosis would
+    lose its relations: no tree could split on it. Drawn last, its own tree splits on all others.
 
     Parameters
     ----------
@@ -385,8 +385,9 @@ def drawing_order(data: Encoded, first: tuple[str, ...], least: int) -> list[int
     asked = [names.index(name) for name in first]
     targets = [at for at, feature in enumerate(data.features) if feature.target]
     others = [at for at in dict.fromkeys([*targets, *range(len(names))]) if at not in asked]
-    rare = {at for at in others if _people_apart(data.columns[at], data.persons) < SPLIT_BOTH * least}
-    return [*dict.fromkeys(asked), *(at for at in others if at not in rare), *(at for at in others if at in rare)]
+    apart = {at: _people_apart(data.columns[at], data.persons) for at in others}
+    rare = sorted((at for at in others if apart[at] < SPLIT_BOTH * least), key=lambda at: -apart[at])
+    return [*dict.fromkeys(asked), *(at for at in others if at not in rare), *rare]
 
 
 def _people_apart(column: Array, persons: Array) -> int:
