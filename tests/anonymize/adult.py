@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.hierarchy import Hierarchy, from_levels
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
@@ -60,3 +61,30 @@ def adult(quasi_identifiers: list[str], sensitive: str | None = None) -> tuple[T
         columns.append(Column(name, role, kind))
         frame[name] = (frame[name].astype("int64") if name == "age" else frame[name]).astype(DTYPES[kind])
     return Table(frame[names], Schema(tuple(columns))), {name: hierarchy(name) for name in quasi_identifiers}
+
+
+REFERENCE_LOSSES = {
+    "loss_geo": {},
+    "loss_arith": {"mean": "arithmetic"},
+    "nuentropy_sum": {"name": "entropy"},
+    "nuentropy_norm_arith": {"name": "entropy", "normalized": True},
+    "aecs": {"name": "aecs"},
+}
+
+
+def reference_options(row: dict[str, str]) -> AnonymizeOptions:
+    models = []
+    if row["l_model"] != "none":
+        kind, least = row["l_model"].split("(")[0].split("-")
+        models = [{"model": "l_diversity", "kind": kind, "l": float(least), "attribute": "occupation"}]
+    return AnonymizeOptions(
+        k=int(row["k"]),
+        suppression_limit=float(row["limit"]),
+        models=models,
+        loss=REFERENCE_LOSSES[row["metric"]],
+    )
+
+
+def takes_long(row: dict[str, str]) -> bool:
+    """Bounds of class counts are weak: over half of the lattice has to be grouped."""
+    return row["metric"] == "aecs" and row["qi_set"] == "Q8" and float(row["limit"]) >= 0.1

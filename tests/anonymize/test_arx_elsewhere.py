@@ -15,8 +15,7 @@ from hybrid.anonymize.warehouse.count_rows import WarehouseRows, count_rows
 from hybrid.base.progress import silent
 from hybrid.table.data_options import DataOptions
 from hybrid.table.warehouse import Warehouse, open_warehouse
-from tests.anonymize.adult import Q8, content, records, reference
-from tests.anonymize.test_global_recoding import reference_options, takes_long
+from tests.anonymize.adult import Q8, content, records, reference, reference_options, takes_long
 
 SETTINGS = reference("arx_adult.csv")
 FEW = [row for row in SETTINGS if row["limit"] == "0.02" and row["metric"] in ("loss_geo", "nuentropy_norm_arith")]

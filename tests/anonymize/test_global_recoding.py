@@ -12,7 +12,7 @@ from hybrid.anonymize.options import LossOptions
 from hybrid.anonymize.search import exhaustive
 from hybrid.anonymize.search.problem import prepare
 from hybrid.base.errors import InfeasibleError
-from tests.anonymize.adult import adult, reference
+from tests.anonymize.adult import adult, reference, reference_options, takes_long
 from tests.anonymize.cases import LIMITS, LOSSES, MODELS
 from tests.anonymize.slow_search import Problem, best_node, problems
 
@@ -53,33 +53,6 @@ def test_optimum_with_fixed_levels(problem: Problem, k: int, limit: float, data:
     at = data.draw(st.integers(0, len(problem.levels) - 1))
     level = data.draw(st.integers(0, len(problem.levels[at]) - 1))
     assert_optimal(problem, AnonymizeOptions(k=k, suppression_limit=limit, levels={f"q{at}": level}))
-
-
-REFERENCE_LOSSES = {
-    "loss_geo": {},
-    "loss_arith": {"mean": "arithmetic"},
-    "nuentropy_sum": {"name": "entropy"},
-    "nuentropy_norm_arith": {"name": "entropy", "normalized": True},
-    "aecs": {"name": "aecs"},
-}
-
-
-def reference_options(row: dict[str, str]) -> AnonymizeOptions:
-    models = []
-    if row["l_model"] != "none":
-        kind, least = row["l_model"].split("(")[0].split("-")
-        models = [{"model": "l_diversity", "kind": kind, "l": float(least), "attribute": "occupation"}]
-    return AnonymizeOptions(
-        k=int(row["k"]),
-        suppression_limit=float(row["limit"]),
-        models=models,
-        loss=REFERENCE_LOSSES[row["metric"]],
-    )
-
-
-def takes_long(row: dict[str, str]) -> bool:
-    """Bounds of class counts are weak: over half of the lattice has to be grouped."""
-    return row["metric"] == "aecs" and row["qi_set"] == "Q8" and float(row["limit"]) >= 0.1
 
 
 @pytest.mark.parametrize(

@@ -64,11 +64,11 @@ def test_where_nothing_is_generalized_generator_and_sample_alone_are_varied(conf
     found = settings(config, policy, 2000, 60, seed=1, generalizes=False)
     keys = {key for one in found for key in one.values}
     assert keys == {"synthesize.options.min_leaf", "synthesize.options.alpha", "sample.method", "sample.beta"}
-    assert len(found) == 18  # six kinds of trees, and all people, seven in ten or half of them
+    assert len(found) == 24  # six kinds of trees, and all people, seven in ten, half or 35 % of them
 
 
 def test_of_a_sampled_table_other_shares_are_tried(config: RunConfig, policy: Policy) -> None:
     sampled = config.with_values({"sample.method": "beta", "sample.beta": 0.7})
     found = settings(sampled, policy, 2000, 60, seed=1, generalizes=False)
-    assert {one.config.sample.effective.beta for one in found} == {0.5, 0.7, 1.0}
+    assert {one.config.sample.effective.beta for one in found} == {0.35, 0.5, 0.7, 1.0}
     assert {"all people", "sample 50%"} <= {one.words for one in found}
