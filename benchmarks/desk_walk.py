@@ -74,6 +74,7 @@ class Walk:
         print(f"{step:<32} {self.clicks:>3} clicks  {now - self._since:7.1f} s  {len(found)} findings", flush=True)
         if self.pictures is not None:
             name = f"{step.partition(',')[0].replace(' ', '-')}.png"
+            self.pictures.mkdir(parents=True, exist_ok=True)
             self.page.picture(self.pictures / name, self.width)
         self._since = time.monotonic()
 
