@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -33,11 +34,12 @@ def test_what_is_available_is_what_the_system_says_within_the_container(
 
 
 def test_a_peak_is_counted_from_its_restart() -> None:
+    gc.collect()  # what other tests left may be freed at any time
     resources.restart_peak()
     before = resources.peak_bytes()
-    block = np.ones(200 * MIB, dtype=np.uint8)
+    block = np.ones(400 * MIB, dtype=np.uint8)
     del block
-    assert resources.peak_bytes() - before > 150 * MIB
+    assert resources.peak_bytes() - before > 200 * MIB
     resources.restart_peak()
     assert resources.peak_bytes() - before < 100 * MIB
 
