@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from analyses import POLICY
 from scipy.stats import norm
 
 from hybrid.estimates import Design, Fit, Formula, fit
@@ -34,13 +35,6 @@ HIERARCHIES: dict[str, dict[str, Any]] = {
     "edu": {"type": "tree", "tree": EDU},
     "marital": {"type": "tree", "tree": MARITAL},
 }
-POLICY = """\
-name: none
-version: "1"
-owner: nobody
-rules:
-- {name: copies, metric: identical_match, direction: lower, review: 1, reason: None}
-"""
 SETTINGS: dict[str, dict[str, Any]] = {
     "synthpop's trees": {"synthesize": {"generator": "cart", "preset": "synthpop"}, "protect": "off"},
     "cart": {"synthesize": {"generator": "cart"}},

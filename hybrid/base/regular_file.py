@@ -26,6 +26,14 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
 _NO_BRACKET = bytes(set(range(256)) - set(b"[]{}"))
 
 
+def is_file(path: Path, *, unseen: bool = False) -> bool:
+    """True if a path leads to a file; ``unseen`` where it may not be looked at."""
+    try:
+        return path.is_file()
+    except OSError:
+        return unseen
+
+
 def open_regular(path: Path) -> BufferedReader:
     """Open a file to read bytes, without waiting.
 

@@ -245,6 +245,15 @@ def in_order(table: Table, column: Column) -> Numbers:
     return numbers_of(table.frame[column.name]) / (1 if column.kind.is_number else _SECOND)
 
 
+def recurrence(values: pd.Series) -> float:
+    """Probability that two rows of shape (n,) with a value have the same one, 0 to 1; 0 without any.
+
+    Simpson's index (Nature 163, 1949).
+    """
+    shares = values.value_counts(normalize=True)
+    return float((shares**2).sum())
+
+
 def whole_numbers(found: Numbers) -> pd.Series:
     """Whole numbers as a column has them, missing where 64 bits cannot hold one."""
     held = np.abs(found) < 2.0**63

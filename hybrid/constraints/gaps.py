@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Numbers
-from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, whole_numbers, with_column
+from hybrid.constraints.constraint import LEAST_ROWS, Constraint, Rule, recurrence, whole_numbers, with_column
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Table
 from hybrid.table.holders import people_bounds, row_holders
 
@@ -62,16 +62,16 @@ class Gap(Rule):
         The day on which a study ended would be smeared. Dates, moreover, must lie no farther from the first than from
         each other.
         """
-        first, second = self.first(table), table.frame[self.other]
-        if _lacking(first, second) > MOST_UNANCHORED:
+        second, column = table.frame[self.other], table.schema[self.other]
+        if _lacking(self.first(table), second) > MOST_UNANCHORED:
             return False
-        found = between(first, second, table.schema[self.other])
+        found = self._gaps(table)
         if recurrence(second[~np.isnan(found)]) > RECURRING * recurrence(pd.Series(found)):
             return False
-        return not table.schema[self.other].kind.is_temporal or self.closeness(table) <= 1
+        return not column.kind.is_temporal or _closeness(found, second, column) <= 1
 
     def closeness(self, table: Table) -> float:
-        return _closeness(self.first(table), table.frame[self.other], table.schema[self.other])
+        return _closeness(self._gaps(table), table.frame[self.other], table.schema[self.other])
 
     def coarseness(self, table: Table) -> float:
         return self.closeness(table)
@@ -79,11 +79,14 @@ class Gap(Rule):
     def encode(self, table: Table, original: Table) -> Table:
         """Gaps in place of the second column, coded to the bounds; none where the first column is missing."""
         column = original.schema[self.other]
-        found = np.clip(between(self.first(original), original.frame[self.other], column), self.low, self.high)
+        found = np.clip(self._gaps(original), self.low, self.high)
         kind = Kind.DECIMAL if column.kind.type.has_decimals else Kind.INTEGER
         shape = ColumnFormat(decimals=column.format.decimals if kind is Kind.DECIMAL else None)
         values = whole_numbers(found) if kind is Kind.INTEGER else pd.Series(found)
         return with_column(table, replace(column, kind=kind, format=shape), values)
+
+    def _gaps(self, table: Table) -> Numbers:
+        return between(self.first(table), table.frame[self.other], table.schema[self.other])
 
     def decode(self, table: Table, like: Table) -> Table:
         column, known = like.schema[self.other], like.frame[self.other].dropna()
@@ -91,15 +94,6 @@ class Gap(Rule):
         if len(known):
             values = values.clip(known.min(), known.max())
         return with_column(table, column, values.astype(DTYPES[column.kind]))
-
-
-def recurrence(values: pd.Series) -> float:
-    """Probability that two rows of shape (n,) with a value have the same one, 0 to 1; 0 without any.
-
-    Simpson's index (Nature 163, 1949).
-    """
-    shares = values.value_counts(normalize=True)
-    return float((shares**2).sum())
 
 
 def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float = -np.inf) -> tuple[float, float] | None:
@@ -187,11 +181,10 @@ def closeness(table: Table, anchor: str, other: str) -> float:
     Of the rows with both values. 0 where all gaps are equal; about 1 where the first column says nothing; infinite
     where fewer than two rows have both, or the second does not spread.
     """
-    return _closeness(table.frame[anchor], table.frame[other], table.schema[other])
+    return _closeness(gaps(table, anchor, other), table.frame[other], table.schema[other])
 
 
-def _closeness(first: pd.Series, second: pd.Series, column: Column) -> float:
-    found = between(first, second, column)
+def _closeness(found: Numbers, second: pd.Series, column: Column) -> float:
     known = ~np.isnan(found)
     if known.sum() < 2:
         return np.inf

@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.language import catalogue
 from hybrid.base.manifest import MANIFEST
+from hybrid.base.regular_file import is_file
 from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
 from hybrid.desk.guard import ActionLog, Sessions
 from hybrid.desk.overview import Overviews
@@ -245,25 +246,9 @@ def names_in(folder: Path) -> list[str]:
     """Names of the run folders, oldest first; also of those that cannot be looked into."""
     if not folder.is_dir():
         return []
-    found = [one for one in folder.iterdir() if not one.is_symlink() and may_hold(one, MANIFEST)]
-    found = [one for one in found if not holds(one, _ROWS)]
+    found = [one for one in folder.iterdir() if not one.is_symlink() and is_file(one / MANIFEST, unseen=True)]
+    found = [one for one in found if not is_file(one / _ROWS)]
     return [one.name for one in sorted(found, key=lambda one: (_written(one), one.name))]
-
-
-def holds(folder: Path, name: str) -> bool:
-    """True if a folder has a file, and may be looked into."""
-    try:
-        return (folder / name).is_file()
-    except OSError:
-        return False
-
-
-def may_hold(folder: Path, name: str) -> bool:
-    """True if a folder has a file, or may not be looked into."""
-    try:
-        return (folder / name).is_file()
-    except OSError:
-        return True
 
 
 def _written(run: Path) -> float:

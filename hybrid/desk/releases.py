@@ -13,8 +13,8 @@ from starlette.routing import Route
 
 from hybrid.base.errors import VerificationError
 from hybrid.base.ownership import CERTIFICATE
-from hybrid.base.regular_file import open_regular
-from hybrid.desk.desk import Desk, command, form_fields, holds, known_name, segment
+from hybrid.base.regular_file import is_file, open_regular
+from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
 from hybrid.publication.folder import read_release
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.own_release import OwnReleases
@@ -93,7 +93,7 @@ def _files(folder: Path) -> list[str]:
     return [
         *(sorted(listed) if isinstance(listed, dict) else ()),
         CERTIFICATE,
-        *([ENVELOPE] if holds(folder, ENVELOPE) else []),
+        *([ENVELOPE] if is_file(folder / ENVELOPE) else []),
     ]
 
 

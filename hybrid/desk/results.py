@@ -17,8 +17,8 @@ from hybrid.analysis import results
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
 from hybrid.base.manifest import MANIFEST
-from hybrid.base.regular_file import LARGEST, read_json
-from hybrid.desk.desk import REPORT_POLICY, Desk, command, holds, known_name
+from hybrid.base.regular_file import LARGEST, is_file, read_json
+from hybrid.desk.desk import REPORT_POLICY, Desk, command, known_name
 from hybrid.evaluation.trust import COPIES, SCHEMA, WORDS
 from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.report.run.inputs import title_of
@@ -219,7 +219,7 @@ class Screen:
         """Folders with such a result, the newest first."""
         if not runs.is_dir():
             return []
-        found = [one for one in runs.iterdir() if not one.is_symlink() and holds(one, self.file)]
+        found = [one for one in runs.iterdir() if not one.is_symlink() and is_file(one / self.file)]
         return [one.name for one in sorted(found, key=lambda one: (-(one / self.file).stat().st_mtime, one.name))]
 
     def read(self, folder: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from hybrid.base.atomic import make_private, write_json
 from hybrid.base.errors import ConfigError
 from hybrid.base.locks import locked
 from hybrid.base.manifest import MANIFEST
-from hybrid.base.regular_file import read_json
+from hybrid.base.regular_file import is_file, read_json
 from hybrid.desk.waiting import Waiting, waiting_of
 from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder
@@ -217,9 +217,7 @@ class Runner:
 
     def is_finished(self, name: str) -> bool:
         """True if a run wrote its folder."""
-        with suppress(OSError):
-            return (self.places.runs / name / MANIFEST).is_file()
-        return False
+        return is_file(self.places.runs / name / MANIFEST)
 
     def start(self, config: Path, name: str, plan: Plan) -> list[str]:
         """Start a run of a configuration.

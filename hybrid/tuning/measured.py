@@ -102,7 +102,7 @@ class Measured:
     leak : float
         Largest likely excess of :data:`LEAKS` beyond what the policy allows, halfway to the low end of its interval; -1
         where none was measured.
-    most_lost : str
+    worst_fall : str
         Words for the fall that is the largest beyond what the policy allows.
     """
 
@@ -112,7 +112,7 @@ class Measured:
     error: float = math.nan
     lost: float = -1.0
     leak: float = -1.0
-    most_lost: str = FALLS[0]
+    worst_fall: str = FALLS[0]
 
     @property
     def worse_attack(self) -> Auc:
@@ -138,7 +138,7 @@ class Measured:
     def obstacle(self) -> str:
         """Words for what is the farthest beyond what is allowed; empty if the setting is expected to pass."""
         exposed, anyone = self.attack
-        found = {"exposed": exposed.beyond, "random": anyone.beyond, "leak": self.leak, self.most_lost: self.lost}
+        found = {"exposed": exposed.beyond, "random": anyone.beyond, "leak": self.leak, self.worst_fall: self.lost}
         return "" if self.passes else max(found, key=lambda words: found[words])
 
     @property

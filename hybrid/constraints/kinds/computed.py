@@ -22,6 +22,7 @@ from hybrid.constraints.constraint import (
     different_kinds,
     listed,
     no_row,
+    recurrence,
     whole_numbers,
     with_column,
 )
@@ -175,8 +176,7 @@ class Equal(Constraint):
         same: dict[tuple[str, bytes], list[str]] = {}
         for column in sorted(table.schema, key=lambda one: one.role is not Role.QUASI_IDENTIFIER):
             values = table.frame[column.name]
-            shares = values.value_counts(normalize=True)
-            if values.notna().sum() < LEAST_ROWS or 1 - float((shares**2).sum()) < BY_CHANCE:
+            if values.notna().sum() < LEAST_ROWS or 1 - recurrence(values) < BY_CHANCE:
                 continue
             digest = pd.util.hash_pandas_object(values, index=False).to_numpy().tobytes()
             names = same.setdefault((str(column.kind), digest), [])

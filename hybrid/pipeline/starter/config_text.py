@@ -77,19 +77,20 @@ def possible_targets(table: Table, columns: Sequence[GuessedColumn], data: Path 
     """
     known = vocabulary()
     file = set() if data is None else set(known.split(data.stem))
+    distinct = {one.column.name: table.frame[one.column.name].nunique() for one in columns}
     open_ = [
         one
         for one in columns
         if one.role.role in (Role.SENSITIVE, Role.INSENSITIVE)
         and not one.column.kind.type.has_date_format
         and not has_phrase(known.split(one.column.name), known.sampling_weights)
-        and table.frame[one.column.name].nunique() > 1
-        and (one.column.kind is not Kind.CATEGORICAL or table.frame[one.column.name].nunique() <= MOST_CLASSES)
+        and distinct[one.column.name] > 1
+        and (one.column.kind is not Kind.CATEGORICAL or distinct[one.column.name] <= MOST_CLASSES)
     ]
     named = [one.column.name for one in open_ if set(known.split(one.column.name)) & file]
     learned = [one for one in columns if one.role.role.is_learned]
     ends = [one.column.name for one in open_ if one in (learned[0], learned[-1])]
-    classes = [name for name in ends if table.frame[name].nunique() <= MOST_CLASSES]
+    classes = [name for name in ends if distinct[name] <= MOST_CLASSES]
     last = [one.column.name for one in open_ if one is columns[-1]]
     return list(dict.fromkeys([*named, *(classes or last)]))
 

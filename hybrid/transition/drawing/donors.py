@@ -195,6 +195,16 @@ whose original value lies below this label; ``uniform``: any value below the lab
 records in another way names its own fallback in the place of ``class``."""
 
 
+def pair_fallback(name: str, ranked: RankedPools, groups: Array, ranks: Array, least: int = 1) -> Fallback:
+    """Records with each row's pair of group and rank, where there are at least so many of them."""
+
+    def runs(rows: Array) -> Slices:
+        found = ranked.runs(groups[rows].astype(np.int64), ranks[rows], np.ones(len(rows), dtype=np.int64))
+        return Slices(found.members, found.start, np.where(found.size < least, 0, found.size))
+
+    return name, runs
+
+
 @dataclass(frozen=True)
 class DrawnRecords:
     """Records drawn for the rows of one column.

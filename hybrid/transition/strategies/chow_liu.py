@@ -14,11 +14,10 @@ from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
 from hybrid.transition.drawing.donors import (
     Donors,
-    Fallback,
     RankedPools,
-    Slices,
     add_counts,
     draw_records,
+    pair_fallback,
     ranked_pools,
 )
 from hybrid.transition.drawing.groups import Bins, ColumnGroups, bins_by_records, groups_of, mutual_information
@@ -80,7 +79,7 @@ class FittedChowLiu:
             nodes = labels.nodes[:, edge.child]
             group = given if edge.bins is None else edge.bins.codes(ranks[edge.parent]) * n_given + given
             chain = [
-                self._parent_fallback(edge.pool, nodes, group),
+                pair_fallback("parent", edge.pool, nodes, group, self.min_records),
                 records.label_fallback(edge.child, nodes),
                 records.ancestor_fallback(edge.child, nodes),
             ]
@@ -90,15 +89,6 @@ class FittedChowLiu:
             columns[name] = records.domains[name].series(records.cells(edge.child, draw, nodes, rng))
             counts = add_counts(counts, draw.counts)
         return Restored(assemble(labels, columns), counts)
-
-    def _parent_fallback(self, pool: RankedPools, nodes: Array, group: Array) -> Fallback:
-        """Records with equal label, parent bin and given group, where there are enough of them."""
-
-        def runs(rows: Array) -> Slices:
-            found = pool.runs(nodes[rows].astype(np.int64), group[rows], np.ones(len(rows), dtype=np.int64))
-            return Slices(found.members, found.start, np.where(found.size < self.min_records, 0, found.size))
-
-        return "parent", runs
 
 
 class ChowLiu:

@@ -21,6 +21,7 @@ from hybrid.transition.drawing.donors import (
     Slices,
     add_counts,
     draw_records,
+    pair_fallback,
     pools,
     ranked_pools,
     restore_columns,
@@ -172,9 +173,8 @@ class FittedGiven:
         matrix = self.features.matrix(labels)
 
         def own(at: int, nodes: Array) -> list[Fallback]:  # noqa: ARG001
-            cell, pool = self.cells[at].of(matrix), self.pools[at]
-            alike = lambda rows: pool.runs(classes[rows], cell[rows], np.ones(len(rows), dtype=np.int64))  # noqa: E731
-            return [("given", alike), self.records.class_fallback(classes)]
+            alike = pair_fallback("given", self.pools[at], classes, self.cells[at].of(matrix))
+            return [alike, self.records.class_fallback(classes)]
 
         return restore_columns(self.records, labels, own, rng)
 

@@ -10,7 +10,7 @@ from hybrid.anonymize.result import AnonymizedTable
 from hybrid.base import options as base
 from hybrid.base.arrays import Array
 from hybrid.hierarchy import LabelTable
-from hybrid.transition.drawing.donors import Donors, Fallback, RankedPools, ranked_pools, restore_columns
+from hybrid.transition.drawing.donors import Donors, Fallback, RankedPools, pair_fallback, ranked_pools, restore_columns
 from hybrid.transition.drawing.groups import ColumnGroups, groups_of
 from hybrid.transition.protocol import Restored
 
@@ -41,8 +41,7 @@ class FittedMarginal:
         codes = self.groups.codes(labels)
 
         def own(at: int, nodes: Array) -> list[Fallback]:
-            pool, one = self.pools[at], np.ones(len(nodes), dtype=np.int64)
-            return [("given", lambda rows: pool.runs(nodes[rows].astype(np.int64), codes[rows], one[rows]))]
+            return [pair_fallback("given", self.pools[at], nodes, codes)]
 
         return restore_columns(self.records, labels, own, rng)
 

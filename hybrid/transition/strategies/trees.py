@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,11 +16,10 @@ from hybrid.hierarchy import LabelTable
 from hybrid.transition.drawing.domain import assemble
 from hybrid.transition.drawing.donors import (
     Donors,
-    Fallback,
     RankedPools,
-    Slices,
     add_counts,
     draw_records,
+    pair_fallback,
     ranked_pools,
 )
 from hybrid.transition.drawing.features import Features, TreeCells, features, grow, predicts_classes
@@ -64,26 +63,15 @@ class FittedSequence:
             nodes, partition, pool = labels.nodes[:, at], self.partitions[at], self.pools[at]
             chain = [records.label_fallback(at, nodes), records.ancestor_fallback(at, nodes)]
             if partition is not None and pool is not None:
-                chain.insert(0, self._leaf_fallback(pool, partition.groups(matrix, rng), nodes))
+                # Others of the group whose value lies below the label would not do: local recoding gives finer labels
+                # to frequent values, so that rare ones, such as the ages of the oldest, would be lost.
+                chain.insert(0, pair_fallback("leaf", pool, partition.groups(matrix, rng), nodes, self.least))
             draw = draw_records(chain, len(labels), rng)
             columns[name] = domain.series(records.cells(at, draw, nodes, rng))
             counts = add_counts(counts, draw.counts)
             if self.predicts[at]:
                 matrix = np.column_stack([matrix, records.drawn_ranks(at, draw, nodes).astype(np.float32)])
         return Restored(assemble(labels, columns), {"leaf": 0} | counts)
-
-    def _leaf_fallback(self, pool: RankedPools, groups: Array, nodes: Array) -> Fallback:
-        """Records of each row's group that carry its label.
-
-        Others of the group whose value lies below the label would not do: local recoding gives finer labels to frequent
-        values, so that rare ones, such as the ages of the oldest, would be lost.
-        """
-
-        def runs(rows: Array) -> Slices:
-            found = pool.runs(groups[rows], nodes[rows], np.ones(len(rows), dtype=np.int64))
-            return replace(found, size=np.where(found.size < self.least, 0, found.size))
-
-        return "leaf", runs
 
 
 def fit_sequence(
