@@ -105,8 +105,8 @@ def rows_of_persons(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFram
 
 def linked_tables(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Linked tables: children are drawn given their parents, of whom some have none."""
-    from hybrid.linked.config import load_any
     from hybrid.linked.run import LinkedRun
+    from hybrid.pipeline.config import load_config
 
     train.write(out / "source")
     kinds = {name: {"kind": ROLES[kind]} for name, kind in train.kinds.items()}
@@ -123,7 +123,7 @@ def linked_tables(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFrame]
         },
     }
     _write_config(out, {"person": "parents", "tables": tables})
-    released = LinkedRun(load_any(out / "config.yaml")).released
+    released = LinkedRun(load_config(out / "config.yaml")).released
     return released["parents"].frame, released["children"].frame
 
 

@@ -24,9 +24,9 @@ from hybrid.base.progress import LogProgress, Progress
 from hybrid.base.resources import forbid_dumps
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.jobs.run import summary
-from hybrid.linked.config import AnyConfig
 from hybrid.linked.run import AnyRun, run_of
 from hybrid.operations.notify import Outcome
+from hybrid.pipeline.config import RunConfig
 from hybrid.store import Store
 
 __all__ = [
@@ -85,7 +85,7 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
     return decorate
 
 
-def pipeline_of(config: AnyConfig, work: Path, progress: Progress | None = None) -> AnyRun:
+def pipeline_of(config: RunConfig, work: Path, progress: Progress | None = None) -> AnyRun:
     """The pipeline of one flow, of a table or linked tables; sources are read once."""
     return run_of(
         config,

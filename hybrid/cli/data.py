@@ -283,12 +283,12 @@ def check(
     List all problems at once, and what becomes of each column.
     """
     from hybrid.linked.check import diagnose_any
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
 
     if as_json:
         _print_findings(config, set_, store)
         return
-    loaded = load_any(config, overrides(set_))
+    loaded = load_config(config, overrides(set_))
     if show:
         console.out.print(loaded.to_yaml())
     else:
@@ -299,10 +299,10 @@ def _print_findings(config: Path, set_: list[str] | None, store: str | None) -> 
     """Print findings as JSON, those that end the check among them; exit code 2 if there is an error."""
     from hybrid.base.errors import Finding, HybridError
     from hybrid.linked.check import diagnose_any
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
 
     try:
-        findings, code = diagnose_any(load_any(config, overrides(set_)), _opened(store)), 0
+        findings, code = diagnose_any(load_config(config, overrides(set_)), _opened(store)), 0
     except HybridError as error:
         findings, code = [Finding.error(problem) for problem in error.problems], int(error.exit_code)
     said = [{"level": one.level, "message": one.message, "hint": one.hint} for one in findings]
@@ -330,11 +330,11 @@ def trade_off(
 
     from hybrid.base.atomic import write_json
     from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
     from hybrid.pipeline.level_costs import column_words, rule_sentences
 
     with console.progress() as progress:
-        loaded = load_any(config, overrides(set_))
+        loaded = load_config(config, overrides(set_))
         found = trade_off_of(loaded, k or KS, limit or LIMITS, progress, _opened(store))
     if out is not None:
         write_json(out, found.to_json(), private=True)

@@ -27,10 +27,10 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
     The sampling theorem, its conditions, what remains open.
     """
-    from hybrid.linked.config import load_any
     from hybrid.linked.run import run_of
+    from hybrid.pipeline.config import load_config
 
-    explanation = run_of(load_any(config, overrides(set_))).person.explanation
+    explanation = run_of(load_config(config, overrides(set_))).person.explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}")
@@ -94,14 +94,14 @@ def desk(
     from hybrid.desk.serve import serve
     from hybrid.desk.start import opened_place
     from hybrid.jobs.places import Places
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
 
     places = Places(work, runs, releases)
     places.check_writable()
     console.err.print("reading ...")
     config, notes = opened_place(place, url_env)
     if config is not None:
-        load_any(config)
+        load_config(config)
     opened = Desk(config, places, place if place is not None and place.is_dir() else Path())
     opened.notes = notes
 

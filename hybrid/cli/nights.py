@@ -93,9 +93,9 @@ def serve(
     """
     if find_spec("prefect") is None or find_spec("cronsim") is None:
         raise MissingExtraError("hybrid serve needs Prefect", hint="pip install 'hybrid-release[flows]'")
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
 
-    load_any(config)
+    load_config(config)
     _check_schedule(cron, timezone)
     schedule = ["--cron", cron, "--timezone", timezone, "--port", str(port)]
     places = ["--work", str(work), "--runs", str(runs), "--releases", str(releases)]

@@ -53,7 +53,7 @@ def trial_cost(run: AnyRun, steps: Iterable[str]) -> TrialCost:
     steps : iterable of str
         What it computes, as in its keys.
     """
-    config = run.config.person
+    config = run.config
     learns = not (config.synthesize.is_off or leak_of(config.risk) is not None)
     trainings = {name: estimate(table.train, config.synthesize)[0] for name, table in run.tables.items() if learns}
     seconds: dict[str, float] = {}

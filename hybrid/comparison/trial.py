@@ -21,7 +21,6 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.run import write_run
-from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.linked.run import AnyRun, run_of, stage_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
@@ -59,9 +58,9 @@ def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tu
     return {key: value for key, value in settings.items() if key != STAGES_KEY}, order
 
 
-def research_problem(config: AnyConfig, order: Sequence[str]) -> str:
+def research_problem(config: RunConfig, order: Sequence[str]) -> str:
     """Reason why a configuration cannot run in a research order; empty if it can."""
-    if isinstance(config, LinkedConfig):
+    if config.is_linked:
         return refusal(LINKED, "a research order").message
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
@@ -113,7 +112,7 @@ class Trial:
     factors: Mapping[str, Any]
     """As shown: no mapping, no list."""
     seed: int
-    config: AnyConfig | None
+    config: RunConfig | None
     """As it was when the plan was expanded, whatever happens to the files afterwards; None where it is not valid."""
     problem: str = ""
     """Then, why."""
@@ -125,7 +124,7 @@ class Trial:
     def run(self, store: Store | None = None) -> AnyRun:
         """The run of this configuration, which is valid."""
         assert self.config is not None
-        if self.people is None or isinstance(self.config, LinkedConfig):
+        if self.people is None:
             return run_of(self.config, self.seed, store, judge_power=False)
         given = Inputs(self.config, Recorder(), silent, self.people)
         return Pipeline(self.config, seed=self.seed, store=store, inputs=given, judge_power=False)
@@ -168,7 +167,7 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     if trial.config is None:
         return EndedTrial(failed(trial, trial.problem))
     store = place.store.open()
-    if trial.research_order and isinstance(trial.config, RunConfig):
+    if trial.research_order:
         return _research_trial(trial, trial.config, store)
     try:
         with own_seconds() as rest:

@@ -18,7 +18,6 @@ from hybrid.desk.overview import ColumnOverview
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.linked.check import diagnose_any
-from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile
@@ -252,7 +251,7 @@ def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int
 def _released_identifiers(draft: AnyDraft) -> str:
     """Choice for identifiers in a release; empty without any, and for linked tables, which need them."""
     config = draft.config
-    return config.output.identifiers if isinstance(config, RunConfig) and _identifiers(draft) else ""
+    return config.output.identifiers if not config.is_linked and _identifiers(draft) else ""
 
 
 def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:

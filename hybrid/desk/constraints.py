@@ -14,7 +14,6 @@ from hybrid.constraints import Constraint
 from hybrid.constraints.discover import discover
 from hybrid.desk.desk import Desk, command, form_fields, known_name
 from hybrid.desk.editor import AnyDraft, Editor, state_of
-from hybrid.pipeline.config import RunConfig
 
 HERE = "/columns/constraints"
 
@@ -80,10 +79,7 @@ def routes(desk: Desk) -> list[Route]:
 
 
 def _listed(editor: Editor, draft: AnyDraft) -> list[TableConstraints]:
-    config = draft.config
-    if isinstance(config, RunConfig):
-        return [_of(editor, draft, "", config.constraints)]
-    return [_of(editor, draft, name, config.links.tables[name].constraints) for name in config.views]
+    return [_of(editor, draft, name, config.constraints) for name, config in draft.config.views.items()]
 
 
 def _of(editor: Editor, draft: AnyDraft, name: str, kept: Sequence[Constraint]) -> TableConstraints:

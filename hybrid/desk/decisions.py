@@ -18,7 +18,6 @@ from hybrid.desk.editor import AnyDraft, state_of
 from hybrid.desk.remedies import Remedy, remedies_of
 from hybrid.desk.under_way import start_run
 from hybrid.jobs.release import read_candidate
-from hybrid.linked.config import AnyConfig
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.approvals import (
     SignedStatement,
@@ -159,9 +158,9 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def remedies(run: FinishedRun, verdict: Verdict, config: AnyConfig) -> dict[str, list[Remedy]]:
+def remedies(run: FinishedRun, verdict: Verdict, config: RunConfig) -> dict[str, list[Remedy]]:
     """Actions on the unmet checks of a run, by rule; none for a run of other data."""
-    if not isinstance(config, RunConfig) or config.name != run.data_set:
+    if config.is_linked or config.name != run.data_set:
         return {}
     return {check.rule: list(remedies_of(check, config)) for check in verdict.open_checks}
 

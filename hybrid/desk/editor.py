@@ -14,7 +14,6 @@ from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_stamp
 from hybrid.jobs.trade_off import searched
-from hybrid.linked.config import AnyConfig
 from hybrid.linked.draft import LinkedDraft, all_columns, read_draft, table_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
@@ -56,7 +55,7 @@ class KeptTables:
         return _with_roles(self._tables[name][1], data)
 
 
-def _reading_key(config: AnyConfig, data: DataOptions) -> str:
+def _reading_key(config: RunConfig, data: DataOptions) -> str:
     """All that decides how a table is read."""
     reading = data.model_dump(mode="json")
     reading["columns"] = {name: (one["kind"], one["format"]) for name, one in reading["columns"].items()}
@@ -339,11 +338,10 @@ class Effects:
             try:
                 draft = self._editor.read()
                 config = draft.config
-                person = config if isinstance(config, RunConfig) else config.person
-                key = _effect_key(person)
+                key = _effect_key(config)
                 if self._now is not None and self._now[0] == key and self._now[1] >= most:
                     return ShownEffect(self._now[2], self._before)
-                found = role_effect(person, self._editor.person_table(draft), most)
+                found = role_effect(config, self._editor.person_table(draft), most)
             except HybridError:
                 return None
             if self._now is not None and self._now[0] != key:

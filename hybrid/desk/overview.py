@@ -77,7 +77,7 @@ class Overviews:
         if own not in table.schema:
             return None
         among = table.schema.quasi_identifiers if _has_people(draft, column) else ()
-        least = least_cell(draft.config.person.k)
+        least = least_cell(draft.config.k)
         key = tuple(among), least, table.schema[own].kind
         kept = self._kept.get(column.name)
         if kept is None or kept[0] is not table.frame or kept[1] != key:

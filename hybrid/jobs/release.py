@@ -20,9 +20,9 @@ from hybrid.jobs.finished_runs import finished_runs, only_finished_run
 from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder, write_draw
 from hybrid.jobs.start import Frames, configuration
-from hybrid.linked.config import AnyConfig
 from hybrid.linked.facts import refuse_undecided_tables
 from hybrid.linked.run import AnyRun, run_of
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.roles import refuse_without_person
 from hybrid.publication.certificate import Acceptance
@@ -169,18 +169,18 @@ def refuse_unreleasable(pipeline: AnyRun) -> None:
         As :func:`hybrid.linked.facts.refuse_undecided_tables` and
         :func:`hybrid.pipeline.roles.refuse_without_person`. Or ``privacy.mode: dp`` with a given seed.
     """
-    if pipeline.config.person.privacy is not None and pipeline.person.seeded:
+    if pipeline.config.privacy is not None and pipeline.person.seeded:
         raise ConfigError(
             "privacy.mode dp: a seed was given, so nothing is claimed, and nothing would be published",
             hint="leave --seed out",
         )
     refuse_undecided_tables(pipeline.config)
     pipeline.check()
-    refuse_without_person(pipeline.config.person, pipeline.person.table)
+    refuse_without_person(pipeline.config, pipeline.person.table)
 
 
 def release(
-    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     work: Path | str = "work",

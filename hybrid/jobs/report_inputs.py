@@ -183,7 +183,7 @@ def report_pages(run: AnyRun, created: datetime, earlier: Sequence[LedgerEntry] 
     linked tables: a page for each, and two for all together. No seed, no path, no record: the report is published.
     They are in the language that ``publish.language`` names.
     """
-    language = language_of(run.config.person.publish.language)
+    language = language_of(run.config.publish.language)
     if isinstance(run, LinkedRun):
         yield from _linked_pages(run, created, earlier, language)
         return
@@ -195,7 +195,7 @@ def report_pages(run: AnyRun, created: datetime, earlier: Sequence[LedgerEntry] 
 def _linked_pages(
     run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry], language: Language
 ) -> Iterator[tuple[str, str]]:
-    config, tables = run.config.model_dump() | {"seed": None}, stated_tables(run)
+    config, tables = run.config.model_dump(mode="json") | {"seed": None}, stated_tables(run)
     whole = joint_facts(run)
     result = None if run.person.anonymized is None else run.person.anonymized.result
     said: dict[str, Any] = {
@@ -222,7 +222,7 @@ def _linked_pages(
         verdict=verdict,
         evaluation=run.evaluation,
         limits=LIMITS,
-        licences=licences(run.config.person.synthesize.generator),
+        licences=licences(run.config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         changes=changes_since(earlier, verdict),
         collected={

@@ -139,8 +139,8 @@ def write_run(run: AnyRun, folder: Path, earlier: Sequence[LedgerEntry] = (), pr
             )
         write_labels(run.person, temporary)
         _write_protection(run.tables, temporary)
-        if private_dir is not None and run.config.person.privacy is None:
-            least, secret = least_cell(run.config.person.k), record_secret(release_key(private_dir))
+        if private_dir is not None and run.config.privacy is None:
+            least, secret = least_cell(run.config.k), record_secret(release_key(private_dir))
             RareValues.of(run.sources.tables, least, secret).write(temporary)
         write_json(temporary / EVALUATION, _results(run))
         for name, page in report_pages(run, created, earlier):
@@ -158,7 +158,7 @@ def _write_tables(run: AnyRun, folder: Path) -> str:
         file, data, where = config.data_file, config.data, folder / file_of(name, config)
         # Files of other programs hold notes, and labels of what does not occur: they are written anew.
         is_plain = file is not None and file.suffix not in OFFICE_SUFFIXES
-        if file is not None and is_plain and run.config.person.output.format == "same":
+        if file is not None and is_plain and run.config.output.format == "same":
             with file.open() as source, where.open("wb") as target:
                 shutil.copyfileobj(source, target)
         else:

@@ -15,8 +15,8 @@ from hybrid.base.progress import Progress, silent
 from hybrid.jobs.origins import read_origin
 from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, with_frames
-from hybrid.linked.config import AnyConfig, configured_any
 from hybrid.linked.run import AnyRun, run_of
+from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.people_tables import Origin
 from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import FinishedRun, read_whole_run
@@ -30,7 +30,7 @@ def sample_run(
     out: Path | str,
     rows: int | None = None,
     balance: Mapping[str, Any] | None = None,
-    ready: Callable[[AnyConfig], None] | None = None,
+    ready: Callable[[RunConfig], None] | None = None,
     data: Frames | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
@@ -105,7 +105,7 @@ def sample_run(
 
 def _chosen(
     run: FinishedRun, where: str | None, balance: Mapping[str, Any] | None, rows: int | None, folder: Path
-) -> AnyConfig:
+) -> RunConfig:
     content: dict[str, Any] = run.manifest["config"]
     before = content["synthesize"].get("where")
     both = where if before is None else before if where is None else f"({before}) and ({where})"
@@ -114,4 +114,4 @@ def _chosen(
         changes["synthesize.balance"] = dict(balance)
     changes |= {"synthesize.rows": "same" if rows is None else rows}
     changes["synthesize.part_rows"] = None
-    return configured_any(content, changes, folder / "config.yaml")
+    return configured(content, changes, folder / "config.yaml")

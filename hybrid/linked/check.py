@@ -9,25 +9,25 @@ import numpy as np
 
 from hybrid.base.errors import Finding, HybridError, Problem
 from hybrid.evaluation.options import RetrainOptions
-from hybrid.linked.config import AnyConfig, LinkedConfig, in_table
 from hybrid.linked.run import LinkedRun
 from hybrid.linked.view import LinkedTable, View
 from hybrid.operations.deliver import DeliverOptions, check_targets
 from hybrid.pipeline.check import diagnose, untried_findings
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import repeated_seconds, untried
+from hybrid.pipeline.links import in_table
 from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy
 from hybrid.store import Store
 from hybrid.synthesize.estimate import in_words, slowness
 
 
-def diagnose_any(config: AnyConfig, store: Store | None = None) -> list[Finding]:
+def diagnose_any(config: RunConfig, store: Store | None = None) -> list[Finding]:
     """Check everything that can be checked without running.
 
     Parameters
     ----------
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
     store : Store, optional
         As for :func:`hybrid.pipeline.check.diagnose`; not used for linked tables.
 
@@ -37,10 +37,10 @@ def diagnose_any(config: AnyConfig, store: Store | None = None) -> list[Finding]
         As :func:`hybrid.pipeline.check.diagnose`. Of linked tables: of the references, then of every table about
         people, each with the name of its table; what is fine, then errors, then notes. Messages hold no cell values.
     """
-    return diagnose(config, store=store) if isinstance(config, RunConfig) else _of_linked(config)
+    return _of_linked(config) if config.is_linked else diagnose(config, store=store)
 
 
-def _of_linked(config: LinkedConfig) -> list[Finding]:
+def _of_linked(config: RunConfig) -> list[Finding]:
     run = LinkedRun(config, seed=0)
     try:
         tables = run.tables
@@ -89,7 +89,7 @@ def _policy(table: LinkedTable) -> Policy | None:
 
 
 def _repetition(run: LinkedRun) -> Iterator[Finding]:
-    config, policy = run.config.person, _policy(run.person)
+    config, policy = run.config, _policy(run.person)
     if not any("trainings" in metric.needs for metric in asked(policy, config.evaluate)):
         return
     try:
@@ -104,7 +104,7 @@ def _repetition(run: LinkedRun) -> Iterator[Finding]:
     yield Finding("note", f"evaluate: at most {in_words(seconds)} of one core to repeat the making of all tables")
 
 
-def _targets(config: LinkedConfig) -> Iterator[Finding]:
+def _targets(config: RunConfig) -> Iterator[Finding]:
     try:
         check_targets(config.nightly.deliver, config.sources, config.folder)
     except HybridError as error:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hybrid.base.atomic import write_text
-from hybrid.linked.config import LinkedConfig, configured_any, is_linked
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftColumn, DraftText
+from hybrid.pipeline.links import is_linked
 from hybrid.pipeline.starter.config_text import refuse_existing
 from hybrid.table import Table
 
@@ -22,11 +22,9 @@ class LinkedDraft(DraftText):
     """
 
     @property
-    def config(self) -> LinkedConfig:
+    def config(self) -> RunConfig:
         """The checked configuration; errors as :attr:`hybrid.pipeline.draft.Draft.config`."""
-        config = configured_any(self.document.content, {}, self.path)
-        assert isinstance(config, LinkedConfig)
-        return config
+        return configured(self.document.content, {}, self.path)
 
     def _listed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         for table, about in (self.document.get(("tables",)) or {}).items():
@@ -58,12 +56,12 @@ def table_of(column: DraftColumn) -> str | None:
     return column.path[1] if column.path[0] == "tables" else None
 
 
-def all_columns(config: RunConfig | LinkedConfig, name: str | None) -> Table:
+def all_columns(config: RunConfig | RunConfig, name: str | None) -> Table:
     """All columns of one table.
 
     Parameters
     ----------
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         Says how it is read.
     name : str or None
         Of a linked table; None: the only table.
@@ -73,7 +71,4 @@ def all_columns(config: RunConfig | LinkedConfig, name: str | None) -> Table:
     HybridError
         The table cannot be used.
     """
-    if isinstance(config, RunConfig):
-        return config.load_all_columns()
-    assert name is not None
-    return config.person.load_all_columns() if name == config.links.person else config.load_table(name)
+    return config.load_all_columns() if name in (None, config.links.person) else config.load_source(name)

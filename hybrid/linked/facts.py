@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hybrid.linked.config import AnyConfig
 from hybrid.linked.run import AnyRun, LinkedRun
 from hybrid.linked.sources import pairs_of
 from hybrid.pipeline.config import SINGLE, RunConfig
@@ -108,7 +107,7 @@ def joint_facts(run: AnyRun) -> TableFacts:
     )
 
 
-def refuse_undecided_tables(config: AnyConfig) -> None:
+def refuse_undecided_tables(config: RunConfig) -> None:
     """Refuse a release while a column of any table is undecided.
 
     Raises
@@ -122,4 +121,4 @@ def refuse_undecided_tables(config: AnyConfig) -> None:
         for name, view in config.views.items()
         for column in undecided_columns(view)
     ]
-    refuse_undecided_columns(config.person.roles, undecided)
+    refuse_undecided_columns(config.roles, undecided)

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.linked.config import LinkOptions, ThroughOptions
 from hybrid.linked.sources import pairs_of, preferred_first
 from hybrid.linked.view import LinkedTable, View
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.links import LinkOptions, ThroughOptions
 from hybrid.table import DTYPES, Table
 from hybrid.table.surrogates import with_surrogates
 

@@ -14,10 +14,10 @@ import pandas as pd
 
 from hybrid.base.arrays import Rows
 from hybrid.evaluation.linked_people import LinkedPeople
-from hybrid.linked.config import LinkOptions
 from hybrid.linked.draw import renamed
 from hybrid.linked.view import LinkedTable, View
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.links import LinkOptions
 from hybrid.table import Table
 
 Part = Callable[[LinkedTable], Table]

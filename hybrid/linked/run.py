@@ -18,7 +18,6 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.options import EvaluateOptions
-from hybrid.linked.config import AnyConfig, LinkedConfig, in_table
 from hybrid.linked.draw import own_names
 from hybrid.linked.keys import with_keys
 from hybrid.linked.repeat import drawn_people, real_people, some_people
@@ -29,6 +28,7 @@ from hybrid.pipeline.display import in_html, in_words
 from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.links import in_table
 from hybrid.pipeline.people_tables import Origin
 from hybrid.pipeline.pipeline import ONLY_COMPARED, Pipeline
 from hybrid.pipeline.roles import decided_roles
@@ -55,7 +55,7 @@ class LinkedRun(ListedNames):
 
     Parameters
     ----------
-    config : LinkedConfig
+    config : RunConfig
         What to do.
     seed : int, optional
         The source of all randomness; the config's, or a fresh one that cannot be guessed.
@@ -71,7 +71,7 @@ class LinkedRun(ListedNames):
 
     def __init__(
         self,
-        config: LinkedConfig,
+        config: RunConfig,
         seed: int | None = None,
         store: Store | None = None,
         progress: Progress = silent,
@@ -109,14 +109,14 @@ class LinkedRun(ListedNames):
         config, name = self.config, self.config.links.person
         _refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
-        given = GivenInputs(fitting(config.person, table.schema), table, self._progress_of_table(name))
+        given = GivenInputs(fitting(config, table.schema), table, self._progress_of_table(name))
         inputs = given if self._parts is None else given.of_fold(self._parts)
         if self._whole is not None:
             inputs = self._whole.person.inputs.with_training(table)
         where = self._given_seed, self._store, self._progress_of_table(name), inputs
         found = LinkedTable(given.config, *where, judge_power=self.judge_power, origin=self.origin)
         found.name, found.decided = name, self._whole is not None
-        found.behind = fingerprint(self.sources, config.links, config.person.protection)
+        found.behind = fingerprint(self.sources, config.links, config.protection)
         found.attack = self._attacked
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
@@ -169,7 +169,7 @@ class LinkedRun(ListedNames):
         seed : int
             The source of all randomness.
         """
-        retrain, synthesize = self.config.person.evaluate.retrain, self.config.person.synthesize
+        retrain, synthesize = self.config.evaluate.retrain, self.config.synthesize
         config = self.config
         if retrain is not None and retrain.drawn is not None:
             rows = max(round(retrain.drawn * len(people)), 1)
@@ -183,7 +183,7 @@ class LinkedRun(ListedNames):
         """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
         if not self.judge_power:
             return ONLY_COMPARED
-        return untried(self.config.person, *(table.train for table in self.tables.values()))
+        return untried(self.config, *(table.train for table in self.tables.values()))
 
     def _attacked(self) -> Evaluation:
         person = self.person
@@ -259,7 +259,7 @@ class LinkedRun(ListedNames):
     @property
     def identifying(self) -> Iterator[tuple[str, Problem]]:
         """Columns that hold identifiers, of all tables, by the table's name."""
-        return identifying_problems(self.sources.tables, kept_columns(self.config.person))
+        return identifying_problems(self.sources.tables, kept_columns(self.config))
 
     @cached_property
     def evaluation(self) -> Evaluation:
@@ -391,7 +391,7 @@ AnyRun: TypeAlias = Pipeline | LinkedRun
 
 
 def run_of(
-    config: AnyConfig,
+    config: RunConfig,
     seed: int | None = None,
     store: Store | None = None,
     progress: Progress = silent,
@@ -404,7 +404,7 @@ def run_of(
 
     Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`.
     """
-    if isinstance(config, LinkedConfig):
+    if config.is_linked:
         return LinkedRun(config, seed, store, progress, judge_power=judge_power, origin=origin)
     return Pipeline(config, seed, store, progress, judge_power=judge_power, origin=origin, ledger_dir=ledger_dir)
 
@@ -414,7 +414,7 @@ def stage_of(step: str) -> str:
     return step.rpartition(BETWEEN)[2]
 
 
-def linked_steps(config: LinkedConfig) -> tuple[str, ...]:
+def linked_steps(config: RunConfig) -> tuple[str, ...]:
     """Names of all stages of all tables; each stage of every table comes before the next stage."""
     return tuple(
         f"{name}{BETWEEN}{stage.name}"
@@ -458,9 +458,9 @@ def fitting(config: RunConfig, schema: Schema) -> RunConfig:
     return config.model_copy(update=update)
 
 
-def _refuse_unknown(config: LinkedConfig, sources: Sources) -> None:
+def _refuse_unknown(config: RunConfig, sources: Sources) -> None:
     known = {name for table in sources.tables.values() for name in table.schema.names}
-    options = config.person
+    options = config
     wanted = {**_named(options.evaluate), "publish.columns": tuple(options.publish.columns)}
     if options.protection is not None:
         wanted["protect.columns"] = tuple(options.protection.columns)

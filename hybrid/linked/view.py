@@ -27,11 +27,11 @@ from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Evaluation, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy import Hierarchy
-from hybrid.linked.config import in_table
 from hybrid.linked.draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.links import in_table
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
 from hybrid.protect import Protected, protect

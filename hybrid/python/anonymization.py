@@ -243,11 +243,10 @@ def anonymizing(found: Guessed, seed: int | None, progress: Progress) -> Pipelin
     ConfigError
         No column is a quasi-identifier.
     """
-    from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.pipeline import Pipeline
 
     config = found.config
-    if not isinstance(config, RunConfig):
+    if config.is_linked:
         raise ConfigError("linked tables are not anonymized alone", hint="hybrid.synthesize(tables), or one table")
     if config.anonymize is None or config.privacy is not None:
         raise ConfigError(

@@ -14,8 +14,8 @@ from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not
 if TYPE_CHECKING:
     from hybrid.base.yaml_document import YamlDocument
     from hybrid.hierarchy.load import HierarchySource
-    from hybrid.linked.config import AnyConfig
     from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
     from hybrid.table import Table
 
@@ -100,14 +100,14 @@ class Guessed:
     ----------
     draft : Draft or LinkedDraft
         Its text.
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         Checked, with the tables in memory.
     notes : tuple of str
         Every guess, and what to think about; no cell values.
     """
 
     draft: Draft | LinkedDraft
-    config: AnyConfig
+    config: RunConfig
     notes: tuple[str, ...]
 
 
@@ -204,22 +204,21 @@ def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
     yield from (f"guessed: {', '.join(by_role[role])}: {said}" for role, said in words.items() if role in by_role)
 
 
-def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig, *, keep_models: bool = True) -> Iterator[str]:
+def _decide_texts(draft: Draft | LinkedDraft, config: RunConfig, *, keep_models: bool = True) -> Iterator[str]:
     """Let rare values of texts be drawn anew, where a configuration file would ask a person first; sentences on them.
 
     That is the default of all other columns, and the strictest choice that keeps a column.
     """
     from hybrid.protect.categories import MOST_CHANGED, texts_to_decide
 
-    person = config.person
-    if person.protection is None:
+    if config.protection is None:
         return
     for of, table in _read(config).items():
         known = table.without_identifiers()
         if not of and not keep_models:
-            _drop_models(draft, known, person.protection.least_holders(person.k))
-        generalized = known.schema.quasi_identifiers if person.anonymize is not None else ()
-        for name, share in texts_to_decide(known, person.protection, person.k, generalized, most=MOST_CHANGED / 2):
+            _drop_models(draft, known, config.protection.least_holders(config.k))
+        generalized = known.schema.quasi_identifiers if config.anonymize is not None else ()
+        for name, share in texts_to_decide(known, config.protection, config.k, generalized, most=MOST_CHANGED / 2):
             draft["protect", "columns", name] = "sample"
             if share > MOST_CHANGED:
                 column = f"{of}.{name}" if of else name
@@ -229,12 +228,11 @@ def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig, *, keep_models:
                 )
 
 
-def _read(config: AnyConfig) -> Mapping[str, Table]:
+def _read(config: RunConfig) -> Mapping[str, Table]:
     """Tables about people, with their persons."""
     from hybrid.linked.sources import read_sources
-    from hybrid.pipeline.config import SINGLE, RunConfig
 
-    return {SINGLE: config.load_table()} if isinstance(config, RunConfig) else read_sources(config).tables
+    return read_sources(config).tables
 
 
 def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
@@ -242,7 +240,7 @@ def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDo
 
     Options that belong to another generator, or another transition, than the chosen one are left out.
     """
-    from hybrid.pipeline.config import overridden
+    from hybrid.pipeline.config_file import overridden
 
     if not settings:
         return document
@@ -308,7 +306,6 @@ def hierarchy_source(given: Any) -> HierarchySource:
 
 def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
-    from hybrid.linked.config import LinkedConfig
     from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
     from hybrid.pipeline.starter.reading import read_folder
@@ -324,11 +321,8 @@ def _linked(data: Any, wishes: Wishes) -> Guessed:
         draft["anonymize.k"] = wishes.k
     draft.keep(with_settings(draft.document, wishes.settings))
 
-    def loaded() -> LinkedConfig:
-        config = draft.config
-        person = config.links.person
-        views = {**config.views, person: config.views[person].with_hierarchies(described_links(links))}
-        return LinkedConfig(config.links, views, config.public).with_frames(frames)
+    def loaded() -> RunConfig:
+        return draft.config.with_hierarchies(described_links(links)).with_frames(frames)
 
     texts = list(_decide_texts(draft, loaded()))
     return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *links.notes))

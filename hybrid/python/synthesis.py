@@ -329,13 +329,9 @@ def synthesize(
 def decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guessed:
     """A configuration that a caller gives, with its tables; errors as :func:`hybrid.jobs.start.configuration`."""
     from hybrid.jobs.start import configuration
-    from hybrid.pipeline.config import RunConfig
 
     loaded = configuration(config, several_in_memory(data))
-    if settings and not isinstance(loaded, RunConfig):
-        raise ConfigError("settings are for a single table", hint="write them into the configuration of linked tables")
-    found = loaded.with_values(settings) if settings and isinstance(loaded, RunConfig) else loaded
-    return Guessed(config, found, ())
+    return Guessed(config, loaded.with_values(settings) if settings else loaded, ())
 
 
 def _started(found: Guessed, data: AnyTables, seed: int | None, progress: Progress) -> Synthesis:

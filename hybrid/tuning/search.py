@@ -19,7 +19,6 @@ from hybrid.comparison.results import ROWS, Rows, collect, filled_alone, kept_st
 from hybrid.comparison.schedule import Configuration, planned_trials
 from hybrid.comparison.trial import Workplace
 from hybrid.jobs.start import Frames, configuration
-from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.inputs import Inputs
@@ -228,7 +227,7 @@ class Tuned:
 
 
 def tune(
-    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     out: Path | str | None = None,
@@ -406,8 +405,8 @@ def _units(planned: HalvingRound, count: int) -> int:
     return count * (planned.trainings + planned.draws * _DRAW)
 
 
-def _refused(config: AnyConfig) -> RunConfig:
-    if isinstance(config, LinkedConfig):
+def _refused(config: RunConfig) -> RunConfig:
+    if config.is_linked:
         raise ConfigError(
             "settings of linked tables are not tuned",
             hint="tune the table of persons alone, and write its anonymize, transition and synthesize into the file",

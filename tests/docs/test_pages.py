@@ -17,8 +17,8 @@ from hybrid.base.config_files import ConfigSource
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.lab.plan import LabPlan
-from hybrid.linked.config import is_linked, linked_config
-from hybrid.pipeline.config import RunConfig, parse_config
+from hybrid.pipeline.config import RunConfig, linked_config, parse_config
+from hybrid.pipeline.links import is_linked
 from hybrid.publication.policy import load_policy
 from tests.docs.documentation_pages import DOCS, ROOT, anchors, blocks, everything, prose, written
 

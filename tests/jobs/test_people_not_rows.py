@@ -93,7 +93,6 @@ class Case:
     @cached_property
     def config(self) -> RunConfig:
         config = load_config(self.folder / "config.yaml")
-        assert isinstance(config, RunConfig)
         return config
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid.linked.config import LinkOptions
+from hybrid.pipeline.links import LinkOptions
 from tests.helpers.kept import as_text, assert_kept
 
 

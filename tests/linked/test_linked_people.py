@@ -24,11 +24,11 @@ from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.linked.check import diagnose_any
-from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.draw import ChildDraw, DrawnParents
 from hybrid.linked.repeat import drawn_people, real_people, some_people
 from hybrid.linked.run import LinkedRun
 from hybrid.linked.sources import read_sources
+from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.evaluation_price import repeated_seconds
 from hybrid.pipeline.inputs import Sources
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -39,16 +39,15 @@ RETRAIN = {"halves": 24, "pool": 120, "looks": 1}
 LEARN = LinkedRun.with_training
 
 
-def loaded(folder: Path, n: int = 160, **evaluate: Any) -> LinkedConfig:
+def loaded(folder: Path, n: int = 160, **evaluate: Any) -> RunConfig:
     settings = content()
     settings["evaluate"] |= {"metrics": list(NAMES), "retrain": RETRAIN} | evaluate
-    found = load_any(write(folder, frames(n), settings))
-    assert isinstance(found, LinkedConfig)
+    found = load_config(write(folder, frames(n), settings))
     return found
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> LinkedConfig:
+def config(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
     return loaded(tmp_path_factory.mktemp("linked"))
 
 
@@ -75,13 +74,13 @@ def test_rows_below_are_summed_up_by_hand() -> None:
 
 
 @pytest.fixture(scope="module")
-def read(config: LinkedConfig) -> Sources:
+def read(config: RunConfig) -> Sources:
     return read_sources(config)
 
 
 @given(seed=st.integers(0, 1000), share=st.floats(0.1, 1))
 def test_people_are_taken_with_all_rows_of_theirs_and_no_others(
-    config: LinkedConfig, read: Sources, seed: int, share: float
+    config: RunConfig, read: Sources, seed: int, share: float
 ) -> None:
     n = len(read.tables["patients"])
     people = np.random.default_rng(seed).permutation(n)[: max(int(share * n), 1)]
@@ -97,7 +96,7 @@ def test_people_are_taken_with_all_rows_of_theirs_and_no_others(
         assert len(table) == int(np.isin(read.tables[name].persons, people).sum())  # type: ignore[arg-type]
 
 
-def test_a_repetition_learns_from_these_people_alone_and_follows_from_its_seed(config: LinkedConfig) -> None:
+def test_a_repetition_learns_from_these_people_alone_and_follows_from_its_seed(config: RunConfig) -> None:
     run = LinkedRun(config, seed=1)
     people = run.person.train.persons
     assert people is not None
@@ -114,7 +113,7 @@ def test_a_repetition_learns_from_these_people_alone_and_follows_from_its_seed(c
         pd.testing.assert_frame_equal(one.frame, other.frame)
 
 
-def test_what_is_observed_of_a_copy_is_certain_in_every_table(config: LinkedConfig) -> None:
+def test_what_is_observed_of_a_copy_is_certain_in_every_table(config: RunConfig) -> None:
     real = real_people(LinkedRun(config, seed=1).tables)
     context = Context(real, None, real, EvaluateOptions.model_validate({"retrain": RETRAIN}), seed=3)
     pool, attacked, _ = chosen_people(context)
@@ -129,7 +128,7 @@ def test_what_is_observed_of_a_copy_is_certain_in_every_table(config: LinkedConf
 
 
 def test_people_who_were_not_learned_from_are_no_leak_and_numbers_repeat(
-    config: LinkedConfig, monkeypatch: pytest.MonkeyPatch
+    config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copies of other people than the attacker trained on."""
 
@@ -154,7 +153,7 @@ def copying(self: ChildDraw, learned: Table, parents: Table, drawn: DrawnParents
 
 
 @pytest.mark.slow
-def test_rows_that_a_table_below_copies_are_found(config: LinkedConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_a_table_below_copies_are_found(config: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The person table is as clean as before; who has no row below gives nothing away."""
     monkeypatch.setattr(ChildDraw, "__call__", copying)
     found = outcomes(LinkedRun(config, seed=1).evaluation)
@@ -170,14 +169,14 @@ def test_people_who_are_copied_are_found_at_the_first_look(tmp_path: Path, monke
         assert outcome.details["trainings"] == 20 and outcome.details["most_trainings"] == 60
 
 
-def test_the_price_counts_every_table(config: LinkedConfig) -> None:
+def test_the_price_counts_every_table(config: RunConfig) -> None:
     run, options = LinkedRun(config, seed=1), RetrainOptions()
     tables = [table.train for table in run.tables.values()]
-    alone = repeated_seconds(config.person, options, tables[0])
-    whole = repeated_seconds(config.person, options, *tables)
+    alone = repeated_seconds(config, options, tables[0])
+    whole = repeated_seconds(config, options, *tables)
     assert whole > 2 * alone > 0
     fewer = options.model_copy(update={"halves": options.halves // 2})
-    assert repeated_seconds(config.person, fewer, *tables) == pytest.approx(whole / 2)
+    assert repeated_seconds(config, fewer, *tables) == pytest.approx(whole / 2)
 
 
 @pytest.mark.usefixtures("repeated")

@@ -12,7 +12,7 @@ import yaml
 
 import hybrid
 from hybrid.base.errors import ConfigError
-from hybrid.linked.config import load_any
+from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.verify import verify
 from tests.linked.hospital import content, frames, write
@@ -58,11 +58,11 @@ def test_frames_take_the_place_of_all_files(without_files: dict[str, Any], tmp_p
 
 def test_some_frames_beside_files(tmp_path: Path) -> None:
     path = write(tmp_path)
-    config = load_any(path)
-    assert isinstance(config, hybrid.LinkedConfig)
+    config = load_config(path)
+    assert config.is_linked
     few = frames()["drugs"].head(7)
-    assert len(config.with_frames({"drugs": few}).load_table("drugs")) == 7
-    assert len(config.load_table("drugs")) == len(frames()["drugs"]), "the configuration is as it was"
+    assert len(config.with_frames({"drugs": few}).load_source("drugs")) == 7
+    assert len(config.load_source("drugs")) == len(frames()["drugs"]), "the configuration is as it was"
 
 
 def test_tables_that_do_not_fit_the_configuration_are_refused(without_files: dict[str, Any], tmp_path: Path) -> None:
@@ -77,6 +77,6 @@ def test_tables_that_do_not_fit_the_configuration_are_refused(without_files: dic
     with pytest.raises(ConfigError, match="data has several tables"):
         hybrid.run(single, tables)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(content()))
-    loaded = load_any(tmp_path / "config.yaml")
-    with pytest.raises(ConfigError, match="overrides were given beside a LinkedConfig"):
+    loaded = load_config(tmp_path / "config.yaml")
+    with pytest.raises(ConfigError, match="overrides were given beside a RunConfig"):
         hybrid.run(loaded, overrides={"anonymize.k": 5})

@@ -12,7 +12,6 @@ import yaml
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, MetricResult
 from hybrid.linked.check import diagnose_any
-from hybrid.linked.config import LinkedConfig, load_any
 from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
@@ -64,8 +63,7 @@ def test_a_kept_evaluation_is_used_again_where_as_much_is_asked_for(tmp_path: Pa
 def test_linked_tables_are_measured_by_what_is_asked_for(tmp_path: Path) -> None:
     settings = hospital.content()
     settings["evaluate"] = {"families": ["fidelity"], "power": False, "original": False, "baseline": False}
-    config = load_any(hospital.write(tmp_path, settings=settings))
-    assert isinstance(config, LinkedConfig)
+    config = load_config(hospital.write(tmp_path, settings=settings))
     run = LinkedRun(config, 1)
     names: dict[str | None, set[str]] = {}
     for one in run.evaluation.metrics:

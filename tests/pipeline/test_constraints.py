@@ -364,6 +364,5 @@ def test_a_limit_that_one_person_gives_away_is_noted(tmp_path: Path, limits: lis
     }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     loaded = load_config(tmp_path / "config.yaml")
-    assert isinstance(loaded, RunConfig)
     notes = [finding for finding in diagnose(loaded) if "a limit of range.bed" in finding.message]
     assert bool(notes) == told and all("41" not in finding.message for finding in notes)

@@ -13,7 +13,7 @@ import yaml
 from typer.testing import CliRunner
 
 from hybrid.cli import app
-from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.rules.metric import THROWN_OUT
 from tests.constraints.police_stops import CONSTRAINTS, police_stops
@@ -57,7 +57,6 @@ def settings(folder: Path, constraints: list[dict[str, Any]], **more: Any) -> Pa
 
 def run(folder: Path, constraints: list[dict[str, Any]], **more: Any) -> Pipeline:
     config = load_config(settings(folder, constraints, **more))
-    assert isinstance(config, RunConfig)
     return Pipeline(config)
 
 
