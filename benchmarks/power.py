@@ -27,8 +27,8 @@ from four_tables import configurations
 
 from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
 
 CURVES: dict[LeakName, tuple[float, ...]] = {
@@ -45,12 +45,12 @@ CURVES: dict[LeakName, tuple[float, ...]] = {
 }
 
 
-def pipeline(config: Path, seed: int, judge_power: bool, changes: dict[str, Any]) -> Pipeline:
+def pipeline(config: Path, seed: int, judge_power: bool, changes: dict[str, Any]) -> TableRun:
     """A run of the recommended defaults that measures what its policy reads."""
     options = load_config(config, COMMON)
     names = tuple(dict.fromkeys(rule.metric for rule in load_policy(options.policy_path).rules))
     changed = {**COMMON, "evaluate.metrics": list(names), **changes}
-    return Pipeline(load_config(config, changed), seed=seed, judge_power=judge_power)
+    return TableRun(load_config(config, changed), seed=seed, judge_power=judge_power)
 
 
 def verdict(config: Path, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def verdict(config: Path, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def ready(config: Path, seed: int) -> tuple[Pipeline, float]:
+def ready(config: Path, seed: int) -> tuple[TableRun, float]:
     """A run up to its evaluation, and the seconds of the latter."""
     run = pipeline(config, seed, False, {})
     _ = run.generated
@@ -76,7 +76,7 @@ def ready(config: Path, seed: int) -> tuple[Pipeline, float]:
     return run, time.process_time() - started
 
 
-def trials(run: Pipeline, policy: Policy, sizes: dict[LeakName, float], number: int) -> dict[str, Any]:
+def trials(run: TableRun, policy: Policy, sizes: dict[LeakName, float], number: int) -> dict[str, Any]:
     """Trials of leaks of these sizes."""
     options = {"must_detect": sizes, "power": policy.power.model_copy(update={"trials": number, "skip": None})}
     wanted = policy.model_copy(update=options)
@@ -94,7 +94,7 @@ def trials(run: Pipeline, policy: Policy, sizes: dict[LeakName, float], number: 
     return {"leaks": leaks, "seconds": round(time.process_time() - started, 1)}
 
 
-def curve(run: Pipeline, policy: Policy, number: int) -> list[dict[str, Any]]:
+def curve(run: TableRun, policy: Policy, number: int) -> list[dict[str, Any]]:
     """Trials of each kind, of growing sizes until all are noticed."""
     found = []
     for kind, sizes in CURVES.items():

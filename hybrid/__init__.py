@@ -26,7 +26,6 @@ if _typing.TYPE_CHECKING:
     from hybrid.jobs.audit import audit_files
     from hybrid.jobs.release import release
     from hybrid.jobs.start import run
-    from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.config import RunConfig, load_config
     from hybrid.pipeline.draft import Draft, guess
     from hybrid.pipeline.pipeline import Pipeline
@@ -64,7 +63,6 @@ _HOME = {
     "Draft": "hybrid.pipeline.draft",
     "RunConfig": "hybrid.pipeline.config",
     "Pipeline": "hybrid.pipeline.pipeline",
-    "LinkedRun": "hybrid.linked.run",
     "Tuned": "hybrid.tuning",
     "Acceptance": "hybrid.publication.certificate",
     "Hierarchy": "hybrid.hierarchy",
@@ -116,7 +114,6 @@ __all__ = [
     "RunConfig",
     "Draft",
     "Pipeline",
-    "LinkedRun",
     "Tuned",
     "Acceptance",
     "Hierarchy",

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hybrid.base.errors import Finding
-    from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.draft_text import DraftColumn
+    from hybrid.pipeline.tables_draft import LinkedDraft
     from hybrid.store import Store
     from hybrid.table import Column, Table
 
@@ -96,7 +96,7 @@ def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
 
     from hybrid.hierarchy.doctor import summarize
     from hybrid.hierarchy.load import load_hierarchy
-    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.tables_draft import read_draft
 
     found, table = _column(read_draft(config), column)
     path, described, values = _hierarchy(config, column)
@@ -144,8 +144,8 @@ def hierarchy_set(
 
     Nothing is written if it does not fit the data. Quantiles are written as intervals with edges.
     """
-    from hybrid.linked.draft import read_draft
     from hybrid.pipeline.hierarchy_draft import checked_file, description
+    from hybrid.pipeline.tables_draft import read_draft
 
     draft = read_draft(config)
     found, table = _column(draft, column)
@@ -158,7 +158,7 @@ def hierarchy_set(
 
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
-    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.tables_draft import read_draft
 
     draft = read_draft(config)
     found, table = _column(draft, column)
@@ -168,7 +168,7 @@ def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
 
 def _column(draft: Draft | LinkedDraft, name: str) -> tuple[DraftColumn, Table]:
     from hybrid.base.errors import ConfigError
-    from hybrid.linked.draft import all_columns, table_of
+    from hybrid.pipeline.tables_draft import all_columns, table_of
 
     config = draft.config
     having = {one: column for one, column in draft.columns.items() if column.hierarchy is not None}
@@ -244,7 +244,7 @@ def init(
 
     Every guess is marked for review.
     """
-    from hybrid.linked.json_schema import refer_to_schema
+    from hybrid.pipeline.json_schema import refer_to_schema
     from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
 
     if (data is None) == (url_env is None):
@@ -282,7 +282,7 @@ def check(
 
     List all problems at once, and what becomes of each column.
     """
-    from hybrid.linked.check import diagnose_any
+    from hybrid.pipeline.check_run import diagnose_any
     from hybrid.pipeline.config import load_config
 
     if as_json:
@@ -298,7 +298,7 @@ def check(
 def _print_findings(config: Path, set_: list[str] | None, store: str | None) -> None:
     """Print findings as JSON, those that end the check among them; exit code 2 if there is an error."""
     from hybrid.base.errors import Finding, HybridError
-    from hybrid.linked.check import diagnose_any
+    from hybrid.pipeline.check_run import diagnose_any
     from hybrid.pipeline.config import load_config
 
     try:

@@ -16,9 +16,9 @@ from hybrid.cli import console
 from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Releases, Runs, Settings, Work, overrides
 
 if TYPE_CHECKING:
-    from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.hierarchy_draft import HierarchyFile
+    from hybrid.pipeline.tables_draft import LinkedDraft
     from hybrid.synthesize.isolation.environments import Environment
 
 
@@ -27,10 +27,10 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
     The sampling theorem, its conditions, what remains open.
     """
-    from hybrid.linked.run import run_of
     from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Pipeline
 
-    explanation = run_of(load_config(config, overrides(set_))).person.explanation
+    explanation = Pipeline(load_config(config, overrides(set_))).person.explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}")
@@ -123,7 +123,7 @@ def edit(
 
     A column that becomes a quasi-identifier gets a hierarchy to start from. Nothing is written if the result is wrong.
     """
-    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.tables_draft import read_draft
 
     draft = read_draft(config)
     hierarchies = [one for key, value in overrides(changes).items() if (one := _set(draft, key, value)) is not None]
@@ -140,8 +140,8 @@ def edit(
 
 def _set(draft: Draft | LinkedDraft, key: str, value: object) -> HierarchyFile | None:
     """Set a key; gives the hierarchy that a new quasi-identifier lacks."""
-    from hybrid.linked.draft import all_columns, table_of
     from hybrid.pipeline.hierarchy_draft import starter_file
+    from hybrid.pipeline.tables_draft import all_columns, table_of
     from hybrid.table import Role
 
     of = {".".join((*column.path, "role")): column for column in draft.columns.values() if column.hierarchy is None}

@@ -19,9 +19,9 @@ from hybrid.comparison.cost import TrialCost, trial_cost
 from hybrid.comparison.names import named
 from hybrid.comparison.plan import ComparePlan, Constraint, Subset
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
-from hybrid.linked.run import AnyRun, LinkedRun, stage_of
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.pipeline import Pipeline, stage_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
 from hybrid.table import Table
 
@@ -359,14 +359,14 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     return Planned(trial, key, stages, config.synthesize.generator, read.costs[priced])
 
 
-def _share(run: AnyRun, source: str, read: _Read) -> None:
+def _share(run: Pipeline, source: str, read: _Read) -> None:
     """Let a run take what an earlier one has read of the same tables, or keep it for later ones."""
-    if isinstance(run, LinkedRun):
+    if run.config.is_linked:
         if source in read.linked:
             run.sources = read.linked[source]
         read.linked[source] = run.sources
     if source in read.data:
-        run.data_fingerprint = read.data[source]
+        (run if run.config.is_linked else run.person).data_fingerprint = read.data[source]
     read.data[source] = run.data_fingerprint
 
 

@@ -17,7 +17,7 @@ from hybrid.desk.editor import AT_ONCE, ON_DEMAND, AnyDraft, Editor, roles_of, s
 from hybrid.desk.overview import ColumnOverview
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
-from hybrid.linked.check import diagnose_any
+from hybrid.pipeline.check_run import diagnose_any
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile

@@ -14,12 +14,12 @@ from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_stamp
 from hybrid.jobs.trade_off import searched
-from hybrid.linked.draft import LinkedDraft, all_columns, read_draft, table_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile, checked_file, starter_file
 from hybrid.pipeline.level_findings import RoleEffect, role_effect
+from hybrid.pipeline.tables_draft import LinkedDraft, all_columns, read_draft, table_of
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.data_options import DataOptions
 

@@ -13,8 +13,8 @@ import pandas as pd
 from markupsafe import Markup
 
 from hybrid.desk.editor import AnyDraft, Editor
-from hybrid.linked.draft import table_of
 from hybrid.pipeline.draft_text import DraftColumn
+from hybrid.pipeline.tables_draft import table_of
 from hybrid.report.charts.exploration import strip_chart
 from hybrid.table import Kind, Table
 from hybrid.table.cells import column_cells, least_cell

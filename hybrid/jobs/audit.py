@@ -26,10 +26,11 @@ from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, with
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
 from hybrid.jobs.run import staged
-from hybrid.linked.facts import page_of
-from hybrid.linked.run import BETWEEN, fitting, worst_power
 from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
+from hybrid.pipeline.facts import page_of
+from hybrid.pipeline.pipeline import BETWEEN
 from hybrid.pipeline.power import measure_power, n_people
+from hybrid.pipeline.shared_sections import fitting
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked
 from hybrid.publication.criteria import Criterion
@@ -37,7 +38,7 @@ from hybrid.publication.finished_run import EVALUATION
 from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.policy import Policy, load_policy
-from hybrid.publication.power import Power
+from hybrid.publication.power import Power, worst_power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import ReportInputs

@@ -11,11 +11,11 @@ from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
 from hybrid.jobs.audited import Audited, AuditedTables, File, Source, audited_paths, notes_on, read_alike
-from hybrid.linked.draw import own_names, with_columns_of
-from hybrid.linked.sources import broken_references, link_sources
+from hybrid.pipeline.child_draw import own_names, with_columns_of
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import in_table, key_columns
+from hybrid.pipeline.sources import broken_references, link_sources
 from hybrid.table import Table
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.schema import PARQUET_SUFFIXES

@@ -26,7 +26,6 @@ from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Space
 from hybrid.jobs.sample_run import sample_run
-from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Role, Schema, Table
@@ -58,7 +57,7 @@ def impute_run(
     rows: int | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
-) -> tuple[Pipeline | LinkedRun, Completed | None, Path]:
+) -> tuple[Pipeline, Completed | None, Path]:
     """Draw from a finished run's model, judge the draw, and complete the empty cells of a file from it.
 
     Without a condition, shares or ``rows`` it is the run's own table, which is no further draw.
@@ -72,7 +71,7 @@ def impute_run(
 
     Returns
     -------
-    tuple of Pipeline or LinkedRun, Completed or None, and Path
+    tuple of Pipeline, Completed or None, and Path
         The draw; the rows, None where the policy blocks the draw; and the file beside ``out`` that they are written to,
         for this user alone.
 

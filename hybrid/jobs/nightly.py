@@ -33,11 +33,11 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.report_inputs import keep_source_statistics, source_statistics
 from hybrid.jobs.run import keep_private_details
-from hybrid.linked.run import AnyRun
 from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, NotDelivered, check_targets, deliver, recall
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import Release, opened
 from hybrid.publication.key import record_secret, release_key, release_tag
@@ -82,7 +82,7 @@ class Night:
 
     Parameters
     ----------
-    pipeline : Pipeline or LinkedRun
+    pipeline : Pipeline
         With the store of ``places``.
     places : Places
         Where everything is kept.
@@ -90,7 +90,7 @@ class Night:
         Receives the outcome of the night, as the log, the ledger and the webhook do.
     """
 
-    def __init__(self, pipeline: AnyRun, places: Places, listener: Listener | None = None) -> None:
+    def __init__(self, pipeline: Pipeline, places: Places, listener: Listener | None = None) -> None:
         self.pipeline = pipeline
         self.places = places
         self.listener = listener

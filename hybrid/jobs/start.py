@@ -11,12 +11,12 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress
 from hybrid.jobs.run import write_draw
-from hybrid.linked.run import run_of
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_text import DraftText
 from hybrid.pipeline.links import is_linked
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import StorePlace
 from hybrid.table.typed_table import Frame, is_frame
 
@@ -64,7 +64,7 @@ def run(
 
     Returns
     -------
-    Pipeline or LinkedRun
+    Pipeline
         Every stage computed. Of a single table: ``result.synthetic.frame`` is the synthetic table as a DataFrame. Of
         linked tables: ``result.released["visits"].frame`` is one of them (public ones are released as they were
         given). Of both: ``result.evaluation`` holds the metrics, ``result.verdict`` what the policy says.
@@ -91,7 +91,7 @@ def run(
         check_replaceable(folder)
     kept = None if store is None else StorePlace(str(store)).open()
     with shown(progress) as told:
-        started = run_of(loaded, seed, kept, told, ledger_dir=Path(work))
+        started = Pipeline(loaded, seed, kept, told, ledger_dir=Path(work))
         if folder is None:
             started.refuse_spent()
             started.check()

@@ -11,10 +11,10 @@ from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_cost
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
 from hybrid.base.progress import Progress, silent
-from hybrid.linked.run import run_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.level_costs import LevelWords
 from hybrid.pipeline.level_findings import trial_seed
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.store import Store
@@ -142,7 +142,7 @@ def trade_off_of(
             "a k is no whole number of 1 or more, or a limit no share", hint="ks=[5, 10], limits=[0, 0.05]"
         )
     seed = trial_seed(config.seed, store)
-    stages = run_of(config, seed, store, progress).person.anonymization
+    stages = Pipeline(config, seed, store, progress).person.anonymization
     assert stages is not None
     options, known = stages.options, (stages.coarsened, stages.hierarchies, stages.options)
     asked = sorted({*ks, options.k}), sorted({*limits, options.suppression_limit})

@@ -182,7 +182,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         left_out = {name: frame[name] for name in frame.columns if name not in table.schema}
         given = replace(guessed, config=config.with_frame(_texts(table, coarse).assign(**left_out)))
         run = anonymizing(given, self.random_state, silent)
-        self._keep(run.anonymization, run.config.data, common, table.schema, _nullable(frame))
+        self._keep(run.person.anonymization, run.config.data, common, table.schema, _nullable(frame))
         self.notes_ = guessed.notes
         self.n_features_in_ = len(frame.columns)
         if not _is_array(X):

@@ -111,7 +111,7 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
     True
     """
     from hybrid.base.errors import HybridError
-    from hybrid.linked.check import diagnose_any
+    from hybrid.pipeline.check_run import diagnose_any
 
     _refuse_guesses(data, guesses)
     with shown(progress) as told:

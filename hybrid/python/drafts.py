@@ -14,9 +14,9 @@ from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not
 if TYPE_CHECKING:
     from hybrid.base.yaml_document import YamlDocument
     from hybrid.hierarchy.load import HierarchySource
-    from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
+    from hybrid.pipeline.tables_draft import LinkedDraft
     from hybrid.table import Table
 
 
@@ -230,7 +230,7 @@ def _decide_texts(draft: Draft | LinkedDraft, config: RunConfig, *, keep_models:
 
 def _read(config: RunConfig) -> Mapping[str, Table]:
     """Tables about people, with their persons."""
-    from hybrid.linked.sources import read_sources
+    from hybrid.pipeline.sources import read_sources
 
     return read_sources(config).tables
 
@@ -306,9 +306,9 @@ def hierarchy_source(given: Any) -> HierarchySource:
 
 def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
-    from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
     from hybrid.pipeline.starter.reading import read_folder
+    from hybrid.pipeline.tables_draft import LinkedDraft
 
     if wishes.hierarchies or wishes.person is not None:
         raise ConfigError("hierarchies and person are for a single table", hint="write a configuration: hybrid init")

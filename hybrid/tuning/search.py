@@ -23,8 +23,8 @@ from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.kept_split import keep_split
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import leak_of
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.policy import Policy
 from hybrid.report.charts.svg import Figure
 from hybrid.store import StorePlace
@@ -279,7 +279,7 @@ def tune(
     split_seed = keep_split(zone, single, inputs.table) if given is None else given
     parts = inputs.split(split_seed)
     people = parts.train
-    pipeline = Pipeline(single, split_seed, inputs=Inputs(single, Recorder(), progress, people), judge_power=False)
+    pipeline = TableRun(single, split_seed, inputs=Inputs(single, Recorder(), progress, people), judge_power=False)
     pipeline.check()
     mine = int(rng_for(split_seed, "tune").integers(2**31))
     inner = split(
@@ -392,7 +392,7 @@ def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
         return False
     asked = config.with_values({"anonymize.k": max(config.anonymize.k, k)})
     try:
-        found = Pipeline(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
+        found = TableRun(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
     except InfeasibleError:
         return True
     if found is None:

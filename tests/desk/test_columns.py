@@ -16,9 +16,9 @@ from hybrid.demo import write_linked_demo
 from hybrid.desk import editor
 from hybrid.desk.serve import read_ahead
 from hybrid.hierarchy.files import read_rows, read_spec
-from hybrid.linked.draft import LinkedDraft, read_draft
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
+from hybrid.pipeline.tables_draft import LinkedDraft, read_draft
 from tests.desk.open_desk import OpenDesk, Visitor, opened, opened_copy
 
 

@@ -25,7 +25,7 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.ledger import LEDGER, Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
@@ -48,7 +48,7 @@ class Clinic:
 
     def decide(self) -> NightDecision:
         """The decision alone, nothing computed."""
-        night = Night(Pipeline(load_config(self.config), store=self.places.store), self.places)
+        night = Night(TableRun(load_config(self.config), store=self.places.store), self.places)
         with night.watched():
             return night.decide()
 
@@ -69,7 +69,7 @@ class Clinic:
     def night(self, **options: Any) -> str:
         """The outcome."""
         self.write()
-        pipeline = Pipeline(load_config(self.config), store=self.places.store)
+        pipeline = TableRun(load_config(self.config), store=self.places.store)
         night = Night(pipeline, self.places, self.notices.append)
         with night.watched():
             self.decision = night.decide(**options)
@@ -77,7 +77,7 @@ class Clinic:
 
     def seconds_before(self) -> set[str]:
         """Stages whose seconds the latest release tells."""
-        return set(Night(Pipeline(load_config(self.config), store=self.places.store), self.places).seconds_before())
+        return set(Night(TableRun(load_config(self.config), store=self.places.store), self.places).seconds_before())
 
     def write(self) -> None:
         self.frame.to_csv(self.config.parent / "admissions.csv", index=False)
@@ -244,7 +244,7 @@ def test_a_night_that_was_cut_off_is_told(clinic: Clinic) -> None:
     first = clinic.latest
     clinic.frame = grown(clinic.frame, 0.01)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Pipeline, "check", _interrupt)
+        patch.setattr(TableRun, "check", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             clinic.night()
     (problem,) = problems(clinic)
@@ -260,11 +260,11 @@ def test_a_night_that_goes_on_or_failed_is_not_cut_off(clinic: Clinic, monkeypat
     clinic.night()
     seen: list[list[str]] = []
 
-    def look_and_fail(_: Pipeline) -> None:
+    def look_and_fail(_: TableRun) -> None:
         seen.append(problems(clinic))
         raise DataError("the source is broken")
 
-    monkeypatch.setattr(Pipeline, "check", look_and_fail)
+    monkeypatch.setattr(TableRun, "check", look_and_fail)
     with pytest.raises(DataError):
         clinic.night()
     assert seen == [[]]
@@ -276,7 +276,7 @@ def problems(clinic: Clinic, name: str = "clinic") -> list[str]:
     return [problem.message for problem in state.problems]
 
 
-def _interrupt(_: Pipeline) -> None:
+def _interrupt(_: TableRun) -> None:
     raise KeyboardInterrupt
 
 
@@ -390,10 +390,10 @@ def test_the_webhook_hears_and_its_absence_stops_nothing(
 
 
 def test_a_stray_error_is_told_by_its_type_alone(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(pipeline: Pipeline) -> None:
+    def broken(pipeline: TableRun) -> None:
         raise ValueError("canary-value")
 
-    monkeypatch.setattr(Pipeline, "check", broken)
+    monkeypatch.setattr(TableRun, "check", broken)
     with pytest.raises(ValueError, match="canary"):
         clinic.night()
     assert clinic.notices[-1].message == "ValueError"
@@ -404,7 +404,7 @@ def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
 
     def one() -> None:
         try:
-            pipeline = Pipeline(load_config(clinic.config), store=clinic.places.store)
+            pipeline = TableRun(load_config(clinic.config), store=clinic.places.store)
             clinic.notices.append(Night(pipeline, clinic.places).run())
         except HybridError as error:
             errors.append(error)

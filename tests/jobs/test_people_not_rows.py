@@ -24,12 +24,12 @@ from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.jobs.report_inputs import run_report
 from hybrid.jobs.run import write_run
-from hybrid.linked.draft import read_draft
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.level_findings import role_effect
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
+from hybrid.pipeline.table_run import TableRun
+from hybrid.pipeline.tables_draft import read_draft
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.certificate import build_certificate
 from hybrid.publication.finished_run import read_run
@@ -92,12 +92,11 @@ class Case:
 
     @cached_property
     def config(self) -> RunConfig:
-        config = load_config(self.folder / "config.yaml")
-        return config
+        return load_config(self.folder / "config.yaml")
 
     @cached_property
-    def pipeline(self) -> Pipeline:
-        return Pipeline(self.config)
+    def pipeline(self) -> TableRun:
+        return TableRun(self.config)
 
     @property
     def table(self) -> Table:

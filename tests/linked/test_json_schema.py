@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from hybrid.demo import write_demo, write_linked_demo
-from hybrid.linked.json_schema import configuration_schema
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.json_schema import configuration_schema
 from tests.docs.documentation_pages import ROOT
 
 SCHEMA = configuration_schema()

@@ -10,8 +10,8 @@ import yaml
 
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import write_candidate
-from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from tests.linked.hospital import POLICY, content, frames, write
 
 
@@ -30,7 +30,7 @@ def test_each_table_has_the_format_of_its_source(tmp_path: Path) -> None:
     config.write_text(yaml.safe_dump(settings | {"policy": "policy.yaml"}, sort_keys=False))
     found = load_config(config)
     places = Places(tmp_path / "work", tmp_path / "runs", tmp_path / "releases")
-    folder = write_candidate(LinkedRun(found), places).folder
+    folder = write_candidate(Pipeline(found), places).folder
     patients, visits = pd.read_stata(folder / "patients.dta"), pd.read_excel(folder / "visits.xlsx")
     assert list(patients) == list(tables["patients"]) and list(visits) == list(tables["visits"])
     assert set(visits["patient"]) <= set(patients["patient"]) and (folder / "drugs.csv").is_file()

@@ -42,7 +42,7 @@ def test_frames_take_the_place_of_all_files(without_files: dict[str, Any], tmp_p
     published = hybrid.release(without_files, tables, accept=accept, **places)
     assert not verify(published.folder)
     run = published.pipeline
-    assert isinstance(run, hybrid.LinkedRun) and published.verdict == run.verdict
+    assert isinstance(run, hybrid.Pipeline) and published.verdict == run.verdict
     made = {name: table.frame for name, table in run.released.items()}
     assert list(made) == ["patients", "visits", "drugs"]
     assert made["visits"]["patient"].astype(str).isin(made["patients"]["patient"].astype(str)).all()

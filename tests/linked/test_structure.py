@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.linked.sources import read_sources
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.links import tables_about_people
+from hybrid.pipeline.sources import read_sources
 from tests.linked.hospital import content, frames, write
 
 
@@ -36,8 +36,7 @@ def loaded(folder: Path, settings: dict[str, Any], name: str = "other.yaml") -> 
     import yaml
 
     (folder / name).write_text(yaml.safe_dump(settings, sort_keys=False))
-    found = load_config(folder / name)
-    return found
+    return load_config(folder / name)
 
 
 def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:

@@ -9,13 +9,14 @@ import numpy as np
 
 from hybrid.base.errors import Finding, HybridError, Problem
 from hybrid.evaluation.options import RetrainOptions
-from hybrid.linked.run import LinkedRun
-from hybrid.linked.view import LinkedTable, View
 from hybrid.operations.deliver import DeliverOptions, check_targets
 from hybrid.pipeline.check import diagnose, untried_findings
+from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.evaluation_price import repeated_seconds, untried
 from hybrid.pipeline.links import in_table
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy
 from hybrid.store import Store
@@ -41,7 +42,7 @@ def diagnose_any(config: RunConfig, store: Store | None = None) -> list[Finding]
 
 
 def _of_linked(config: RunConfig) -> list[Finding]:
-    run = LinkedRun(config, seed=0)
+    run = Pipeline(config, seed=0)
     try:
         tables = run.tables
     except HybridError as error:
@@ -63,7 +64,7 @@ def _of_linked(config: RunConfig) -> list[Finding]:
     return sorted(findings, key=lambda finding: order[finding.level])
 
 
-def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]]:
+def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     """Configuration to check a table by, and findings on columns of persons.
 
     A view is split as the person table is, and columns of its persons are protected there. Delivery is of all tables,
@@ -74,21 +75,21 @@ def _own_part(name: str, table: LinkedTable) -> tuple[RunConfig, tuple[str, ...]
     alone = tuple(one.name for one in asked(policy, table.measured_alone) if "trainings" not in one.needs)
     evaluate = table.measured_alone.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
-    if not isinstance(table, View):
+    if not isinstance(table, ChildRun):
         return config, ()
     split = config.split.model_copy(update={"stable": False})
     settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
     return config.model_copy(update={"split": split}), tuple(settled)
 
 
-def _policy(table: LinkedTable) -> Policy | None:
+def _policy(table: TableRun) -> Policy | None:
     try:
         return table.policy
     except HybridError:
         return None
 
 
-def _repetition(run: LinkedRun) -> Iterator[Finding]:
+def _repetition(run: Pipeline) -> Iterator[Finding]:
     config, policy = run.config, _policy(run.person)
     if not any("trainings" in metric.needs for metric in asked(policy, config.evaluate)):
         return
@@ -111,9 +112,9 @@ def _targets(config: RunConfig) -> Iterator[Finding]:
         yield from map(Finding.error, error.problems)
 
 
-def _references(run: LinkedRun) -> Iterator[Finding]:
+def _references(run: Pipeline) -> Iterator[Finding]:
     for name, table in run.tables.items():
-        if isinstance(table, View):
+        if isinstance(table, ChildRun):
             parent = table.link.parent
             counts = np.bincount(table.link.owners, minlength=len(parent.table))
             empty = int((counts == 0).sum())
