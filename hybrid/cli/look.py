@@ -18,7 +18,6 @@ from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Releases, Run
 if TYPE_CHECKING:
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.hierarchy_draft import HierarchyFile
-    from hybrid.pipeline.tables_draft import LinkedDraft
     from hybrid.synthesize.isolation.environments import Environment
 
 
@@ -123,9 +122,9 @@ def edit(
 
     A column that becomes a quasi-identifier gets a hierarchy to start from. Nothing is written if the result is wrong.
     """
-    from hybrid.pipeline.tables_draft import read_draft
+    from hybrid.pipeline.draft import Draft
 
-    draft = read_draft(config)
+    draft = Draft.read(config)
     hierarchies = [one for key, value in overrides(changes).items() if (one := _set(draft, key, value)) is not None]
     if not draft.difference:
         raise ConfigError(f"{config}: nothing would change", hint="hybrid check CONFIG --show prints the values")
@@ -138,16 +137,16 @@ def edit(
         console.line("ok", f"{hierarchy.relative}: a hierarchy to start from; hybrid hierarchy show prints it")
 
 
-def _set(draft: Draft | LinkedDraft, key: str, value: object) -> HierarchyFile | None:
+def _set(draft: Draft, key: str, value: object) -> HierarchyFile | None:
     """Set a key; gives the hierarchy that a new quasi-identifier lacks."""
     from hybrid.pipeline.hierarchy_draft import starter_file
-    from hybrid.pipeline.tables_draft import all_columns, table_of
+    from hybrid.pipeline.sources import all_columns
     from hybrid.table import Role
 
     of = {".".join((*column.path, "role")): column for column in draft.columns.values() if column.hierarchy is None}
     hierarchy = None
     if key in of and value == Role.QUASI_IDENTIFIER:
-        hierarchy = starter_file(of[key], all_columns(draft.config, table_of(of[key])))
+        hierarchy = starter_file(of[key], all_columns(draft.config, of[key].table))
         of[key].hierarchy = hierarchy.relative
     draft[key] = value
     return hierarchy

@@ -14,11 +14,12 @@ from starlette.routing import Route
 from hybrid.base.errors import ApprovalNeeded, ConfigError, HybridError, Problem
 from hybrid.base.regular_file import LARGEST, read_regular
 from hybrid.desk.desk import Desk, command, form_fields, known_name, run_folder, segment
-from hybrid.desk.editor import AnyDraft, state_of
+from hybrid.desk.editor import state_of
 from hybrid.desk.remedies import Remedy, remedies_of
 from hybrid.desk.under_way import start_run
 from hybrid.jobs.release import read_candidate
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.draft import Draft
 from hybrid.publication.approvals import (
     SignedStatement,
     accepted,
@@ -114,7 +115,7 @@ def routes(desk: Desk) -> list[Route]:
         known = {f"{one.key}={one.value}": one for each in offered for one in each}
         chosen = known[known_name(list(known), wanted, "action")]
 
-        def action(draft: AnyDraft) -> None:
+        def action(draft: Draft) -> None:
             draft[chosen.key] = chosen.value
 
         editor.change(state, action)

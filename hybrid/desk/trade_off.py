@@ -14,10 +14,11 @@ from starlette.routing import Route
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.desk.desk import Desk, command, form_fields
-from hybrid.desk.editor import AnyDraft, state_of
+from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TRADE_OFF
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.draft import Draft
 from hybrid.report.charts.exploration import Line, line_chart
 
 FOLDER = "trade-offs"
@@ -80,7 +81,7 @@ def routes(desk: Desk) -> list[Route]:
         if point is None:
             raise ConfigError("there is no such point of the trade-off", hint="compute it again")
 
-        def action(draft: AnyDraft) -> None:
+        def action(draft: Draft) -> None:
             draft["anonymize.k"] = point.k
             draft["anonymize.suppression_limit"] = point.suppression_limit
 

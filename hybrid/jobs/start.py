@@ -14,7 +14,6 @@ from hybrid.jobs.run import write_draw
 from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.draft_text import DraftText
 from hybrid.pipeline.links import is_linked
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import StorePlace
@@ -110,7 +109,7 @@ def configuration(
 
     Arguments and errors as for :func:`run`.
     """
-    if isinstance(config, DraftText):
+    if isinstance(config, Draft):
         config = config.config
     if is_frame(config):
         raise ConfigError(

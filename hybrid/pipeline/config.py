@@ -34,8 +34,6 @@ from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy.load import HierarchySource
-from hybrid.operations.deliver import DeliverOptions
-from hybrid.operations.drift import DriftOptions
 from hybrid.pipeline.config_file import overridden, read_config_file
 from hybrid.pipeline.contradictions import (
     NO_TRANSITION,
@@ -56,6 +54,7 @@ from hybrid.pipeline.links import (
     view_of,
 )
 from hybrid.pipeline.mock_options import MockOptions
+from hybrid.pipeline.nightly_options import NightlyOptions
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
 from hybrid.pipeline.refusals import LINKED, refusal
@@ -105,36 +104,6 @@ class OutputOptions(Options):
     """File format; same: that of the input (of a database: parquet)."""
     identifiers: Literal["surrogate", "drop"] = "surrogate"
     """Identifier columns hold fresh values that no source record has, or are left out."""
-
-
-class ReuseOptions(Options):
-    """Limits below which a night keeps the latest release.
-
-    It is kept although the data changed, if all limits are met.
-    """
-
-    psi: float = Field(default=0.01, ge=0)
-    """Population stability index of the column that changed most; no column and not the rows may be at a warning."""
-    days: float = Field(default=7, gt=0)
-    """Age of the latest release."""
-
-
-class NightlyOptions(Options):
-    """Releases night after night.
-
-    What is set here does not change what a release holds.
-    """
-
-    drift: DriftOptions = DriftOptions()
-    """How much the data may change."""
-    reuse: ReuseOptions | None = None
-    """When the latest release stays although the data changed; null: never."""
-    deliver: DeliverOptions = DeliverOptions()
-    """Where releases go besides the folder of all releases."""
-    webhook_env: str | None = None
-    """The environment variable with a URL that gets the outcome of each night as JSON."""
-    keep_days: float = Field(default=7, ge=0)
-    """Stage results in the private zone that were not used for so long are removed."""
 
 
 SINGLE = ""

@@ -43,6 +43,24 @@ def read_sources(config: RunConfig) -> Sources:
     return link_sources(config, read)
 
 
+def all_columns(config: RunConfig, name: str | None) -> Table:
+    """All columns of one table.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Says how it is read.
+    name : str or None
+        Of a linked table; None: the only table.
+
+    Raises
+    ------
+    HybridError
+        The table cannot be used.
+    """
+    return config.load_all_columns() if name in (None, config.links.person) else config.load_source(name)
+
+
 def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = False) -> Sources:
     """Find the parent and the person of every row.
 

@@ -213,7 +213,7 @@ def anonymize(
     protected = () if run.person.protected is None else run.person.protected.result.columns
     others = set(run.table.schema.names) - set(run.table.schema.quasi_identifiers)
     changed = [f"changed: {one.sentence}" for one in protected if one.column in others and one.changed != 0]
-    result = Anonymized(run, like(data), (*found.notes, *changed), found.draft)  # type: ignore[arg-type]
+    result = Anonymized(run, like(data), (*found.notes, *changed), found.draft)
     if config is None:
         warn(
             status_of(None),

@@ -176,11 +176,11 @@ def audit(
 
 def _loaded(config: Any) -> Any:
     from hybrid.pipeline.config import load_config
-    from hybrid.pipeline.draft_text import DraftText
+    from hybrid.pipeline.draft import Draft
 
     if isinstance(config, str | Path):
         return load_config(Path(config))
-    return config.config if isinstance(config, DraftText) else config
+    return config.config if isinstance(config, Draft) else config
 
 
 def _source(data: Any) -> Any:

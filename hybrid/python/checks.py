@@ -111,14 +111,14 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
     True
     """
     from hybrid.base.errors import HybridError
-    from hybrid.pipeline.check_run import diagnose_any
+    from hybrid.pipeline.check import diagnose
 
     _refuse_guesses(data, guesses)
     with shown(progress) as told:
         told("check", 0)
         try:
             config, notes = configured(data, guesses)
-            found = diagnose_any(config)
+            found = diagnose(config)
         except HybridError as error:
             return Findings([Line("error", one.message, one.hint) for one in error.problems])
         lines = [Line(one.level, one.message, one.hint) for one in found]
@@ -134,22 +134,22 @@ def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[RunConfig, tuple[
         Guesses were given beside a configuration.
     """
     from hybrid.jobs.start import configuration
-    from hybrid.pipeline.draft_text import DraftText
+    from hybrid.pipeline.draft import Draft
 
     if not is_configuration(data):
         found = guessed(data, Wishes.of(**guesses))
         return found.config, found.notes
     _refuse_guesses(data, guesses)
-    return of_draft(data) if isinstance(data, DraftText) else configuration(data), ()
+    return of_draft(data) if isinstance(data, Draft) else configuration(data), ()
 
 
 def is_configuration(data: Any) -> bool:
     """True for a configuration, a draft of one, or the path of a YAML file."""
     from hybrid.pipeline.config import RunConfig
-    from hybrid.pipeline.draft_text import DraftText
+    from hybrid.pipeline.draft import Draft
 
     is_file = isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml")
-    return is_file or isinstance(data, DraftText | RunConfig)
+    return is_file or isinstance(data, Draft | RunConfig)
 
 
 def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from hybrid.hierarchy.load import HierarchySource
     from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
-    from hybrid.pipeline.tables_draft import LinkedDraft
     from hybrid.table import Table
 
 
@@ -98,7 +97,7 @@ class Guessed:
 
     Parameters
     ----------
-    draft : Draft or LinkedDraft
+    draft : Draft
         Its text.
     config : RunConfig or RunConfig
         Checked, with the tables in memory.
@@ -106,7 +105,7 @@ class Guessed:
         Every guess, and what to think about; no cell values.
     """
 
-    draft: Draft | LinkedDraft
+    draft: Draft
     config: RunConfig
     notes: tuple[str, ...]
 
@@ -156,14 +155,14 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
     return Guessed(draft, config, (*_roles(draft, wishes), *texts, *draft.notes))
 
 
-def _change(draft: Draft | LinkedDraft, wishes: Wishes) -> None:
+def _change(draft: Draft, wishes: Wishes) -> None:
     for name, role in wishes.roles.items():
         draft.columns[name].role = role
     for name in wishes.targets:
         draft.columns[name].target = True
 
 
-def _drop_models(draft: Draft | LinkedDraft, table: Table | None = None, least: int = 0) -> None:
+def _drop_models(draft: Draft, table: Table | None = None, least: int = 0) -> None:
     """Drop guessed privacy models of columns that were given another role, or of which nothing is left to learn.
 
     The latter are those of which so few people hold each value that fewer than two are kept.
@@ -187,7 +186,7 @@ def _drop_models(draft: Draft | LinkedDraft, table: Table | None = None, least: 
             draft["anonymize.models"] = kept
 
 
-def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
+def _roles(draft: Draft, wishes: Wishes) -> Iterator[str]:
     """Sentences on the roles that were guessed."""
     words = {
         "quasi_identifier": "taken for known to others, and generalized",
@@ -204,7 +203,7 @@ def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
     yield from (f"guessed: {', '.join(by_role[role])}: {said}" for role, said in words.items() if role in by_role)
 
 
-def _decide_texts(draft: Draft | LinkedDraft, config: RunConfig, *, keep_models: bool = True) -> Iterator[str]:
+def _decide_texts(draft: Draft, config: RunConfig, *, keep_models: bool = True) -> Iterator[str]:
     """Let rare values of texts be drawn anew, where a configuration file would ask a person first; sentences on them.
 
     That is the default of all other columns, and the strictest choice that keeps a column.
@@ -306,16 +305,16 @@ def hierarchy_source(given: Any) -> HierarchySource:
 
 def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
+    from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
     from hybrid.pipeline.starter.reading import read_folder
-    from hybrid.pipeline.tables_draft import LinkedDraft
 
     if wishes.hierarchies or wishes.person is not None:
         raise ConfigError("hierarchies and person are for a single table", hint="write a configuration: hybrid init")
     frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else {}
     folder = Path() if frames else Path(data)
     links = guess_links(_place(frames) if frames else read_folder(folder))
-    draft = LinkedDraft(YamlDocument(links_text(links, folder), "config.yaml"), folder)
+    draft = Draft(YamlDocument(links_text(links, folder), "config.yaml"), folder)
     _change(draft, wishes)
     if wishes.k is not None and draft["anonymize"] is not None:
         draft["anonymize.k"] = wishes.k

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from hybrid.evaluation import Evaluation
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.pipeline import Pipeline
-    from hybrid.pipeline.tables_draft import LinkedDraft
     from hybrid.publication.verdict import Verdict
     from hybrid.python.page import Page
     from hybrid.report.charts.svg import Figure
@@ -38,7 +37,7 @@ class Synthesis(ListedNames):
         Makes each table one of the kind that came in; of a single table under the empty name.
     notes : tuple of str
         What was guessed.
-    draft : Draft or LinkedDraft, optional
+    draft : Draft, optional
         The guessed configuration.
     """
 
@@ -47,7 +46,7 @@ class Synthesis(ListedNames):
         run: Pipeline,
         give: Mapping[str, Callable[[Table], Any]],
         notes: tuple[str, ...] = (),
-        draft: Draft | LinkedDraft | None = None,
+        draft: Draft | None = None,
     ) -> None:
         self.run = run
         self.notes = notes

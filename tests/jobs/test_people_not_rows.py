@@ -26,10 +26,10 @@ from hybrid.jobs.report_inputs import run_report
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.level_findings import role_effect
 from hybrid.pipeline.starter import guess_config
 from hybrid.pipeline.table_run import TableRun
-from hybrid.pipeline.tables_draft import read_draft
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.certificate import build_certificate
 from hybrid.publication.finished_run import read_run
@@ -131,7 +131,7 @@ def desk_effect(case: Case) -> Any:
 
 
 def desk_column(case: Case) -> Any:
-    draft = read_draft(case.folder / "config.yaml")
+    draft = Draft.read(case.folder / "config.yaml")
     facts = _facts(case.table, draft, draft.columns["birth_year"])
     return facts["without"], facts["with"], [(one.smallest, one.median, one.alone) for one in facts["levels"]]
 

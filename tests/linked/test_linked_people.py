@@ -23,7 +23,7 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.evaluation.options import RetrainOptions
-from hybrid.pipeline.check_run import diagnose_any
+from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.child_draw import ChildDraw, DrawnParents
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.evaluation_price import repeated_seconds
@@ -182,7 +182,7 @@ def test_the_price_counts_every_table(config: RunConfig) -> None:
 def test_it_is_tried_by_default_and_told_before(tmp_path: Path) -> None:
     config = loaded(tmp_path, retrain=None)
     assert Pipeline(config, seed=1).untried == ""
-    said = [finding.message for finding in diagnose_any(config) if "repeat" in finding.message]
+    said = [finding.message for finding in diagnose(config) if "repeat" in finding.message]
     assert len(said) == 1 and said[0].startswith("evaluate: at most ") and said[0].endswith("the making of all tables")
 
 
@@ -192,7 +192,7 @@ def test_what_takes_too_long_is_not_tried_and_says_so_once(tmp_path: Path) -> No
     found = outcomes(run.evaluation)
     assert all(isinstance(one, NotComputable) and one.lacks == "trainings" for one in found.values())
     assert all("64 trainings of cart would take" in one.reason for one in found.values())
-    said = [finding.message for finding in diagnose_any(config) if "repeats the whole process" in finding.message]
+    said = [finding.message for finding in diagnose(config) if "repeats the whole process" in finding.message]
     assert len(said) == 1 and "64 trainings of cart would take" in said[0]
 
 

@@ -21,7 +21,7 @@ from hybrid.jobs import run as jobs_run
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, write_candidate
 from hybrid.jobs.run import write_labels
-from hybrid.pipeline.check_run import diagnose_any
+from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, refuse_linked
 from hybrid.pipeline.pipeline import Pipeline, worst_power
 from hybrid.publication.certificate import Acceptance
@@ -174,7 +174,7 @@ def test_protection_of_a_column_is_decided_for_the_table_that_has_it(tmp_path: P
     config = load_config(write(tmp_path, frames(40), decided))
     run = Pipeline(config, seed=1)
     assert all(run.tables[name].protected is not None for name in ("patients", "visits", "drugs"))
-    assert not [finding for finding in diagnose_any(config) if "no such column" in finding.message]
+    assert not [finding for finding in diagnose(config) if "no such column" in finding.message]
 
 
 def test_power_is_that_of_the_table_that_notices_least() -> None:

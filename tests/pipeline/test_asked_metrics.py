@@ -11,7 +11,7 @@ import yaml
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, MetricResult
-from hybrid.pipeline.check_run import diagnose_any
+from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.table_run import TableRun
@@ -71,4 +71,4 @@ def test_linked_tables_are_measured_by_what_is_asked_for(tmp_path: Path) -> None
     assert set(names) >= {"patients", "visits"}
     assert names["patients"] == ASKED - PARENTS
     assert names["visits"] == ASKED
-    assert not [finding for finding in diagnose_any(config) if finding.level == "error"]
+    assert not [finding for finding in diagnose(config) if finding.level == "error"]
