@@ -36,6 +36,7 @@ from hybrid.jobs import anonymize_file
 from hybrid.jobs.anonymize_file import is_for_duckdb, write_from_files
 from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table import csv_files
 from tests.anonymize.people_job import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
@@ -79,7 +80,7 @@ def labels_of(folder: Path) -> bytes:
 def assert_as_in_memory(config: RunConfig, folder: Path) -> WarehouseResult:
     """One table of labels and one result, whether the rows are in memory or not."""
     done = write_from_files(config, folder / "files", seed=None)
-    result = write_anonymized(TableRun(config), folder / "memory")
+    result = write_anonymized(Pipeline(config), folder / "memory")
     assert result_of(folder / "files") == result_of(folder / "memory")
     assert done.result.verified["k"] == result.verified["k"] == (result.min_class_persons or result.min_class_size)
     for ours, theirs in zip(done.result.verified["models"], result.verified["models"], strict=True):
@@ -242,7 +243,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(HierarchyError, match="'sex'") as files:
         write_from_files(load_config(path), tmp_path / "out", seed=None)
     with pytest.raises(HierarchyError, match="'smoker'") as whole:
-        write_anonymized(TableRun(load_config(path)), tmp_path / "out")
+        write_anonymized(Pipeline(load_config(path)), tmp_path / "out")
     assert [(p.message, p.values) for p in files.value.problems] == [
         (p.message, p.values) for p in whole.value.problems
     ]
@@ -252,7 +253,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with pytest.raises(DataError, match="'diagnosis' is declared decimal") as files:
         write_from_files(wrong, tmp_path / "out", seed=None)
     with pytest.raises(DataError, match="'zip' is declared integer") as whole:
-        write_anonymized(TableRun(wrong), tmp_path / "out")
+        write_anonymized(Pipeline(wrong), tmp_path / "out")
     assert [p.message for p in files.value.problems] == [p.message for p in whole.value.problems]
     assert not (tmp_path / "out").exists()
 

@@ -18,6 +18,7 @@ from hybrid.cli import main
 from hybrid.jobs.finished_runs import finished_runs
 from hybrid.jobs.places import Places
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.ledger import Ledger
 from tests.jobs.small_job import POLICY, write_small_job
@@ -181,9 +182,9 @@ def test_foreign_folders_among_runs_and_releases_neither_stop_nor_count(
         (folder / "certificate.json").write_text(json.dumps(content))
     Path("runs/pipe").mkdir()
     os.mkfifo("runs/pipe/manifest.json")
-    (found,) = finished_runs(TableRun(load_config(job), store=Places().store), Places())
+    (found,) = finished_runs(Pipeline(load_config(job), store=Places().store), Places())
     assert (found.run.folder, found.is_out) == (Path("runs/read"), False)
     code, said = released_by(capsys, str(job))
     assert code == 0 and "nothing was drawn again" in said
-    (found,) = finished_runs(TableRun(load_config(job), store=Places().store), Places())
+    (found,) = finished_runs(Pipeline(load_config(job), store=Places().store), Places())
     assert found.is_out

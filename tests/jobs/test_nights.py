@@ -25,6 +25,7 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.ledger import LEDGER, Ledger
 from hybrid.publication.status import releases_state
@@ -48,7 +49,7 @@ class Clinic:
 
     def decide(self) -> NightDecision:
         """The decision alone, nothing computed."""
-        night = Night(TableRun(load_config(self.config), store=self.places.store), self.places)
+        night = Night(Pipeline(load_config(self.config), store=self.places.store), self.places)
         with night.watched():
             return night.decide()
 
@@ -77,7 +78,7 @@ class Clinic:
 
     def seconds_before(self) -> set[str]:
         """Stages whose seconds the latest release tells."""
-        return set(Night(TableRun(load_config(self.config), store=self.places.store), self.places).seconds_before())
+        return set(Night(Pipeline(load_config(self.config), store=self.places.store), self.places).seconds_before())
 
     def write(self) -> None:
         self.frame.to_csv(self.config.parent / "admissions.csv", index=False)

@@ -13,6 +13,7 @@ from hybrid.base.errors import GeneratorError
 from hybrid.base.ownership import claim
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.table_run import TableRun
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
@@ -81,7 +82,7 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
     run, store = tmp_path / "run", Store(tmp_path / "store")
     claim(run, "last", "run")
     with pytest.raises(GeneratorError, match=r"worker of tabddpm \(learn\) was killed by SIGKILL"):
-        write_run(TableRun(load_config(path), seed=5, store=store, progress=kill_worker_at("fit tabddpm", 600)), run)
+        write_run(Pipeline(load_config(path), seed=5, store=store, progress=kill_worker_at("fit tabddpm", 600)), run)
     assert [file.name for file in run.iterdir()] == ["manifest.json"]
     assert [file.name for file in tmp_path.glob(".run*")] == []
     pipeline = TableRun(load_config(path), seed=5, store=store)
