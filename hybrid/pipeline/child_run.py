@@ -133,7 +133,7 @@ class DrawnRows:
 
 
 class ChildRun(TableRun):
-    """TableRun of a table below the person table.
+    """Run of a table below the person table.
 
     Parameters
     ----------

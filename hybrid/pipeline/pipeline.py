@@ -93,8 +93,8 @@ class Pipeline(ListedNames):
     """
 
     LISTED = frozenset(
-        {"anonymized", "check", "config", "draw", "evaluation", "plot", "released", "seed", "synthetic", "table"}
-        | {"tables", "trade_off", "verdict", "verdict_of"}
+        {"anonymized", "check", "config", "evaluation", "plot", "released", "seed", "synthetic", "tables"}
+        | {"trade_off", "verdict", "verdict_of"}
     )
 
     def __init__(

@@ -19,7 +19,6 @@ from hybrid.jobs.finished_runs import finished_runs
 from hybrid.jobs.places import Places
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.ledger import Ledger
 from tests.jobs.small_job import POLICY, write_small_job
 

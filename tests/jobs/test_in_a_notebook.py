@@ -12,7 +12,7 @@ import yaml
 import hybrid
 from hybrid.base.errors import ConfigError
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.table_run import TableRun
+from hybrid.pipeline.pipeline import Pipeline
 from tests.cli.conftest import POLICY
 from tests.helpers.whole_demo import write_whole_demo
 
@@ -38,31 +38,31 @@ def draft(frame: pd.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Draf
 
 
 @pytest.fixture(scope="module")
-def result(draft: Draft, frame: pd.DataFrame) -> TableRun:
+def result(draft: Draft, frame: pd.DataFrame) -> Pipeline:
     found = hybrid.run(draft, data=pa.Table.from_pandas(frame))
-    assert isinstance(found, TableRun)
+    assert isinstance(found, Pipeline)
     return found
 
 
-def test_a_draft_runs_on_its_table(result: TableRun, frame: pd.DataFrame) -> None:
+def test_a_draft_runs_on_its_table(result: Pipeline, frame: pd.DataFrame) -> None:
     assert result.verdict.status == "review"  # nobody has signed the roles
     assert set(result.synthetic.frame) == set(frame)
     assert pa.table(result.synthetic).num_rows == len(result.synthetic.frame)
 
 
-def test_results_are_short_and_hold_no_record(result: TableRun, frame: pd.DataFrame) -> None:
+def test_results_are_short_and_hold_no_record(result: Pipeline, frame: pd.DataFrame) -> None:
     shown = repr(result) + result._repr_html_() + repr(result.evaluation) + repr(result.synthetic)
     assert len(shown) < 4_000 and "REVIEW" in shown
     assert not any(name in shown for name in frame["patient_id"])
 
 
 def test_a_run_that_is_not_judged_is_not_computed_to_be_shown(draft: Draft) -> None:
-    waiting = TableRun(draft.config)
+    waiting = Pipeline(draft.config)
     assert "not judged yet" in repr(waiting) and "not judged yet" in waiting._repr_html_()
-    assert "train" not in vars(waiting) and "evaluation" not in vars(waiting)
+    assert "person" not in vars(waiting) and "evaluation" not in vars(waiting)
 
 
-def test_metrics_and_checks_are_frames(result: TableRun) -> None:
+def test_metrics_and_checks_are_frames(result: Pipeline) -> None:
     metrics, checks = result.evaluation.to_frame(), result.verdict.to_frame()
     assert len(metrics) == len(result.evaluation.metrics) and len(checks) == len(result.verdict.checks)
     one = result.evaluation.find("identical_match", "synthetic")
@@ -72,7 +72,7 @@ def test_metrics_and_checks_are_frames(result: TableRun) -> None:
     assert (metrics["state"] == "ok").eq(metrics["value"].notna()).all()
 
 
-def test_charts_are_drawn_and_kept(result: TableRun, tmp_path: Path) -> None:
+def test_charts_are_drawn_and_kept(result: Pipeline, tmp_path: Path) -> None:
     figure = result.plot("age", "sex")
     assert repr(figure).startswith("Figure: age, sex")
     figure.write(tmp_path / "charts.html")

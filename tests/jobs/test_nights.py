@@ -70,7 +70,7 @@ class Clinic:
     def night(self, **options: Any) -> str:
         """The outcome."""
         self.write()
-        pipeline = TableRun(load_config(self.config), store=self.places.store)
+        pipeline = Pipeline(load_config(self.config), store=self.places.store)
         night = Night(pipeline, self.places, self.notices.append)
         with night.watched():
             self.decision = night.decide(**options)
@@ -405,7 +405,7 @@ def test_two_nights_at_once_publish_once(clinic: Clinic) -> None:
 
     def one() -> None:
         try:
-            pipeline = TableRun(load_config(clinic.config), store=clinic.places.store)
+            pipeline = Pipeline(load_config(clinic.config), store=clinic.places.store)
             clinic.notices.append(Night(pipeline, clinic.places).run())
         except HybridError as error:
             errors.append(error)

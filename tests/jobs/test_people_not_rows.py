@@ -28,8 +28,8 @@ from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.level_findings import role_effect
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
-from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import ProtectOptions, protect
 from hybrid.publication.certificate import build_certificate
 from hybrid.publication.finished_run import read_run
@@ -95,8 +95,8 @@ class Case:
         return load_config(self.folder / "config.yaml")
 
     @cached_property
-    def pipeline(self) -> TableRun:
-        return TableRun(self.config)
+    def pipeline(self) -> Pipeline:
+        return Pipeline(self.config)
 
     @property
     def table(self) -> Table:
@@ -160,7 +160,7 @@ def report(case: Case) -> Any:
 
 
 def class_sizes(case: Case) -> Any:
-    found = run_report(case.pipeline, MADE)
+    found = run_report(case.pipeline, "", MADE)
     assert found.sharing_before is not None and found.sharing_after is not None
     return [
         (np.bincount(sizes) / len(sizes)).round(9).tolist() for sizes in (found.sharing_before, found.sharing_after)
@@ -174,7 +174,7 @@ def anonymization(case: Case) -> Any:
 
 
 def guarantee(case: Case) -> Any:
-    return people_in(run_report(case.pipeline, MADE).guarantee)
+    return people_in(run_report(case.pipeline, "", MADE).guarantee)
 
 
 def certificate(case: Case) -> Any:
@@ -205,7 +205,7 @@ def groups_of_the_sample(case: Case) -> Any:
 
 
 def protection(case: Case) -> Any:
-    train = case.pipeline.train
+    train = case.pipeline.person.train
     found = protect(train, ProtectOptions(), np.random.default_rng(1), 5).result
     return [(one.column, one.values, one.rare) for one in found.columns]
 

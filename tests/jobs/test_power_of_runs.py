@@ -15,7 +15,7 @@ import hybrid
 from hybrid.cli.console import print_verdict
 from hybrid.jobs.run import summary
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.table_run import TableRun
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.facts import summary_of
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.power import not_tried
@@ -64,5 +64,5 @@ def test_without_trials_what_must_be_noticed_is_a_review(tmp_path: Path) -> None
 
 
 def test_compared_runs_are_judged_without_planted_leaks(tmp_path: Path) -> None:
-    pipeline = TableRun(load_config(demanding_job(tmp_path / "job")), judge_power=False)
+    pipeline = Pipeline(load_config(demanding_job(tmp_path / "job")), judge_power=False)
     assert pipeline.verdict.status == "pass" and pipeline.power is None

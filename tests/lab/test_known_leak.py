@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.jobs.start import run
 from hybrid.lab.leak import known_leak, with_noise
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import RiskOptions
-from hybrid.pipeline.table_run import TableRun
 from hybrid.publication import publish as publishing
 from hybrid.publication.finished_run import refuse_known_leak
 from hybrid.table import Column, Kind, Role, Schema, Table
@@ -166,7 +166,7 @@ def settings_of_run() -> dict[str, Any]:
 
 def test_a_run_sees_the_leak_and_writes_nothing(settings_of_run: dict[str, Any], tmp_path: Path) -> None:
     frame = people(400, 5).frame
-    pipeline: TableRun = run(settings_of_run, frame)
+    pipeline: Pipeline = run(settings_of_run, frame)
     # 60 of 120 rows are training records, of which there are 160.
     for metric, value in (("identical_match", 60 / 120), ("hidden_rate", 60 / 160)):
         found = pipeline.evaluation.find(metric, "synthetic")

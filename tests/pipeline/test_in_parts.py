@@ -18,7 +18,7 @@ from hybrid.pipeline import generation
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.in_parts import DrawnInParts, draw_in_parts
-from hybrid.pipeline.table_run import TableRun
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.gate import all_rows_checks, judge
 from hybrid.publication.policy import load_policy, packaged_policies, packaged_policy
@@ -139,12 +139,12 @@ def test_a_run_in_parts(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         generation, "fit_or_reuse", lambda *args, **named: (trained.append(1), learn(*args, **named))[1]
     )
-    pipeline = TableRun(load_config(job, PARTS))
+    pipeline = Pipeline(load_config(job, PARTS))
     write_run(pipeline, tmp_path / "run")
     assert len(trained) == 1
     run = read_run(tmp_path / "run")
     rows = pd.read_parquet(tmp_path / "run" / "synthetic.parquet")
-    assert len(rows) == 700 == run.manifest["table"]["rows"] == pipeline.released_rows
+    assert len(rows) == 700 == run.manifest["table"]["rows"] == pipeline.person.released_rows
     assert rows["patient_id"].is_unique and not set(rows["patient_id"]) & set(pipeline.table.frame["patient_id"])
     assert not rows.drop(columns="patient_id").duplicated().any()
     assert run.evaluation.all_rows is not None
@@ -158,6 +158,6 @@ def test_a_run_in_parts(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert f"{run.evaluation.all_rows.judged} of 700 rows" in verdict.open_checks[-1].message
     page = report_text(tmp_path / "run")
     assert "what all rows disclose together was not measured" in page and "drawn at random, were judged" in page
-    again = TableRun(load_config(job, PARTS))
-    assert isinstance(again.drawn, DrawnInParts)
-    assert again.drawn.file.read_bytes() == (tmp_path / "run" / "synthetic.parquet").read_bytes()
+    again = Pipeline(load_config(job, PARTS))
+    assert isinstance(again.person.drawn, DrawnInParts)
+    assert again.person.drawn.file.read_bytes() == (tmp_path / "run" / "synthetic.parquet").read_bytes()

@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.evaluation import EvaluateOptions, NotComputable, evaluate
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config, parse_config
-from hybrid.pipeline.table_run import TableRun
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.finished_run import read_run
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.numbered import TABLE_NUMBER, with_table_numbers
@@ -29,41 +29,41 @@ EVALUATE = {
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TableRun]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pipeline]:
     folder = tmp_path_factory.mktemp("several")
     config = load_config(
         write_small_job(folder, evaluate=EVALUATE), {"synthesize.tables": 3, "synthesize.generator": "cart"}
     )
-    pipeline = TableRun(config)
+    pipeline = Pipeline(config)
     write_run(pipeline, folder / "run")
     return folder / "run", pipeline
 
 
-def test_the_file_has_equally_many_rows_of_each_table(run: tuple[Path, TableRun]) -> None:
+def test_the_file_has_equally_many_rows_of_each_table(run: tuple[Path, Pipeline]) -> None:
     folder, pipeline = run
     frame = pd.read_csv(folder / "synthetic.csv")
     assert frame[TABLE_NUMBER].value_counts().to_dict() == dict.fromkeys((1, 2, 3), len(frame) // 3)
     assert list(frame)[:-1] == list(pipeline.table.frame)
-    one = TableRun(pipeline.config.with_values({"synthesize.tables": 1}))
-    assert len(one.synthetic) * 3 == len(frame) == len(pipeline.generated.table)
+    one = Pipeline(pipeline.config.with_values({"synthesize.tables": 1}))
+    assert len(one.synthetic) * 3 == len(frame) == len(pipeline.person.generated.table)
     assert TABLE_NUMBER not in one.synthetic.frame
 
 
-def test_all_tables_are_judged_and_said(run: tuple[Path, TableRun]) -> None:
+def test_all_tables_are_judged_and_said(run: tuple[Path, Pipeline]) -> None:
     folder, pipeline = run
     copies = pipeline.evaluation.find("identical_match", "synthetic")
     assert copies is not None and copies.outcome.n == len(pipeline.synthetic)  # type: ignore[union-attr]
     manifest = read_run(folder).manifest
-    assert manifest["table"]["learned"] == 10 * round(len(pipeline.values) / 10)
+    assert manifest["table"]["learned"] == 10 * round(len(pipeline.person.values) / 10)
     text = report_text(folder)
-    assert "3 tables of one trained generator" in str(pipeline._said)
+    assert "3 tables of one trained generator" in str(pipeline.person._said)
     assert f"The generator learned from about {manifest['table']['learned']:,} records." in text
     assert "What an analyst may conclude" in text and "readmitted ~ age + sex" in text
     assert "coefficients of users’ models lead to the same conclusion as those from real people" in text
 
 
-def test_a_training_on_others_draws_as_many_tables(run: tuple[Path, TableRun]) -> None:
-    _, pipeline = run
+def test_a_training_on_others_draws_as_many_tables(run: tuple[Path, Pipeline]) -> None:
+    pipeline = run[1].person
     some = pipeline.train.take(np.arange(150))
     assert len(pipeline.with_training(some, 5).generated.table) == 3 * 150
     assert len(pipeline.with_training(some, 5, drawn=2.0).generated.table) == 300
@@ -107,4 +107,4 @@ def test_what_does_not_go_together_is_refused_at_once(tmp_path: Path) -> None:
     frame = pd.DataFrame({TABLE_NUMBER: [1, 2] * 20, "age": range(40)})
     config = parse_config({"data": {"path": "a.csv", "unlisted": "insensitive"}, "synthesize": {"tables": 2}})
     with pytest.raises(ConfigError, match="numbers its tables in a column synthetic_table"):
-        TableRun(config.with_frame(frame)).check()
+        Pipeline(config.with_frame(frame)).check()

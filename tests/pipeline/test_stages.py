@@ -145,6 +145,7 @@ def test_options_that_change_nothing_do_not_move_a_key() -> None:
 
 KEYS = """
 import json
+from hybrid.pipeline.config import parse_config
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.synthesize.fitted import model_version
 from hybrid.synthesize.registry import REGISTRY

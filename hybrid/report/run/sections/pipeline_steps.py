@@ -33,7 +33,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
 
 SECTION = Section(
     anchor="walk",
-    title="TableRun",
+    title="Pipeline",
     lead="What happened to the rows, step by step. Bars are rows; real records are counted in tens.",
     template=TEMPLATE,
     values=_values,
