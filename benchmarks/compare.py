@@ -21,7 +21,7 @@ import yaml
 
 from hybrid.comparison import compare, forecast, load_plan
 from hybrid.comparison.schedule import schedule
-from hybrid.pipeline.table_run import TableRun
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 
 HERE = Path(__file__).resolve().parent.parent
@@ -82,7 +82,7 @@ def main() -> None:
     trials = [each.trial for each in schedule(plan, folder).planned][:: max(1, expected.trials // arguments.alone)]
     cpu = cpu_seconds()
     for trial in trials[: arguments.alone]:
-        _ = TableRun(trial.config, trial.seed).verdict
+        _ = Pipeline(trial.config, trial.seed).verdict
     print(f"one run alone: {(cpu_seconds() - cpu) / arguments.alone:.1f} CPU s (mean of {arguments.alone})")
 
 

@@ -41,6 +41,7 @@ from hybrid.evaluation.measure import MetricResult
 from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Schema, Table
 from hybrid.table.data_options import DataOptions
@@ -95,9 +96,9 @@ def every_table(config: Path) -> None:
 
 def to_the_verdict(config: Path) -> None:
     """CPU and wall seconds of a whole run, and of each of its stages."""
-    run = TableRun(load_config(config), seed=1)
+    run = Pipeline(load_config(config), seed=1)
     cpu, wall, verdict = timed(lambda: run.verdict)
-    for stage in run.recorder.stages:
+    for stage in run.stages:
         print(f"{stage.name:<24}{stage.seconds:>9.1f} s")
     print(f"{len(run.table)} rows: {verdict.status} after {wall:.1f} s on {cores()} cores, {cpu:.1f} CPU s")
     print(f"peak {peak():.0f} MB")

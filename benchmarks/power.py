@@ -27,6 +27,7 @@ from four_tables import configurations
 
 from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.power import measure_power
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
@@ -45,12 +46,12 @@ CURVES: dict[LeakName, tuple[float, ...]] = {
 }
 
 
-def pipeline(config: Path, seed: int, judge_power: bool, changes: dict[str, Any]) -> TableRun:
+def pipeline(config: Path, seed: int, judge_power: bool, changes: dict[str, Any]) -> Pipeline:
     """A run of the recommended defaults that measures what its policy reads."""
     options = load_config(config, COMMON)
     names = tuple(dict.fromkeys(rule.metric for rule in load_policy(options.policy_path).rules))
     changed = {**COMMON, "evaluate.metrics": list(names), **changes}
-    return TableRun(load_config(config, changed), seed=seed, judge_power=judge_power)
+    return Pipeline(load_config(config, changed), seed=seed, judge_power=judge_power)
 
 
 def verdict(config: Path, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
@@ -59,17 +60,17 @@ def verdict(config: Path, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
     found, power = run.verdict, run.power
     assert power is not None
     return {
-        "rows": len(run.train),
+        "rows": len(run.person.train),
         "verdict": found.status,
         "open": [check.message for check in found.open_checks],
         "leaks": [leak.__dict__ for leak in power.leaks],
-        "seconds": {stage.name: round(stage.seconds, 1) for stage in run.recorder.stages},
+        "seconds": {stage.name: round(stage.seconds, 1) for stage in run.stages},
     }
 
 
 def ready(config: Path, seed: int) -> tuple[TableRun, float]:
     """A run up to its evaluation, and the seconds of the latter."""
-    run = pipeline(config, seed, False, {})
+    run = pipeline(config, seed, False, {}).person
     _ = run.generated
     started = time.process_time()
     _ = run.evaluated("synthetic")
