@@ -18,7 +18,7 @@ import yaml
 
 from tests.helpers.approving import approved
 from tests.helpers.whole_demo import write_whole_demo
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 pytestmark = pytest.mark.prefect
 REPOSITORY = Path(__file__).resolve().parents[2]

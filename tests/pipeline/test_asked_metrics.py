@@ -18,7 +18,7 @@ from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked_by
 from hybrid.publication.policy import load_policy, packaged_policies
 from tests.helpers.whole_demo import write_whole_demo
-from tests.linked import hospital
+from tests.pipeline.tables import hospital
 
 CHEAP = {"evaluate.families": ["fidelity"], "evaluate.power": False, "evaluate.baseline": False}
 """Of privacy and utility the same function chooses; nothing is planted."""

@@ -14,7 +14,7 @@ from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from tests.cli.cli_jobs import exit_code
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 
 def plan_in(folder: Path, **changes: Any) -> Path:

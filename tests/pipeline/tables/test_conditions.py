@@ -17,7 +17,7 @@ from hybrid.base.errors import ConfigError, HybridError
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from tests.cli.cli_jobs import exit_code
-from tests.linked.hospital import METRICS, POLICY, content, frames, write
+from tests.pipeline.tables.hospital import METRICS, POLICY, content, frames, write
 
 OLD = "age >= 60"
 

@@ -13,7 +13,7 @@ import yaml
 
 from hybrid.publication.verify import verify
 from tests.jobs import night_server
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 
 def visible(folder: Path) -> list[str]:

@@ -15,7 +15,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.verify import verify
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.repetition import drawn_people, real_people, some_people
 from hybrid.pipeline.sources import read_sources
 from hybrid.table import Column, Kind, Role, Schema, Table
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 NAMES = ("membership_trained", "membership_trained_random")
 RETRAIN = {"halves": 24, "pool": 120, "looks": 1}

@@ -12,7 +12,7 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import write_candidate
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 
 def test_each_table_has_the_format_of_its_source(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.links import tables_about_people
 from hybrid.pipeline.sources import read_sources
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 
 def _parent(table: str, column: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from hybrid.jobs.start import configuration
 from hybrid.pipeline.pipeline import Pipeline, steps_of
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.verify import verify
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 URL = "CLINIC_URL"
 TARGET = {"url_env": URL, "table": "made_{table}"}

@@ -29,7 +29,7 @@ from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.table_facts import few
 from hybrid.publication.verify import verify
 from hybrid.report.run.sections.who_is_missing import SECTION
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 TABLES = ("patients", "visits", "drugs", "hospitals")
 

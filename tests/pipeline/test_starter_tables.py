@@ -20,7 +20,7 @@ from hybrid.pipeline.starter.references import Declared, find_key, find_referenc
 from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.typed_table import read_frame
-from tests.pipeline.linked_tables import write_clinic
+from tests.pipeline.several_tables import write_clinic
 
 
 def table(**columns: object) -> Table:
