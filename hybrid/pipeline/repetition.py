@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.evaluation.linked_people import LinkedPeople
+from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.pipeline.child_draw import renamed
 from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.inputs import Sources

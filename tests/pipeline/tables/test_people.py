@@ -20,9 +20,9 @@ from hybrid.cli import app
 from hybrid.evaluation import EvaluateOptions
 from hybrid.evaluation.attacks.membership_trained import chosen_people, observer_of_people
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.evaluation.options import RetrainOptions
+from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.child_draw import ChildDraw, DrawnParents
 from hybrid.pipeline.config import RunConfig, load_config
