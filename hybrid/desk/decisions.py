@@ -161,7 +161,7 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
 
 def remedies(run: FinishedRun, verdict: Verdict, config: RunConfig) -> dict[str, list[Remedy]]:
     """Actions on the unmet checks of a run, by rule; none for a run of other data."""
-    if config.is_linked or config.name != run.data_set:
+    if config.name != run.data_set:
         return {}
     return {check.rule: list(remedies_of(check, config)) for check in verdict.open_checks}
 
