@@ -12,6 +12,7 @@ import yaml
 
 import hybrid
 from hybrid.base.errors import ConfigError
+from hybrid.jobs.start import configuration
 from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.verify import verify
@@ -80,3 +81,13 @@ def test_tables_that_do_not_fit_the_configuration_are_refused(without_files: dic
     loaded = load_config(tmp_path / "config.yaml")
     with pytest.raises(ConfigError, match="overrides were given beside a RunConfig"):
         hybrid.run(loaded, overrides={"anonymize.k": 5})
+
+
+def test_other_values_keep_the_tables_in_memory(without_files: dict[str, Any]) -> None:
+    tables = frames(60)
+    given = configuration(without_files, tables)
+    changed = given.with_values({"anonymize.k": 3, "synthesize.rows": 40})
+    assert changed.k == 3 and {view.k for view in changed.views.values()} == {3, 0}
+    assert {view.synthesize.rows for view in changed.views.values()} == {40}
+    assert len(changed.load_source("visits")) == len(tables["visits"])
+    assert given.k != 3, "the configuration is as it was"
