@@ -108,7 +108,7 @@ FitAndSample = Callable[[Table, int], Table]
 
 @dataclass(frozen=True)
 class Making:
-    """How a judged table was made, as far as the caller knows it; by default nothing is known.
+    """Making of a judged table, as far as the caller knows it; by default nothing is known.
 
     Parameters
     ----------

@@ -377,7 +377,7 @@ class TableRun(DrawnTables):
         return replace(found, metrics=tuple(attacked.get((one.name, one.stage), one) for one in found.metrics))
 
     def _making(self, tables: Collection[Subject], metrics: Sequence[Metric]) -> dict[Subject, Making]:
-        """How each of the tables was made."""
+        """Making of each of the tables."""
         again, parentage = self._again, self.parentage or {}
         common = Making(untried=self.untried, rules=self.rules)
         found = {one: replace(common, again=again.get(one), parentage=parentage.get(one)) for one in tables}
