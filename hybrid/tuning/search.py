@@ -26,7 +26,6 @@ from hybrid.report.charts.svg import Figure
 from hybrid.store import StorePlace
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.estimate import estimate
-from hybrid.table import Table
 from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
 from hybrid.tuning.page import applied, picture, reason, write_results
 from hybrid.tuning.people import TuningPeople
@@ -275,7 +274,7 @@ def tune(
     mine = int(rng_for(people.split_seed, "tune").integers(2**31))
     halves = people.halves(HELD_OUT, rng_for(mine, "targets"))
     targets = predicted(halves, asked, rng_for(mine, "predicted"))
-    planned_rounds = halving_rounds(_pace(asked, people.table.without_identifiers()))
+    planned_rounds = halving_rounds(_pace(asked, people))
     generalizes = _generalizes(people, largest_k(run.policy, len(people)), progress)
     tried = settings(asked, run.policy, len(people), planned_rounds[0].settings, mine, generalizes)
     with filled_alone(folder, asked.name, KIND, None, None), kept_store(None, folder) as store:
@@ -404,7 +403,8 @@ def _refused(config: RunConfig) -> RunConfig:
     return config
 
 
-def _pace(config: RunConfig, people: Table) -> float:
-    """Expected time of ``cart`` on a table as a share of the generator's."""
-    cart, own = (estimate(people, options)[0].seconds for options in (SynthesizeOptions(), config.synthesize))
-    return cart / own
+def _pace(config: RunConfig, people: TuningPeople) -> float:
+    """Expected time of ``cart`` on one table as a share of that of the generator on all tables."""
+    table = people.table.without_identifiers()
+    cart, own = (estimate(table, options)[0].seconds for options in (SynthesizeOptions(), config.synthesize))
+    return cart / own / len(people.sources.tables)
