@@ -25,6 +25,7 @@ from hybrid.base.manifest import StageRecord
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
+from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.child_draw import own_names
 from hybrid.pipeline.child_run import ChildRun, GivenInputs, Link
@@ -241,8 +242,7 @@ class Pipeline(ListedNames):
             options,
             rng_for(self.seed, "evaluate people"),
             person.progress,
-            retrain={"synthetic": again},
-            untried=self.untried,
+            making={"synthetic": Making(again=again, untried=self.untried)},
         )
 
     @property
