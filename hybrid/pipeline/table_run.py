@@ -55,35 +55,9 @@ ONLY_COMPARED = "configurations that are only compared are not attacked so"
 
 
 class TableRun(DrawnTables):
-    """All stages of one run, computed on demand.
+    """All stages of one table, computed on demand.
 
-    Parameters
-    ----------
-    config : RunConfig
-        What to do.
-    seed : int, optional
-        The source of all randomness; the config's, or a fresh one that cannot be guessed.
-    store : Store
-        Where stage results are looked for and kept; by default nothing is kept.
-    progress : Progress
-        Called with the stage that is computed, and how far it is.
-    inputs : Inputs, optional
-        Tables that were read already; by default those that the configuration names.
-
-    judge_power : bool
-        Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
-        do without: a policy's ``must_detect`` then does not count.
-    origin : Origin, optional
-        Seeds of an earlier run, whose kept model draws: nothing is trained.
-    ledger_dir : Path, optional
-        The private zone, whose ledger pays each draw under ``privacy.mode: dp``, and which keeps the split that
-        settings were chosen by. Not given: the table holds no real record, or the draw is a part of an evaluation, and
-        nothing is paid.
-
-    Raises
-    ------
-    ConfigError
-        The configuration contradicts itself; see :func:`hybrid.pipeline.contradictions.refuse_contradictions`.
+    Parameters and errors as for :class:`hybrid.pipeline.pipeline.Pipeline`, which judges all tables of a run together.
     """
 
     attack: Callable[[], Evaluation] | None = None
