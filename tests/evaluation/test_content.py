@@ -117,13 +117,13 @@ def test_the_verdict_names_what_was_lost() -> None:
 
 
 def test_a_link_of_values_too_rare_to_be_named_is_said_by_its_strength() -> None:
-    """Postcodes of nearly one person each: no share of a named value tells that clinics have lost their regions."""
+    """Postcodes of two people each: no share of a named value tells that clinics have lost their regions."""
     rng = np.random.default_rng(2)
 
     def frame(n: int, *, lost: bool = False) -> pd.DataFrame:
         region = rng.integers(1, 5, n)
         clinic = [f"K{one}" for one in (rng.permutation(region) if lost else region)]
-        codes = [f"{one}{code:04d}" for one, code in zip(region, rng.integers(0, 10_000, n), strict=True)]
+        codes = [f"{one}{code:02d}" for one, code in zip(region, rng.integers(0, 100, n), strict=True)]
         return pd.DataFrame({"plz": codes, "clinic": clinic}, dtype="category")
 
     def of(made: pd.DataFrame) -> Table:
