@@ -26,12 +26,13 @@ from hybrid.pipeline.starter.columns import (
     write_hierarchies,
 )
 from hybrid.pipeline.starter.config_text import (
-    LEFT_OUT_LINE,
     AskedTable,
     column_lines,
     constraint_lines,
     constraints_note,
+    drawing_lines,
     head_lines,
+    labels_line,
     publish_lines,
     questions,
     reading_lines,
@@ -358,17 +359,16 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
         yield f"  # review: {name} is left out, since no references lead from its rows to {guessed.tree.person}"
     yield ""
     yield from roles_lines()
-    yield from split_lines("persons", len(guessed.tables[0].found.table))
+    people = len(guessed.tables[0].found.table)
+    yield from split_lines("persons", people)
     if any(one.named(Role.QUASI_IDENTIFIER) for one in guessed.tables):
         yield ""
         yield "anonymize:"
         yield "  k: 5                      # every combination of labels is shared by at least so many people"
-        yield f"  {LEFT_OUT_LINE}"
+        yield f"  {labels_line(people)}"
         yield ""
         yield "transition: {method: tree, order: pre}"
-    yield ""
-    yield "synthesize: {generator: cart, rows: same}"
-    yield ""
+    yield from drawing_lines(people)
     yield "policy: default             # review: `hybrid policies` lists the others"
     yield ""
     yield from publish_lines()
