@@ -79,6 +79,11 @@ def level_map(outcome: Array) -> Array:
     return np.eye(len(classes))[codes]
 
 
+MOST_UNSAID = 0.2
+"""Share of the records whose levels are too small to be ordered by the outcome, beyond which the order of the texts
+counts as well: postcodes that begin alike lie in one region."""
+
+
 def fit_scores(
     codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None
 ) -> CategoryScores:
@@ -89,7 +94,8 @@ def fit_scores(
     codes : numpy.ndarray, shape (n,), int32
         The predictor.
     feature : Feature
-        Its number of levels, and whether they have an order: an ordered one gets that as a second score.
+        Its number of levels, and whether they have an order: an ordered one gets that as a second score, and one whose
+        levels are mostly too small (:data:`MOST_UNSAID`) the order of their texts.
     outcome : numpy.ndarray, shape (n, d)
         See :func:`level_map`.
     min_count : int
@@ -115,7 +121,7 @@ def fit_scores(
     means[counts < min_count] = 0
     scores = means if outcome.shape[1] == 1 else _first_component(means, counts)
     order = np.unique(np.round(scores[:, 0], 12), return_inverse=True)[1].reshape(-1, 1)
-    if feature.ordered:
+    if feature.ordered or counts[counts < min_count].sum() > MOST_UNSAID * counts.sum():
         order = np.column_stack([order, np.arange(feature.n_levels)])
     return CategoryScores(order.astype(np.float32))
 
