@@ -225,6 +225,10 @@ def test_one_row(tmp_path: Path) -> None:
         ("Kosten", [f"{i}50 €" for i in range(30)], Role.UNDECIDED),
         ("stage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
         ("black", [f"{i % 2}" for i in range(30)], Role.QUASI_IDENTIFIER),
+        ("educ", [f"{i % 12}" for i in range(60)], Role.QUASI_IDENTIFIER),
+        ("single", ["yes", "no", "no"] * 10, Role.QUASI_IDENTIFIER),
+        ("hours_tv_per_school_day", [f"{i % 6}" for i in range(30)], Role.INSENSITIVE),
+        ("school_night_hours_sleep", [f"{i % 6 + 4}" for i in range(30)], Role.INSENSITIVE),
         ("white_blood_cells", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
     ],
 )

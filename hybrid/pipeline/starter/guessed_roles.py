@@ -322,7 +322,7 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     known, count = vocabulary(), f"{distinct:,} different values"
     words = known.without_fillers(known.split(column.name)) or [""]
     if has_phrase(words, known.opinions):
-        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion or a mark, which few others know")
+        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion, a habit or a mark, which few others know")
     if (has_phrase(words, known.targets) or tuple(words) in known.targets_alone) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}; do users predict it? then target: true")
     if column.kind.is_number and has_phrase(words, known.sampling_weights):
