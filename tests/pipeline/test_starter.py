@@ -135,6 +135,18 @@ def test_whole_numbers_that_pandas_made_floats(tmp_path: Path) -> None:
     assert config.data.columns["bmi"].kind is Kind.DECIMAL
 
 
+def test_a_target_of_few_whole_numbers_is_classes(tmp_path: Path) -> None:
+    for target, kind in (
+        (["1.0", "0.0"], Kind.CATEGORICAL),
+        (["1", "0"], Kind.CATEGORICAL),
+        (["0.5", "0.0"], Kind.DECIMAL),
+    ):
+        data = tmp_path / "data.csv"
+        data.write_text("other,churn\n" + "".join(f"{at % 7},{target[at % 2]}\n" for at in range(60)))
+        (column,) = (one.column for one in guess_config(data).columns if one.column.name == "churn")
+        assert column.kind is kind
+
+
 def test_names_and_values_that_yaml_would_misread(tmp_path: Path) -> None:
     names = ["no", "a: b", "# c", "city", "City", "City?", "état/civil", "'q'", "1", "country, code", "null"]
     data = tmp_path / "data.csv"
@@ -539,6 +551,7 @@ def test_a_number_that_nearly_tells_the_age_is_known_as_the_age_is(tmp_path: Pat
     assert _roles(config) == {"age": "quasi_identifier", "experience": "quasi_identifier", "hours": "insensitive"}
     (reason,) = (one.role.reason for one in guessed.columns if one.column.name == "experience")
     assert "it nearly tells age" in reason
+    assert any("do users need experience" in note for note in guessed.notes)
 
 
 @pytest.mark.parametrize("people", [9_999, 10_000])

@@ -118,6 +118,11 @@ def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
             f"do others know {dates} of a person? then quasi_identifier (generalized, and counted by k), "
             "else insensitive; until you say, these dates are undecided and left out"
         )
+    if echoes := named(lambda one: [column.column.name for column in one.columns if column.role.is_echo]):
+        yield (
+            f"do users need {echoes}, which another quasi-identifier nearly tells? excluded, the other stays finer; "
+            "kept, each is generalized by itself, and they agree less"
+        )
 
 
 def refuse_existing(paths: Iterable[Path], force: bool) -> None:

@@ -195,8 +195,9 @@ class CartOptions(Options):
     """Options of ``cart``."""
 
     min_leaf: int | None = Field(default=None, ge=1)
-    """Training records that every leaf holds at least, or persons with `data.person`; larger: smoother, fewer copies,
-    less detail. null: a fiftieth of the training records or persons, but 10 at least and 50 at most."""
+    """Training records that every leaf holds at least, or persons with `data.person` (smaller ones: `small_groups`);
+    larger: smoother, fewer copies, less detail. null: a fiftieth of the training records or persons, but 10 at least and
+    50 at most."""
     alpha: float = Field(default=1.0, gt=0, le=1)
     """Below 1, a split of a tree counts for nothing if chance alone would make one as good with a larger probability,
     counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
@@ -205,9 +206,9 @@ class CartOptions(Options):
     """Whether numbers and dates follow the numbers and dates drawn before them within a leaf, too: a donor's value is
     moved by the slope that the leaf's people bear out, in ranks. Large leaves then keep relations of numbers."""
     small_groups: bool = True
-    """Whether a category, or who lacks a number, is also drawn within groups of a fifth of `min_leaf`, ten people at least,
-    that differ from others so much that chance explains it once in ten thousand times: children without an occupation,
-    a rare diagnosis that always brings the same treatment."""
+    """Whether a category, or who lacks a number, is also drawn within groups of a fifth of `min_leaf` people, ten at
+    least, that differ from others so much that chance explains it once in ten thousand times: children without an
+    occupation, a rare diagnosis that always brings the same treatment."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int | None = Field(default=None, ge=0)
