@@ -554,13 +554,13 @@ def test_a_number_that_nearly_tells_the_age_is_known_as_the_age_is(tmp_path: Pat
     assert any("do users need experience" in note for note in guessed.notes)
 
 
-@pytest.mark.parametrize("people", [9_999, 10_000])
+@pytest.mark.parametrize("people", [19_999, 20_000])
 def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"age": rng.integers(18, 90, people), "sex": rng.choice(["f", "m"], people)})
     content = yaml.safe_load(guess_frame(frame).to_yaml(Path()))
     anonymize, options = content["anonymize"], content["synthesize"].get("options")
-    if people < 10_000:
+    if people < 20_000:
         assert content["split"]["control"] == "cross" and content["sample"] == {"method": "beta", "beta": 0.35}
         assert anonymize == {"k": 5, "recoding": "local"} and options == {"min_leaf": 50}
     else:

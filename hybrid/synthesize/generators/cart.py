@@ -196,8 +196,8 @@ class CartOptions(Options):
 
     min_leaf: int | None = Field(default=None, ge=1)
     """Training records that every leaf holds at least, or persons with `data.person` (smaller ones: `small_groups`);
-    larger: smoother, fewer copies, less detail. null: a fiftieth of the training records or persons, but 10 at least and
-    50 at most."""
+    larger: smoother, fewer copies, less detail. null: a fiftieth of the training records or persons, but 10 at least
+    and 50 at most."""
     alpha: float = Field(default=1.0, gt=0, le=1)
     """Below 1, a split of a tree counts for nothing if chance alone would make one as good with a larger probability,
     counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
