@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from hybrid.base.arrays import Array
+from hybrid.synthesize.generators.cart import leaf_odds
 from hybrid.synthesize.generators.trees import CategoryScores, DonorTree, Ranks, TreeLimits, _Nodes, grow
 from hybrid.synthesize.protocol import Feature
 
@@ -184,3 +185,12 @@ def test_a_small_group_has_a_fifth_of_the_people_of_a_leaf_and_never_one_persons
     assert groups is not None and groups.tree.count[groups.inside & (groups.tree.reach > 0)].min() >= 20
     owner = np.concatenate([np.arange(40) // 5, np.arange(8, 968)])  # 8 persons with 5 rows each
     assert grown(*children(1_000, 40, owner), SMALL_GROUPS).certain is None
+
+
+def test_odds_of_a_person_in_a_small_group_are_those_of_the_group() -> None:
+    ages, without, persons = children(1_000, 30)
+    tree = grown(ages, without, persons, SMALL_GROUPS)
+    others, own = np.array([3.0] * 20 + [60.0] * 200), np.array([1] * 20 + [0] * 200, dtype=np.int32)
+    asked, values = np.array([3.0, 3.0, 60.0]), np.array([1, 0, 0], dtype=np.int32)
+    odds = leaf_odds(tree, {0: asked}, values, {0: others}, own)
+    assert odds[0] > -0.3 > odds[1] and abs(odds[2]) < 0.3

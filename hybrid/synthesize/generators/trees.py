@@ -369,12 +369,8 @@ def _certain_groups(
         inside[node] |= inside[nodes.parent[node]]
     if not group.any() or nodes.people[0] - nodes.sums(inside[nodes.leaves])[0] < limits.least:
         return None
-    reach = np.where(inside, 0.0, 1.0)
-    for node in np.flatnonzero(group)[::-1]:
-        above = node
-        while reach[above] == 0:
-            reach[above], above = 1, nodes.parent[above]
-    return CertainGroups(grown.drawing(at, values, reach), inside)
+    within = np.where(inside & ~group, 0.0, 1.0)  # Rows below a group are drawn in the smallest group that holds them.
+    return CertainGroups(grown.drawing(at, values, within), inside)
 
 
 @dataclass(frozen=True)
