@@ -19,13 +19,12 @@ from hybrid.comparison.results import ROWS, Rows, collect, filled_alone, kept_st
 from hybrid.comparison.schedule import Configuration, planned_trials
 from hybrid.comparison.trial import Workplace
 from hybrid.jobs.start import Frames, configuration
-from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.kept_split import keep_split
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import leak_of
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.policy import Policy
 from hybrid.report.charts.svg import Figure
 from hybrid.store import StorePlace
@@ -228,7 +227,7 @@ class Tuned:
 
 
 def tune(
-    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     out: Path | str | None = None,
@@ -280,7 +279,7 @@ def tune(
     split_seed = keep_split(zone, single, inputs.table) if given is None else given
     parts = inputs.split(split_seed)
     people = parts.train
-    pipeline = Pipeline(single, split_seed, inputs=Inputs(single, Recorder(), progress, people), judge_power=False)
+    pipeline = TableRun(single, split_seed, inputs=Inputs(single, Recorder(), progress, people), judge_power=False)
     pipeline.check()
     mine = int(rng_for(split_seed, "tune").integers(2**31))
     inner = split(
@@ -393,7 +392,7 @@ def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
         return False
     asked = config.with_values({"anonymize.k": max(config.anonymize.k, k)})
     try:
-        found = Pipeline(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
+        found = TableRun(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
     except InfeasibleError:
         return True
     if found is None:
@@ -406,8 +405,8 @@ def _units(planned: HalvingRound, count: int) -> int:
     return count * (planned.trainings + planned.draws * _DRAW)
 
 
-def _refused(config: AnyConfig) -> RunConfig:
-    if isinstance(config, LinkedConfig):
+def _refused(config: RunConfig) -> RunConfig:
+    if config.is_linked:
         raise ConfigError(
             "settings of linked tables are not tuned",
             hint="tune the table of persons alone, and write its anonymize, transition and synthesize into the file",

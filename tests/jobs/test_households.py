@@ -16,7 +16,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.risk import household_risk
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
@@ -57,11 +57,11 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pipeline(survey: Path) -> Pipeline:
-    return Pipeline(load_config(survey))
+def pipeline(survey: Path) -> TableRun:
+    return TableRun(load_config(survey))
 
 
-def test_every_stage_keeps_households_together(pipeline: Pipeline) -> None:
+def test_every_stage_keeps_households_together(pipeline: TableRun) -> None:
     train, control, sampled = pipeline.train, pipeline.control, pipeline.sampled
     assert control is not None and train.has_households and control.has_households
     assert not set(train.households.tolist()) & set(control.households.tolist())
@@ -72,7 +72,7 @@ def test_every_stage_keeps_households_together(pipeline: Pipeline) -> None:
     assert np.isin(before, kept).sum() == len(kept), "all members or none"
 
 
-def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: Pipeline) -> None:
+def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: TableRun) -> None:
     found = pipeline.anonymized
     result = found.result
     assert result.household is not None and found.originals.has_households
@@ -89,11 +89,11 @@ def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: Pipeline) -> 
     assert "household" not in json.dumps(public_anonymization(pipeline_without(pipeline)))
 
 
-def pipeline_without(pipeline: Pipeline) -> AnonymizationResult:
+def pipeline_without(pipeline: TableRun) -> AnonymizationResult:
     return replace(pipeline.anonymized.result, household=None)
 
 
-def test_a_policy_limits_it(pipeline: Pipeline) -> None:
+def test_a_policy_limits_it(pipeline: TableRun) -> None:
     rule: dict[str, Any] = {"name": "households", "quantity": "household_risk", "review": 0.3, "reason": "People."}
     rule["applies_if"] = ["households"]
     policy = Policy.model_validate({"name": "own", "version": "1", "owner": "x", "anonymity": [rule]})

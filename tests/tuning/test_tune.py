@@ -22,7 +22,7 @@ from hybrid.comparison import local
 from hybrid.demo import write_linked_demo
 from hybrid.evaluation import REGISTRY
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table.split import control_mask
 from hybrid.tuning import search
 from hybrid.tuning.measured import EXPOSED
@@ -178,11 +178,11 @@ def test_a_later_run_has_the_same_control_people(job: Path, tmp_path: Path) -> N
     found = hybrid.tune(config, work=work)
     (kept,) = (work / "splits").iterdir()
     assert kept.stat().st_mode & 0o777 == 0o600
-    one, two = (Pipeline(found.config, ledger_dir=work) for _ in range(2))
+    one, two = (TableRun(found.config, ledger_dir=work) for _ in range(2))
     assert one.seed != two.seed
     pd.testing.assert_frame_equal(one.train.frame, two.train.frame)
-    assert not one.train.frame.equals(Pipeline(found.config).train.frame)
-    assert Pipeline(found.config, 3, ledger_dir=work).split_seed == 3
+    assert not one.train.frame.equals(TableRun(found.config).train.frame)
+    assert TableRun(found.config, 3, ledger_dir=work).split_seed == 3
 
 
 @pytest.mark.usefixtures("whole")
