@@ -119,18 +119,19 @@ def hierarchy_check(config: ConfigPath, column: ColumnName) -> None:
 
 def hierarchy_make(config: ConfigPath) -> None:
     """Make a hierarchy to start from, as init does, for each quasi-identifier that has none."""
-    from hybrid.linked.draft import all_columns, read_draft, table_of
+    from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.hierarchy_draft import FOLDER, starter_file
+    from hybrid.pipeline.sources import all_columns
     from hybrid.table import Role
 
-    draft = read_draft(config)
+    draft = Draft.read(config)
     lacking = [one for one in draft.columns.values() if one.role == Role.QUASI_IDENTIFIER and one.hierarchy is None]
     for one in lacking:
         one.hierarchy = f"{FOLDER}/{one.path[-1]}"  # so that the configuration can be read
     loaded = draft.config
-    tables = {name: all_columns(loaded, name) for name in {table_of(one) for one in lacking}}
+    tables = {name: all_columns(loaded, name) for name in {one.table for one in lacking}}
     for one in lacking:
-        made = starter_file(one, tables[table_of(one)])
+        made = starter_file(one, tables[one.table])
         one.hierarchy = made.relative
         made.write()
         console.line("ok", f"{made.path}: written for {one.name}; hybrid hierarchy show prints what it does")

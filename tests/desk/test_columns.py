@@ -316,7 +316,7 @@ def test_a_hierarchy_is_made_for_each_quasi_identifier_without_one(tmp_path: Pat
     assert command("check", str(config)) == 2
     assert command("hierarchy", "make", str(config)) == 0
     assert command("check", str(config)) == 0
-    columns = read_draft(config).columns
+    columns = Draft.read(config).columns
     assert columns["age"].hierarchy == "hierarchies/age.yaml", "it had one"
     assert columns["smokes"].hierarchy == "hierarchies/smokes.csv"
     assert columns["other"].hierarchy == "hierarchies/other.yaml"
