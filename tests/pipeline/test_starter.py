@@ -554,14 +554,6 @@ def test_a_number_that_nearly_tells_the_age_is_known_as_the_age_is(tmp_path: Pat
     assert any("do users need experience" in note for note in guessed.notes)
 
 
-@pytest.mark.parametrize(("people", "records"), [(300, 50), (2_571, 90), (5_800, None)])
-def test_the_transition_of_few_sampled_people_has_leaves_of_a_tenth_of_them(people: int, records: int | None) -> None:
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"age": rng.integers(18, 90, people), "sex": rng.choice(["f", "m"], people)})
-    content = yaml.safe_load(guess_frame(frame).to_yaml(Path()))
-    assert content["transition"].get("min_records") == records
-
-
 @pytest.mark.parametrize("people", [19_999, 20_000])
 def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None:
     rng = np.random.default_rng(3)

@@ -21,7 +21,6 @@ from hybrid.synthesize.generators.cart import enough_people
 from hybrid.table import Kind, Role, Table
 from hybrid.table.dependencies import functional_dependencies
 from hybrid.table.read_options import ReadOptions
-from hybrid.transition.strategies.trees import TreeOptions
 
 
 @dataclass(frozen=True)
@@ -189,32 +188,13 @@ SHARE, SHARE_OF_FEW = 0.5, 0.35
 """Shares of the people who are sampled: of many, and of fewer than :data:`CROSSED_BELOW`."""
 
 
-FEWEST_RECORDS = 50
-"""Records of a leaf of the transition, at least."""
-LEAF_SHARE = 10
-"""One of so many sampled records is in a leaf, where the default has more."""
-
-
-def transition_line(people: int) -> str:
-    """The section ``transition``: a tenth of few sampled people is enough for a leaf."""
-    usual = TreeOptions().min_records
-    records = max(round(_share(people) * people) // LEAF_SHARE, FEWEST_RECORDS)
-    if records >= usual:
-        return "transition: {method: tree, order: pre}"
-    return f"transition: {{method: tree, order: pre, min_records: {records}}}   # of a leaf: a tenth of the sample"
-
-
-def _share(people: int) -> float:
-    return SHARE_OF_FEW if people < CROSSED_BELOW else SHARE
-
-
 def drawing_lines(people: int) -> Iterator[str]:
     """The sections ``sample`` and ``synthesize``.
 
     A generator shows who was in, unless chance decided it; its leaves stay as large as of all people.
     docs/evidence/gate.md has the figures.
     """
-    share = _share(people)
+    share = SHARE_OF_FEW if people < CROSSED_BELOW else SHARE
     yield ""
     yield f"sample: {{method: beta, beta: {share}}}   # chance decides who is in; with 1, more of each is shown"
     yield ""

@@ -38,7 +38,6 @@ from hybrid.pipeline.starter.config_text import (
     secrets_of,
     split_lines,
     targets_of,
-    transition_line,
 )
 from hybrid.table import Role, Schema, Table
 from hybrid.table.data_options import DataOptions
@@ -281,4 +280,4 @@ class GuessedConfig:
             yield f"  # {text}" if rule.against else f"  {text}   # review"
         yield f"  {labels_line(people)}"
         yield ""
-        yield transition_line(people)
+        yield "transition: {method: tree, order: pre}"
