@@ -23,7 +23,6 @@ from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.pipeline import Pipeline, stage_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
-from hybrid.table import Table
 
 MOST = 100_000
 """More combinations than this are refused without a subset."""
@@ -55,7 +54,7 @@ class Configuration:
     config: RunConfig | None
     problem: str = ""
     research_order: tuple[str, ...] = ()
-    people: Table | None = None
+    people: Sources | None = None
     """The table in the place of the configuration's own, already read; None: that is read."""
 
 

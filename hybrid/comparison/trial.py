@@ -13,8 +13,6 @@ from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, STAGES, printed_colu
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
-from hybrid.base.manifest import Recorder
-from hybrid.base.progress import silent
 from hybrid.base.scratch import scratch
 from hybrid.comparison.names import folder_name
 from hybrid.comparison.plan import ComparePlan
@@ -22,13 +20,12 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.pipeline import Pipeline, stage_of
 from hybrid.pipeline.refusals import LINKED, refusal
 from hybrid.pipeline.table_run import TableRun
 from hybrid.store import Store, StorePlace, own_seconds
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.table import Table
 
 REST = "rest"
 """Step of what is no kept stage: reading, verdict, report and files."""
@@ -118,14 +115,13 @@ class Trial:
     """Then, why."""
     research_order: tuple[str, ...] = ()
     """Order of stages that no release may have; empty: that of the configuration."""
-    people: Table | None = None
-    """The table in the place of the configuration's own, already read; None: that is read."""
+    people: Sources | None = None
+    """Tables in the place of the configuration's own, already read; None: those are read."""
 
     def run(self, store: Store | None = None) -> Pipeline:
         """The run of this configuration, which is valid."""
         assert self.config is not None
-        given = None if self.people is None else Inputs(self.config, Recorder(), silent, self.people)
-        return Pipeline(self.config, self.seed, store, inputs=given, judge_power=False)
+        return Pipeline(self.config, self.seed, store, inputs=self.people, judge_power=False)
 
     @property
     def folder(self) -> str:

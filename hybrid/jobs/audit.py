@@ -17,7 +17,7 @@ from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import Parentage, Share
+from hybrid.evaluation.context import Making, Parentage, Share
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.run_metrics import remembering
@@ -281,7 +281,8 @@ class _Subject:
         tables: dict[Subject, Table] = {"original": self.audited.train, "synthetic": self.audited.synthetic}
         about = self.audited.train, self.audited.control, tables, self.options, rng_for(self.seed, "evaluate")
         metrics = asked(policy, self.options)
-        return evaluate(*about, self.progress, self.share, parentage=parentage, metrics=metrics)
+        making = {subject: Making(parentage=parents) for subject, parents in (parentage or {}).items()}
+        return evaluate(*about, self.progress, self.share, making=making, metrics=metrics)
 
     def power(
         self, found: Evaluation, policy: Policy, confidence: Mapping[Criterion | None, float], people: int

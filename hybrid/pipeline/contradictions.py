@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hybrid.anonymize.models.households import Households
 from hybrid.base.config_files import ConfigSource
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
@@ -148,6 +149,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from contradictions(config.constraints)
     yield from _condition(config)
     yield from _weights(config)
+    yield from _households(config)
     if config.anonymize is None:
         return
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
@@ -174,6 +176,12 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
                 f"data.columns.{name}: a quasi-identifier needs a hierarchy",
                 "hybrid hierarchy make CONFIG writes one to start from, for each that has none; or add hierarchy: PATH",
             )
+
+
+def _households(config: RunConfig) -> Iterator[Problem]:
+    models = config.anonymize.models if config.anonymize else ()
+    if any(isinstance(model, Households) for model in models) and not config.data.household_columns:
+        yield Problem("anonymize.models: households are not known", "set data.household: the column that names them")
 
 
 def contradictions_of_sections(content: Mapping[str, Any]) -> Iterator[Problem]:

@@ -64,9 +64,9 @@ def naming(table: str) -> Iterator[None]:
 
 
 class PeopleTables:
-    """Tables of one run that a generator learns from, computed on demand.
+    """Tables that a generator learns from, computed on demand.
 
-    Parameters as for :class:`hybrid.pipeline.table_run.TableRun`, which judges them.
+    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`.
     """
 
     def __init__(

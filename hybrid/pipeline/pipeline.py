@@ -21,10 +21,11 @@ from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError, DataError, Problem
 from hybrid.base.hashing import fingerprint
 from hybrid.base.listed_names import ListedNames
-from hybrid.base.manifest import StageRecord
+from hybrid.base.manifest import Recorder, StageRecord
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
+from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.child_draw import own_names
 from hybrid.pipeline.child_run import ChildRun, GivenInputs, Link
@@ -74,8 +75,8 @@ class Pipeline(ListedNames):
         Where stage results are looked for and kept; by default nothing is kept.
     progress : Progress
         Called with the stage that is computed, and how far it is; of linked tables, with the table before it.
-    inputs : Inputs, optional
-        A single table that was read already; by default what the configuration names is read.
+    inputs : Inputs or Sources, optional
+        Tables that were read already; by default those that the configuration names.
     judge_power : bool
         Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
         do without: a policy's ``must_detect`` then does not count.
@@ -103,7 +104,7 @@ class Pipeline(ListedNames):
         seed: int | None = None,
         store: Store | None = None,
         progress: Progress = silent,
-        inputs: Inputs | None = None,
+        inputs: Inputs | Sources | None = None,
         *,
         judge_power: bool = True,
         origin: Origin | None = None,
@@ -114,7 +115,10 @@ class Pipeline(ListedNames):
         self.judge_power, self.ledger_dir = judge_power, ledger_dir
         self.draw: DrawNumber | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
-        self._given_seed, self._store, self._inputs = seed, store or Store(None), inputs
+        self._given_seed, self._store = seed, store or Store(None)
+        self._inputs = inputs if isinstance(inputs, Inputs) else None
+        if isinstance(inputs, Sources):
+            self.sources = inputs
         self._parts: Parts | None = None
         """Training and control persons of a fold; None where the split decides."""
         self._whole: Pipeline | None = None
@@ -140,8 +144,9 @@ class Pipeline(ListedNames):
         """Run of the table whose rows, or persons, are generalized: the only one, or the person table."""
         how = self._given_seed, self._store
         about: dict[str, Any] = {"judge_power": self.judge_power, "origin": self.origin}
+        about["ledger_dir"] = self.ledger_dir
         if not self.config.is_linked:
-            return TableRun(self.config, *how, self.progress, self._inputs, **about, ledger_dir=self.ledger_dir)
+            return TableRun(self.config, *how, self.progress, self._own_inputs, **about)
         config, name = self.config, self.config.links.person
         refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
@@ -160,6 +165,14 @@ class Pipeline(ListedNames):
             for column in self.sources.tables[other].schema.without_identifiers()
         )
         return found
+
+    @property
+    def _own_inputs(self) -> Inputs | None:
+        """Inputs of a single table that was read already."""
+        given = vars(self).get("sources")
+        if self._inputs is not None or given is None:
+            return self._inputs
+        return Inputs(self.config, Recorder(), self.progress, given.tables[SINGLE])
 
     @cached_property
     def tables(self) -> Mapping[str, TableRun]:
@@ -241,8 +254,7 @@ class Pipeline(ListedNames):
             options,
             rng_for(self.seed, "evaluate people"),
             person.progress,
-            retrain={"synthetic": again},
-            untried=self.untried,
+            making={"synthetic": Making(again=again, untried=self.untried)},
         )
 
     @property

@@ -11,16 +11,17 @@ from typing import Any, Self, get_args
 import numpy as np
 
 from hybrid.anonymize.search.problem import k_problem
-from hybrid.base.arrays import Array, Rows
+from hybrid.base.arrays import Rows
 from hybrid.base.errors import ConfigError, InfeasibleError
 from hybrid.base.hashing import code_version, fingerprint, library_versions
 from hybrid.base.progress import Progress, prefixed
 from hybrid.base.rng import rng_for
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import Context, FitAndSample, KeptModel, Parentage, Share
+from hybrid.evaluation.context import Context, FitAndSample, KeptModel, Making, Parentage, Share
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Crossed, Evaluation, Subject
+from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
 from hybrid.evaluation.run_metrics import check_options, remembering
@@ -54,35 +55,9 @@ ONLY_COMPARED = "configurations that are only compared are not attacked so"
 
 
 class TableRun(DrawnTables):
-    """All stages of one run, computed on demand.
+    """All stages of one table, computed on demand.
 
-    Parameters
-    ----------
-    config : RunConfig
-        What to do.
-    seed : int, optional
-        The source of all randomness; the config's, or a fresh one that cannot be guessed.
-    store : Store
-        Where stage results are looked for and kept; by default nothing is kept.
-    progress : Progress
-        Called with the stage that is computed, and how far it is.
-    inputs : Inputs, optional
-        Tables that were read already; by default those that the configuration names.
-
-    judge_power : bool
-        Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
-        do without: a policy's ``must_detect`` then does not count.
-    origin : Origin, optional
-        Seeds of an earlier run, whose kept model draws: nothing is trained.
-    ledger_dir : Path, optional
-        The private zone, whose ledger pays each draw under ``privacy.mode: dp``, and which keeps the split that
-        settings were chosen by. Not given: the table holds no real record, or the draw is a part of an evaluation, and
-        nothing is paid.
-
-    Raises
-    ------
-    ConfigError
-        The configuration contradicts itself; see :func:`hybrid.pipeline.contradictions.refuse_contradictions`.
+    Parameters and errors as for :class:`hybrid.pipeline.pipeline.Pipeline`, which judges all tables of a run together.
     """
 
     attack: Callable[[], Evaluation] | None = None
@@ -366,21 +341,30 @@ class TableRun(DrawnTables):
     def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
         rng, options = rng_for(self.seed, "evaluate"), self.measured_alone
         metrics = asked(self.judged_by, options)
-        origins: dict[Subject, Array] = {}
-        if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics):
-            origins = {"synthetic": self._known_leak.provenance}
         compared = self.compared if self.is_conditional else None
-        known = self._share, self._again, self.rules, origins, compared, self.parentage, self.untried
-        redrawn = self.redrawn if "synthetic" in tables else None
-        model = self._kept_model if "synthetic" in tables else None
-        learned = self.learned_records or 0
-        how = rng, self.progress, *known, redrawn, model, metrics, learned
+        how = rng, self.progress, self._share, self._making(tables, metrics), compared, metrics
         found = evaluate(self.train, self.control, tables, options, *how)
         found = self._with_folds(found) if self.folds else found
         if self.attack is None or "synthetic" not in tables:
             return found
         attacked = {(one.name, one.stage): one for one in self.attack().metrics}
         return replace(found, metrics=tuple(attacked.get((one.name, one.stage), one) for one in found.metrics))
+
+    def _making(self, tables: Collection[Subject], metrics: Sequence[Metric]) -> dict[Subject, Making]:
+        """Making of each of the tables."""
+        again, parentage = self._again, self.parentage or {}
+        common = Making(untried=self.untried, rules=self.rules)
+        found = {one: replace(common, again=again.get(one), parentage=parentage.get(one)) for one in tables}
+        if "synthetic" in found:
+            known = leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics)
+            found["synthetic"] = replace(
+                found["synthetic"],
+                origin=self._known_leak.provenance if known else None,
+                redrawn=self.redrawn,
+                model=self._kept_model,
+                learned=self.learned_records or 0,
+            )
+        return found
 
     @property
     def _kept_model(self) -> KeptModel | None:

@@ -14,6 +14,8 @@ import yaml
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.risk import household_risk
+from hybrid.base.errors import ConfigError
+from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.table_run import TableRun
@@ -106,6 +108,20 @@ def test_a_policy_limits_it(pipeline: TableRun) -> None:
     assert not judged(pipeline_without(pipeline)).applies
     office = load_policy(packaged_policies()["statistics_office"])
     assert "household_risk" in {one.quantity for one in office.anonymity}
+
+
+@pytest.mark.parametrize("recoding", ["global", "local"])
+def test_every_class_has_people_of_as_many_households_as_asked_for(survey: Path, recoding: str) -> None:
+    changes = {"anonymize.models": [{"model": "households", "least": 13}], "anonymize.recoding": recoding}
+    found = TableRun(load_config(survey, changes))
+    homes = pd.Series(found.anonymized.originals.households).groupby(found.anonymized.class_ids).nunique()
+    said = guarantee_sentence(found.anonymized.result, {"data": {}}, Evaluation(()))
+    assert homes.min() >= 13 and found.generated.table is not None
+    free = TableRun(load_config(survey, {"anonymize.recoding": recoding})).anonymized
+    assert pd.Series(free.originals.households).groupby(free.class_ids).nunique().min() < 13, "k alone does not give it"
+    assert "persons of at least 13 households" in said
+    with pytest.raises(ConfigError, match="households are not known"):
+        load_config(survey, changes | {"data.household": None})
 
 
 def test_check_says_how_many_there_are(survey: Path) -> None:

@@ -12,8 +12,8 @@ import yaml
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.context import KeptModel
-from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable, Outcome
+from hybrid.evaluation.context import KeptModel, Making
+from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable, Outcome, Subject
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
@@ -26,7 +26,8 @@ NAME = "membership_whitebox"
 
 def measured(train: Table, control: Table, model: KeptModel | None) -> Outcome | None:
     options = EvaluateOptions(families=("privacy",), metrics=None if model is None else (NAME,))
-    found = evaluate(train, control, {"synthetic": train}, options, np.random.default_rng(1), model=model)
+    making: dict[Subject, Making] = {"synthetic": Making(model=model)}
+    found = evaluate(train, control, {"synthetic": train}, options, np.random.default_rng(1), making=making)
     result = found.find(NAME, "synthetic")
     return None if result is None else result.outcome
 

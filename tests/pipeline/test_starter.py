@@ -566,3 +566,11 @@ def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None
     else:
         assert content["split"]["control"] == 0.3 and content["sample"] == {"method": "beta", "beta": 0.5}
         assert anonymize == {"k": 5, "suppression_limit": 0.05} and options is None
+
+
+def test_a_repeating_number_of_a_family_is_a_question_about_households(tmp_path: Path) -> None:
+    rows = "\n".join(f"{home},{20 + home % 50},{'mf'[child % 2]}" for home in range(60) for child in range(3))
+    for name, asked in (("family_id", True), ("hh_nr", True), ("batch_id", False)):
+        (tmp_path / "people.csv").write_text(f"{name},age,sex\n{rows}\n")
+        notes = guess_config(tmp_path / "people.csv").notes
+        assert any(f"{name} looks like the number of a household" in one for one in notes) is asked, (name, notes)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -228,3 +229,15 @@ def test_linked_tables_are_judged_on_folds_of_persons(tmp_path: Path) -> None:
     assert {one.table for one in found.crossed} == set(run.tables)
     assert [one.table for one in found.of_stage("orphans", "synthetic")]
     assert run.verdict.status in ("pass", "review")
+
+
+def test_people_sampled_first_are_k_anonymous_among_themselves_and_bring_their_rows(tmp_path: Path) -> None:
+    sampled = {"sample": {"method": "beta", "beta": 0.5, "order": "pre"}}
+    run = Pipeline(load_config(write(tmp_path, frames(400), content() | sampled)), 3)
+    people, visits = run.tables["patients"], run.tables["visits"]
+    assert people.anonymized is not None and len(people.anonymized.labels) <= 0.7 * len(people.train)
+    assert np.bincount(people.anonymized.class_ids).min() >= run.config.k
+    learned = set(people.kept[1].tolist())
+    assert 0 < len(learned) < len(people.train)
+    assert set(visits.kept[0].persons.tolist()) <= learned and len(visits.kept[0]) < len(visits.train)
+    assert set(run.released["visits"].frame["patient"]) <= set(run.released["patients"].frame["patient"])
