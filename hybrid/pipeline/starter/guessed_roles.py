@@ -159,7 +159,14 @@ class GuessedRole:
         """True for the date of an event, which a person must decide."""
         return self.role is Role.UNDECIDED and self.reason.endswith(EVENT)
 
+    @property
+    def is_echo(self) -> bool:
+        """True for a number that says nearly the same as another quasi-identifier: a person may do without it."""
+        return self.reason.endswith(ECHO)
 
+
+ECHO = "the two rise together"
+"""End of the reason for a quasi-identifier that another one nearly tells."""
 _ROW_NAMES = r"(?i)\A(row[ ._]?(names?|numbers?|nr|num|id|index)|x|index|unnamed: ?0|)\Z"
 """Names under which programs write the names or numbers of rows."""
 
@@ -180,7 +187,7 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     for teller, told in functional_dependencies(table, known, others):
         roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"each of its values goes with one of {told}")
     for teller, told in rank_correlated(table, known, others):
-        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"it nearly tells {told}: the two rise together")
+        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"it nearly tells {told}: {ECHO}")
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
         roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
@@ -322,7 +329,7 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     known, count = vocabulary(), f"{distinct:,} different values"
     words = known.without_fillers(known.split(column.name)) or [""]
     if has_phrase(words, known.opinions):
-        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion or a mark, which few others know")
+        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion, a habit or a mark, which few others know")
     if (has_phrase(words, known.targets) or tuple(words) in known.targets_alone) and distinct <= MOST_CLASSES:
         return GuessedRole(Role.INSENSITIVE, True, f"{count}; do users predict it? then target: true")
     if column.kind.is_number and has_phrase(words, known.sampling_weights):
