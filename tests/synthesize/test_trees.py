@@ -8,7 +8,7 @@ from scipy.stats import chi2_contingency
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.cart import leaf_odds
-from hybrid.synthesize.generators.trees import CategoryScores, DonorTree, Ranks, TreeLimits, _Nodes, grow
+from hybrid.synthesize.generators.trees import CategoryScores, DonorTree, Ranks, TreeLimits, _Nodes, fit_scores, grow
 from hybrid.synthesize.protocol import Feature
 
 NUMBER = Feature("x", 0, ordered=True, missing=False)
@@ -194,3 +194,23 @@ def test_odds_of_a_person_in_a_small_group_are_those_of_the_group() -> None:
     asked, values = np.array([3.0, 3.0, 60.0]), np.array([1, 0, 0], dtype=np.int32)
     odds = leaf_odds(tree, {0: asked}, values, {0: others}, own)
     assert odds[0] > -0.3 > odds[1] and abs(odds[2]) < 0.3
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_rare_codes_that_begin_alike_say_what_their_region_says(alike: bool) -> None:
+    """400 codes of five people each, the first half of one region: each alone is too rare to say anything."""
+    rng = np.random.default_rng(3)
+    codes = np.repeat(np.arange(400), 5).astype(np.int32)
+    region = (codes >= 200).astype(np.int32)
+    if not alike:  # regions that the order of the codes does not show
+        region = (rng.permutation(400)[codes] >= 200).astype(np.int32)
+    tree = grow((9, state(2), region), {0: codes}, {0: state(400)}, np.arange(2_000), LIMITS, rng)
+    drawn = tree.draw({0: codes}, len(codes), rng)
+    assert bool(np.mean(drawn == region) > 0.95) is alike
+
+
+def test_the_order_of_texts_counts_for_rare_levels_alone() -> None:
+    codes = np.repeat(np.arange(10), 50).astype(np.int32)
+    outcome = np.random.default_rng(1).random((500, 1))
+    assert fit_scores(codes, state(10), outcome, 20).scores.shape == (10, 1)
+    assert fit_scores(codes, state(10), outcome, 60).scores[:, 1].tolist() == list(range(10))
