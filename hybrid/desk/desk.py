@@ -166,12 +166,17 @@ class Desk:
         """Effect of the roles as they are (:meth:`Effects.of`); None without a configuration."""
         return None if self._effects is None else self._effects.of(most)
 
+    @staticmethod
+    def language(request: Request) -> str:
+        """Code of the language in which a person reads the desk."""
+        return language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
+
     def page(
         self, request: Request, template: str, status: int = 200, *, moves: bool = False, **values: Any
     ) -> Response:
         """A page; one that ``moves`` is loaded again by the browser every few seconds, unless the person holds it."""
         held = "held" in request.query_params
-        language = language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
+        language = self.language(request)
 
         def translated(key: str, **named: object) -> str:
             return text(key, language, **named)

@@ -72,7 +72,7 @@ def test_notes(tmp_path: Path) -> None:
     _says(
         notes,
         "0.0 % of rows are of people who are alone on the quasi-identifiers",
-        "k=2: 0 % suppression costs ",
+        "k=2: keeping every record costs ",
         "age: 7 values",
         "town: 3 values; kept as it is",
         "'constant' has the same value in every row",

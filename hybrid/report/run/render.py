@@ -24,6 +24,7 @@ MACROS = '{% from "parts.html" import exposure_table, metric_tables %}\n'
 """Imported by the template of every section."""
 
 _STYLE = re.compile(r' style="--natural:[\d.]+px" preserveAspectRatio="xMidYMid meet"')
+_LANGUAGE = re.compile(r'<html lang="([a-z]+)"')
 _NUMBER = re.compile(r'<span class="at">\d+</span>')
 
 
@@ -97,6 +98,12 @@ def render_report(
         return page.render(run=inputs, verdict=verdict, parts=parts, other=other, note=note)
 
     return in_language(language, draw)
+
+
+def page_language(page: str) -> str:
+    """Code of the language of a rendered report."""
+    found = _LANGUAGE.search(page)
+    return found[1] if found else ENGLISH.code
 
 
 def section_of(page: str, anchor: str) -> Markup:
