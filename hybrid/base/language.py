@@ -6,7 +6,7 @@ sentence is recognized by its English message, so that a page in another languag
 made before, too.
 
 Places of a message: ``{name}`` is taken over as it is (a column, a value, words of a person), and so is one word,
-``{name:word}``. ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
+``{name:word}``, and what has no brackets, ``{title:name}``. ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
 language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
 of a rule, else taken over. ``{why:words}`` are sentences of a person, of which those that the catalogue knows are
 translated. ``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the
@@ -35,9 +35,10 @@ _NUMBER = re.compile(rf"(?<![\w.,])({_DIGITS})(?![\w]|[.,]\d)")
 _DAY = re.compile(r"(?<![\w-])(\d{4})-(\d\d)-(\d\d)(?![\w-])")
 _PATTERNS = {
     "number": rf"(?:(?:[Aa]bout|[Ff]ewer than) )?{_DIGITS}",
-    "form": r"[-−<]?\d(?:[\d.,:/e+\-− ]*\d)?(?: %)?",
+    "form": r"[-−+<]?\d(?:[\d.,:/e+\-− ]*\d)?(?: %)?",
     "date": r"\d{4}-\d\d-\d\d",
     "word": r"\S+",
+    "name": r"[^()]+",
 }
 _ENGLISH = re.compile(r"\b(the|of|that|is|are|were|with|and|not|than|from|by|which|has|have|them|in)\b")
 _PROSE = 4
@@ -123,6 +124,7 @@ class Language:
     thousands: str = ","
     days: str = "%Y-%m-%d"
     _known: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
+    _single: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_english(self) -> bool:
@@ -156,6 +158,20 @@ class Language:
             raise NoTranslation(template)
         return found
 
+    def template(self, english: str) -> str:
+        """A message with its places, for what fills them elsewhere.
+
+        Raises
+        ------
+        NoTranslation
+            The catalogue does not know it.
+        """
+        if self.is_english:
+            return english
+        if english not in self._templates:
+            raise NoTranslation(english)
+        return self._templates[english].translation
+
     def figure(self, text: str) -> str:
         """A number, an interval or a sign in this language's form; words beside them are a message."""
         return self.say(text) if _WORD.search(text) else self.number(text)
@@ -165,6 +181,10 @@ class Language:
         if self.is_english:
             return text
         return self._sentences(text) or " ".join(self._stopped(one) or one for one in _SENTENCE.split(text))
+
+    def label(self, text: str) -> str:
+        """Name of a group of people in this language; one word is a value of the data, and stays."""
+        return text if text.isalnum() else self.own(text)
 
     def _stopped(self, text: str) -> str | None:
         """A sentence, which may have lost its full stop to the one around it."""
@@ -207,6 +227,11 @@ class Language:
 
     def _message(self, text: str) -> str | None:
         """A text as one message, also with a capital letter or a full stop that its message has not."""
+        if text not in self._single:
+            self._single[text] = self._read(text)
+        return self._single[text]
+
+    def _read(self, text: str) -> str | None:
         if (plain := self._plain.get(text)) is not None:
             return plain
         found = [self._heaviest(text)]
@@ -265,6 +290,7 @@ class Language:
         return {
             "": self._value,
             "word": str,
+            "name": self._value,
             "form": self.number,
             "number": self._counted,
             "date": self.number,
@@ -276,7 +302,8 @@ class Language:
 
     def _value(self, text: str) -> str | None:
         """Data as it is; None if it begins like a message, reads like one, or a known one is in it: that is no data."""
-        if any(f"{piece[:1].upper()}{piece[1:]}".startswith(self._beginnings) for piece in _PIECES.split(text)):
+        pieces = _PIECES.split(text)
+        if any(f"{piece[:1].upper()}{piece[1:]}".startswith(self._beginnings) for piece in pieces):
             return None
         if len(set(_ENGLISH.findall(text))) >= _PROSE:
             return None

@@ -174,7 +174,11 @@ def _accepted(check: Check, kind: LeakName, size: float, small: SmallTable | Non
     assert small is not None
     words = _words(kind, size, [leak.way for leak in LEAKS[kind].ways])
     said = f"It cannot be excluded that {words} would pass. The policy accepts that for tables made from fewer than "
-    return replace(check, message=f"{check.message.removesuffix('.')}. {said}{small.people:,} people: {small.reason}", accepted=words)
+    return replace(
+        check,
+        message=f"{check.message.removesuffix('.')}. {said}{small.people:,} people: {small.reason}",
+        accepted=words,
+    )
 
 
 def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:

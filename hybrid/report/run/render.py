@@ -60,6 +60,7 @@ def environment(code: str = ENGLISH.code) -> Environment:
         "own": language.own,
         "form": language.number,
         "figure": language.figure,
+        "label": language.label,
     }
     templates.globals |= {"_": language.say, "language": language}
     return templates
