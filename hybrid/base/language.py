@@ -6,7 +6,8 @@ sentence is recognized by its English message, so that a page in another languag
 made before, too.
 
 Places of a message: ``{name}`` is taken over as it is (a column, a value, words of a person), and so is one word,
-``{name:word}``, and what has no brackets, ``{title:name}``. ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
+``{name:word}``, and what has no brackets, ``{title:name}``.
+``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
 language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
 of a rule, else taken over. ``{why:words}`` are sentences of a person, of which those that the catalogue knows are
 translated. ``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the

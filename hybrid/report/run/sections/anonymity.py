@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from markupsafe import Markup
 
+from hybrid.anonymize.models import describe
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base.arrays import Array
 from hybrid.publication.guarantee import household_sentence, loss_sentence, masks_values, technique_sentences
@@ -97,7 +98,7 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     return {
         "result": result,
         "steps": list(technique_sentences(kept)),
-        "sentences": list(_sentences(kept, [_model(model) for model in result["models"]])),
+        "sentences": list(_sentences(kept)),
         "k_anonymous": kept.k_anonymous,
         "masked": masks_values(kept),
         "whole": kept.drawn is not None,
@@ -115,10 +116,11 @@ def _anonymity(inputs: ReportInputs) -> dict[str, Any] | None:
     }
 
 
-def _sentences(result: AnonymizationResult, models: Sequence[str]) -> Iterator[str]:
+def _sentences(result: AnonymizationResult) -> Iterator[str]:
     """Classes, suppression and coarser labels; counts of people are in tens."""
     kept = f"k = {result.k}" if result.k_anonymous else "Masked"
-    yield f"{kept}, with {'; '.join(models)}." if models else f"{kept}."
+    models = " and ".join(map(describe, result.models))
+    yield f"{kept}, with {models}." if models else f"{kept}."
     yield f"{result.classes:,} classes; the smallest holds {result.smallest:,} {result.unit}."
     yield f"Of {few(result.records)} records {few(result.suppressed)} were suppressed."
     if not result.rows_are_persons:
@@ -150,12 +152,6 @@ def _unique(sharing: Array | None, least: int) -> str | None:
         return None
     alone = int((sharing < 2).sum())
     return percent(alone / max(len(sharing), 1)) if alone == 0 or alone >= least else None
-
-
-def _model(model: dict[str, Any]) -> str:
-    name = str(model.get("model", "")).replace("_", "-")
-    options = ", ".join(f"{key} = {value}" for key, value in model.items() if key != "model" and value is not None)
-    return f"{name} ({options})" if options else name
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
