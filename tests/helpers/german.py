@@ -30,8 +30,6 @@ KEYS = re.compile(
     r"|\b[\w.*]+: \[?[\w, -]+\]?|\b\w+(_\w+)+\b|\b[A-Za-z_]\w*(\.\w+)+\b|/\S+|--\w+"
     r"|\b(?:Gleichung|Gl\.|Abbildung|Apache-)[ \d]\S*"
 )
-    r"\b(?:Gleichung|Gl\.|Abbildung|Apache-)[ \d]\S*|`[^`]*`|[“„»\"][^”“«\"]*[”“«\"]|\b[\w.*]+: \[?[\w, -]+\]?|\b\w+(_\w+)+\b|\b[A-Za-z_]\w*(\.\w+)+\b|/\S+|--\w+"
-)
 """Code, quoted names, settings, keys and paths."""
 
 
