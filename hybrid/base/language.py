@@ -39,7 +39,7 @@ _PATTERNS = {
     "form": r"[-−+<]?\d(?:[\d.,:/e+\-− ]*\d)?(?: %)?",
     "date": r"\d{4}-\d\d-\d\d",
     "word": r"\S+",
-    "name": r"[^()]+",
+    "name": r"[^();]+",
 }
 _ENGLISH = re.compile(r"\b(the|of|that|is|are|were|with|and|not|than|from|by|which|has|have|them|in)\b")
 _PROSE = 4

@@ -170,12 +170,12 @@ def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
         ),
     ):
         lost = [
-            f"{one.column} ({one.rare:,} of {one.values:,} values, in {_share(people, one.column, least)} of the rows)"
+            f"{one.column}: {one.rare:,} of {one.values:,} values in {_share(people, one.column, least)} of the rows"
             for one in rare
             if (one.method == BELOW_LABELS) is below
         ]
         if lost:
-            yield Finding("note", f"values that fewer than {least} people have are {where}: {', '.join(lost)}", hint)
+            yield Finding("note", f"values that fewer than {least} people have are {where}: {'; '.join(lost)}", hint)
 
 
 def _share(people: Table, name: str, least: int) -> str:
