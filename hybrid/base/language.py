@@ -154,7 +154,7 @@ class Language:
         if self.is_english:
             return _PLACE.sub(lambda at: facts[at.group(1)], template)
         message = self._templates.get(template)
-        found = message and self._filled(message, facts, self._kinds | {"": str})
+        found = None if message is None else self._filled(message, facts, {**self._kinds, "": str})
         if found is None:
             raise NoTranslation(template)
         return found

@@ -81,9 +81,8 @@ def test_notes(tmp_path: Path) -> None:
         "'region' gives 'town' away",
         "'seen' is read as %d/%m/%Y, and every value could be read the other way round",
     )
-    _says(notes, "cart: about 1 s and ")
-    _says(notes, "evaluate: about ")
-    _says(notes, "repeat")
+    _says(notes, "training with cart takes about 1 s and ")
+    _says(notes, "measuring takes about ")
     assert len(notes) == 12
 
 

@@ -132,7 +132,7 @@ def _sentences(result: AnonymizationResult) -> Iterator[str]:
 
 
 def _seeds(give_away: Mapping[str, Any], result: AnonymizationResult) -> Iterator[str]:
-    """How many real people can have made a restored row."""
+    """Number of real people that can have made a restored row, in words."""
     seeds = give_away.get("seeds")
     if not seeds:
         return
