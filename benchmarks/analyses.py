@@ -19,7 +19,7 @@ import pandas as pd
 
 from hybrid.estimates import Design, Fit, Formula, NotEstimable, Rule, combine, fit
 from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 
 PEOPLE, TABLES, MANY = 1000, (1, 5, 20), 1_000_000
 REFITS = 5
@@ -118,13 +118,13 @@ def drawn(setting: str, sample: pd.DataFrame, seed: int) -> Iterator[pd.DataFram
             Path(folder), SETTINGS[REFITTED.get(setting, setting)], PEOPLE if refits else PEOPLE * most
         )
         if not refits:
-            frame = Pipeline(config.with_frame(sample), seed).generated.table.frame
+            frame = TableRun(config.with_frame(sample), seed).generated.table.frame
             yield from (frame.iloc[at * PEOPLE : (at + 1) * PEOPLE] for at in range(most))
             return
         rng = np.random.default_rng([seed, 2])
         for number in range(most):
             again = sample.iloc[rng.integers(len(sample), size=len(sample))].reset_index(drop=True)
-            yield Pipeline(config.with_frame(again), seed * 100 + number).generated.table.frame
+            yield TableRun(config.with_frame(again), seed * 100 + number).generated.table.frame
 
 
 def measured(setting: str, number: int, known: dict[tuple[str, str], float]) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from four_tables import configurations, lines
 
 from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.finished_run import evaluation_from_json
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
@@ -57,7 +57,7 @@ def measured(config: Path, changes: dict[str, Any], seed: int) -> dict[str, Any]
     options = load_config(config, {**COMMON, **changes})
     names = tuple(dict.fromkeys(rule.metric for rule in load_policy(options.policy_path).rules))
     options = load_config(config, {**COMMON, **changes, "evaluate.metrics": list(names)})
-    run = Pipeline(options, seed=seed, judge_power=False)
+    run = TableRun(options, seed=seed, judge_power=False)
     found = run.evaluated("synthetic").to_json()["metrics"]
     for metric in found:
         metric["details"] = {name: metric["details"][name] for name in ("reason", "lacks") if name in metric["details"]}

@@ -42,6 +42,7 @@ from hybrid.evaluation.metric import Metric
 from hybrid.evaluation.run_metrics import metrics_of
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Schema, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.read_file import read_table
@@ -67,7 +68,7 @@ def read(path: Path, target: str | None) -> Table:
 
 def every_table(config: Path) -> None:
     """The tables of a configuration, each measured with what the measurements of the others have in common."""
-    run = Pipeline(load_config(config), seed=1)
+    run = TableRun(load_config(config), seed=1)
     made = {"original": run.train, "synthetic": run.generated.table, "baseline": run.baseline}
     if run.restored is not None:
         made["anonymized"] = run.restored.table
@@ -97,7 +98,7 @@ def to_the_verdict(config: Path) -> None:
     """CPU and wall seconds of a whole run, and of each of its stages."""
     run = Pipeline(load_config(config), seed=1)
     cpu, wall, verdict = timed(lambda: run.verdict)
-    for stage in run.recorder.stages:
+    for stage in run.stages:
         print(f"{stage.name:<24}{stage.seconds:>9.1f} s")
     print(f"{len(run.table)} rows: {verdict.status} after {wall:.1f} s on {cores()} cores, {cpu:.1f} CPU s")
     print(f"peak {peak():.0f} MB")

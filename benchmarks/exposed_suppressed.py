@@ -20,7 +20,7 @@ from hybrid.comparison.schedule import Configuration, expand
 from hybrid.evaluation.attacks.membership_trained import chosen_people
 from hybrid.evaluation.attacks.retraining import ordered
 from hybrid.evaluation.context import Context
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table.record_hash import SECRET_BYTES, record_hashes
 
 PLAN = Path(__file__).parents[1] / "configs" / "who_is_protected.yaml"
@@ -45,7 +45,7 @@ def shares(configuration: Configuration, seed: int) -> dict[str, object]:
     """Suppressed shares of one pool."""
     assert configuration.config is not None
     config = configuration.config.model_copy(update={"seed": seed})
-    pipeline = Pipeline(config)
+    pipeline = TableRun(config)
     assert pipeline.anonymization is not None
     train, secret = pipeline.train, b"\0" * SECRET_BYTES
     context = Context(train, pipeline.control, train, config.evaluate, seed)

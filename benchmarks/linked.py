@@ -25,7 +25,7 @@ from linked_data import Linked, demo, diabetes, split
 from linked_quality import copied, figures
 
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 
 PEERS = ("hma", "par", "mostlyai", "realtabformer")
 ROLES = {"numerical": "decimal", "categorical": "categorical", "datetime": "date"}
@@ -97,7 +97,7 @@ def rows_of_persons(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFram
     data = {"path": "joined.csv", "person": train.link, "columns": {train.link: {"role": "identifier"}, **columns}}
     order = {} if train.order is None else {"order": train.order}
     _write_config(out, {"data": data | order, "constraints": _rules(train)})
-    frame = Pipeline(load_config(out / "config.yaml")).synthetic.frame
+    frame = TableRun(load_config(out / "config.yaml")).synthetic.frame
     names = [name for name in train.parents if name != train.key]
     parents = frame.groupby(train.link, sort=False, observed=True)[names].first().reset_index(names=train.key)
     return parents, frame[list(train.children)]
@@ -105,8 +105,8 @@ def rows_of_persons(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFram
 
 def linked_tables(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Linked tables: children are drawn given their parents, of whom some have none."""
-    from hybrid.linked.config import load_any
-    from hybrid.linked.run import LinkedRun
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Pipeline
 
     train.write(out / "source")
     kinds = {name: {"kind": ROLES[kind]} for name, kind in train.kinds.items()}
@@ -123,7 +123,7 @@ def linked_tables(train: Linked, out: Path) -> tuple[pd.DataFrame, pd.DataFrame]
         },
     }
     _write_config(out, {"person": "parents", "tables": tables})
-    released = LinkedRun(load_any(out / "config.yaml")).released
+    released = Pipeline(load_config(out / "config.yaml")).released
     return released["parents"].frame, released["children"].frame
 
 

@@ -29,6 +29,7 @@ from hybrid.evaluation.planted_leaks import LeakName
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.power import measure_power
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.policy import Policy, load_policy, packaged_policy
 
 CURVES: dict[LeakName, tuple[float, ...]] = {
@@ -59,24 +60,24 @@ def verdict(config: Path, seed: int, changes: dict[str, Any]) -> dict[str, Any]:
     found, power = run.verdict, run.power
     assert power is not None
     return {
-        "rows": len(run.train),
+        "rows": len(run.person.train),
         "verdict": found.status,
         "open": [check.message for check in found.open_checks],
         "leaks": [leak.__dict__ for leak in power.leaks],
-        "seconds": {stage.name: round(stage.seconds, 1) for stage in run.recorder.stages},
+        "seconds": {stage.name: round(stage.seconds, 1) for stage in run.stages},
     }
 
 
-def ready(config: Path, seed: int) -> tuple[Pipeline, float]:
+def ready(config: Path, seed: int) -> tuple[TableRun, float]:
     """A run up to its evaluation, and the seconds of the latter."""
-    run = pipeline(config, seed, False, {})
+    run = pipeline(config, seed, False, {}).person
     _ = run.generated
     started = time.process_time()
     _ = run.evaluated("synthetic")
     return run, time.process_time() - started
 
 
-def trials(run: Pipeline, policy: Policy, sizes: dict[LeakName, float], number: int) -> dict[str, Any]:
+def trials(run: TableRun, policy: Policy, sizes: dict[LeakName, float], number: int) -> dict[str, Any]:
     """Trials of leaks of these sizes."""
     options = {"must_detect": sizes, "power": policy.power.model_copy(update={"trials": number, "skip": None})}
     wanted = policy.model_copy(update=options)
@@ -94,7 +95,7 @@ def trials(run: Pipeline, policy: Policy, sizes: dict[LeakName, float], number: 
     return {"leaks": leaks, "seconds": round(time.process_time() - started, 1)}
 
 
-def curve(run: Pipeline, policy: Policy, number: int) -> list[dict[str, Any]]:
+def curve(run: TableRun, policy: Policy, number: int) -> list[dict[str, Any]]:
     """Trials of each kind, of growing sizes until all are noticed."""
     found = []
     for kind, sizes in CURVES.items():

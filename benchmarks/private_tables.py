@@ -25,14 +25,14 @@ from quality import shape_error, trend_errors, tstr_auc
 
 from hybrid.base.atomic import write_text
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Table
 
 DRAW = ("generator", "options", "epsilon", "max_rows", "seed")
 """Columns that say what was drawn."""
 
 
-def people(pipeline: Pipeline) -> tuple[Table, Table]:
+def people(pipeline: TableRun) -> tuple[Table, Table]:
     """All rows of the training and of the control people."""
     whole, train = pipeline.table, pipeline.train
     if whole.rows_are_persons:
@@ -48,7 +48,7 @@ def measured(path: Path, drawn: dict[str, Any], changes: dict[str, Any]) -> dict
     changes = changes | options | {"synthesize.generator": drawn["generator"], "privacy.epsilon": drawn["epsilon"]}
     if drawn["max_rows"]:
         changes["data.max_rows"] = drawn["max_rows"]
-    pipeline = Pipeline(load_config(path, changes), drawn["seed"], judge_power=False)
+    pipeline = TableRun(load_config(path, changes), drawn["seed"], judge_power=False)
     train, control = people(pipeline)
     target = next(column.name for column in train.schema if column.target)
     _, _, started = pipeline.learned, pipeline.inputs.domains, time.process_time()

@@ -22,7 +22,7 @@ from scipy.stats import norm
 
 from hybrid.estimates import Design, Fit, Formula, fit
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 
 TABLES = 5
 """Synthetic tables, as in the vignettes."""
@@ -132,7 +132,7 @@ def drawn(frame: pd.DataFrame, example: Example, setting: dict[str, Any], seed: 
         content["synthesize"] = {**setting["synthesize"], "rows": TABLES * len(frame)}
         (folder / "config.yaml").write_text(pd.Series(content).to_json())
         config = load_config(folder / "config.yaml").with_frame(frame)
-        rows = Pipeline(config, seed).generated.table.frame
+        rows = TableRun(config, seed).generated.table.frame
     n = len(frame)
     return [rows.iloc[at * n : (at + 1) * n] for at in range(TABLES)]
 

@@ -17,7 +17,7 @@ import pandas as pd
 from analyses import SETTINGS, TABLES, configuration, people
 
 from hybrid.evaluation import Measure
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 
 PEOPLE = 1000
 ATTACKS = (
@@ -39,7 +39,7 @@ def attacked(setting: str, number: int) -> list[dict[str, Any]]:
     for m in TABLES:
         with tempfile.TemporaryDirectory() as folder:
             config = configuration(Path(folder), SETTINGS[setting] | how, PEOPLE).with_values({"synthesize.tables": m})
-            run = Pipeline(config.with_frame(frame), number, judge_power=False)
+            run = TableRun(config.with_frame(frame), number, judge_power=False)
             for metric in run.evaluated("synthetic").metrics:
                 if isinstance(metric.outcome, Measure) and metric.outcome.excess is not None:
                     about = {"setting": setting, "attack": metric.name, "m": m}

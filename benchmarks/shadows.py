@@ -22,7 +22,7 @@ import numpy as np
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.attacks.vulnerability import vulnerability
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Making
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Table
 from hybrid.table.data_options import DataOptions
@@ -45,7 +45,7 @@ def attacks(train: Table, control: Table, chosen: argparse.Namespace, targets: s
         {"metrics": tuple(chosen.metrics), "secrets": (chosen.secret,), "retrain": retrain}
     )
     drawn = rng_for(chosen.seed, "shadows")
-    found = evaluate(train, control, {"synthetic": train}, options, drawn, retrain={"synthetic": learned})
+    found = evaluate(train, control, {"synthetic": train}, options, drawn, making={"synthetic": Making(again=learned)})
     return list(found.metrics)
 
 

@@ -53,7 +53,7 @@ from hybrid.evaluation.attacks.membership import Fold, folds, log_density
 from hybrid.evaluation.context import Context, Part
 from hybrid.evaluation.engine.intervals import auc, auc_interval, placements, quantile
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policy
 from hybrid.synthesize import SynthesizeOptions, fit
@@ -114,7 +114,7 @@ def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Ta
     for name, config in configurations(chosen.tables, work, chosen.rows).items():
         if name not in (chosen.only or name):
             continue
-        run = Pipeline(load_config(config, COMMON), seed=1, judge_power=False)
+        run = TableRun(load_config(config, COMMON), seed=1, judge_power=False)
         train, control = run.train, run.control
         assert control is not None
         for made, options in alone.items():
@@ -123,7 +123,7 @@ def cells(work: Path, chosen: argparse.Namespace) -> Iterator[tuple[str, str, Ta
                 yield name, made, train, control, table
         for made, changes in hybrid.items():
             if made in (chosen.made or made):
-                run = Pipeline(load_config(config, COMMON | changes), seed=1, judge_power=False)
+                run = TableRun(load_config(config, COMMON | changes), seed=1, judge_power=False)
                 yield name, made, run.train, control, run.synthetic
 
 

@@ -38,7 +38,7 @@ from hybrid.evaluation import EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.run_metrics import remembering
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import DTYPES, Kind, Schema, Table
 
@@ -97,7 +97,7 @@ class Comparison:
             options = SynthesizeOptions(generator="cart", preset="synthpop")
             return lambda rows, seed: fit(rows, options, seed).sample(len(rows), seed)
         config = self.config if tool == "hybrid" else load_config(self.chosen.tuned)
-        whole = Pipeline(config, 1, inputs=Inputs(config, Recorder(), silent, self.given))
+        whole = TableRun(config, 1, inputs=Inputs(config, Recorder(), silent, self.given))
         return lambda rows, seed: whole.with_training(rows, seed, 1.0).generated.table
 
     @staticmethod

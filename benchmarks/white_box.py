@@ -21,7 +21,7 @@ import yaml
 
 from hybrid.evaluation import Measure
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.store import Store
 
 NAME = "membership_whitebox"
@@ -56,7 +56,7 @@ def main() -> None:
                 content["protect"] = "off"
             (folder / "config.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
             started = time.process_time()
-            pipeline = Pipeline(load_config(folder / "config.yaml"), store=Store(folder / "store"))
+            pipeline = TableRun(load_config(folder / "config.yaml"), store=Store(folder / "store"))
             found = pipeline.evaluation.find(NAME, "synthetic")
             assert found is not None and isinstance(found.outcome, Measure), found
             outcome = found.outcome

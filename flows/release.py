@@ -17,15 +17,15 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import refuse_unreleasable, write_candidate
 from hybrid.jobs.run import keep_private_details
 from hybrid.jobs.start import configuration
-from hybrid.linked.run import AnyRun
 from hybrid.operations.notify import Outcome
+from hybrid.pipeline.pipeline import Pipeline
 
 WRITTEN = "Written"
 """Name of the state where the run was not to be published."""
 
 
 @stage_task("conclude")
-def conclude(pipeline: AnyRun, places: Places, publish: bool) -> Path | GateRefused:
+def conclude(pipeline: Pipeline, places: Places, publish: bool) -> Path | GateRefused:
     """Judge, write the run's folder, publish if asked.
 
     Return the folder of the release or of the run, or what the gate said to a run that it held back.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hybrid.base.atomic import make_private
 from hybrid.base.errors import OutputError
-from hybrid.linked.config import load_any
+from hybrid.pipeline.config import load_config
 
 _PATIENCE_SECONDS = 120
 
@@ -84,7 +84,7 @@ def main() -> None:
 
         places = {place: str(Path(getattr(given, place)).absolute()) for place in ("work", "runs", "releases")}
         nightly.serve(
-            name=load_any(given.config).name,
+            name=load_config(given.config).name,
             schedules=[Cron(given.cron, timezone=given.timezone)],
             parameters={"config": str(given.config.absolute()), "notify": given.notify, **places},
             global_limit=ConcurrencyLimitConfig(limit=1, collision_strategy=ConcurrencyLimitStrategy.ENQUEUE),

@@ -24,9 +24,9 @@ from hybrid.base.progress import LogProgress, Progress
 from hybrid.base.resources import forbid_dumps
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.jobs.run import summary
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.run import AnyRun, run_of
 from hybrid.operations.notify import Outcome
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store
 
 __all__ = [
@@ -85,9 +85,9 @@ def stage_task(name: str, **options: Any) -> Callable[[Callable[P, R]], Task[P, 
     return decorate
 
 
-def pipeline_of(config: AnyConfig, work: Path, progress: Progress | None = None) -> AnyRun:
+def pipeline_of(config: RunConfig, work: Path, progress: Progress | None = None) -> Pipeline:
     """The pipeline of one flow, of a table or linked tables; sources are read once."""
-    return run_of(
+    return Pipeline(
         config,
         store=Store(work / "store"),
         progress=progress or LogProgress(logging.getLogger("hybrid").info),
@@ -96,7 +96,7 @@ def pipeline_of(config: AnyConfig, work: Path, progress: Progress | None = None)
 
 
 @stage_task("{stage}")
-def compute(pipeline: AnyRun, stage: str) -> None:
+def compute(pipeline: Pipeline, stage: str) -> None:
     """Compute one stage, or find it in the store."""
     pipeline.compute(stage)
 
@@ -112,7 +112,7 @@ def publish_artifacts(name: str, summary: str, report: Path) -> None:
     create_link_artifact(report.resolve().as_uri(), link_text="report", key=artifact_key(name, "report"))
 
 
-def show_run(pipeline: AnyRun, folder: Path) -> None:
+def show_run(pipeline: Pipeline, folder: Path) -> None:
     """Show a finished run's verdict, figures and report link in Prefect."""
     publish_artifacts(pipeline.config.name, summary(pipeline), folder / "report.html")
     columns = ("table", "name", "stage", "column", "value", "ci", "reference", "direction", "state")

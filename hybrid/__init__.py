@@ -26,8 +26,6 @@ if _typing.TYPE_CHECKING:
     from hybrid.jobs.audit import audit_files
     from hybrid.jobs.release import release
     from hybrid.jobs.start import run
-    from hybrid.linked.config import LinkedConfig
-    from hybrid.linked.run import LinkedRun
     from hybrid.pipeline.config import RunConfig, load_config
     from hybrid.pipeline.draft import Draft, guess
     from hybrid.pipeline.pipeline import Pipeline
@@ -62,11 +60,9 @@ _HOME = {
     "Anonymized": "hybrid.python.anonymization",
     "Anonymizer": "hybrid.python.anonymizer",
     "Audit": "hybrid.python.audits",
-    "RunConfig": "hybrid.pipeline.config",
     "Draft": "hybrid.pipeline.draft",
-    "LinkedConfig": "hybrid.linked.config",
+    "RunConfig": "hybrid.pipeline.config",
     "Pipeline": "hybrid.pipeline.pipeline",
-    "LinkedRun": "hybrid.linked.run",
     "Tuned": "hybrid.tuning",
     "Acceptance": "hybrid.publication.certificate",
     "Hierarchy": "hybrid.hierarchy",
@@ -117,9 +113,7 @@ __all__ = [
     "load_config",
     "RunConfig",
     "Draft",
-    "LinkedConfig",
     "Pipeline",
-    "LinkedRun",
     "Tuned",
     "Acceptance",
     "Hierarchy",

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
+import pandas as pd
 from pydantic import Field, PositiveFloat, PositiveInt, StringConstraints, model_validator
 
 from hybrid.anonymize.models import AnyModel
+from hybrid.anonymize.models.households import Households
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.protocol import PopulationModel, SensitiveModel
 from hybrid.anonymize.techniques.generalization import Generalization
 from hybrid.anonymize.techniques.registry import Steps, generalizes, refuse_misfits
 from hybrid.base.options import Options
 from hybrid.base.resources import available_bytes
+from hybrid.table import Table
 
 _FREE_SHARE = 0.75
 """Share of the free memory that is used where no limit is set."""
@@ -146,6 +149,16 @@ class AnonymizeOptions(Options):
     def attributes(self) -> list[str]:
         """The sensitive columns that the models look at, in alphabetical order."""
         return sorted({model.attribute for model in self.models if isinstance(model, SensitiveModel)})
+
+    def sensitive_values(self, table: Table) -> dict[str, pd.Series]:
+        """Value of each row of the columns that the models look at; raises as their :meth:`~SensitiveModel.values`."""
+        models = {model.attribute: model for model in self.models if isinstance(model, SensitiveModel)}
+        return {name: models[name].values(table) for name in self.attributes}
+
+    def with_households(self, released: pd.DataFrame, originals: Table) -> pd.DataFrame:
+        """Released rows with what models look at and no column has."""
+        beside = [model for model in self.models if isinstance(model, Households)]
+        return released.assign(**{model.attribute: model.values(originals) for model in beside})
 
     @property
     def population_k(self) -> int:

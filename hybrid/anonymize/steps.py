@@ -209,6 +209,7 @@ class _StepRun:
             for at, name in enumerate(names)
         }
         frame = pd.concat([pd.DataFrame(columns), found.labels.rest.frame], axis=1)
+        frame = options.with_households(frame, found.originals)
         failures = []
         if len(found) + len(found.suppressed) != len(self.train):
             failures.append("records were lost or added")
@@ -219,7 +220,7 @@ class _StepRun:
             k = fewest
             inputs = CheckInputs(
                 hierarchies={name: self.hierarchies[name] for name in options.attributes if name in self.hierarchies},
-                reference={name: self.train.frame[name] for name in options.attributes},
+                reference=options.sensitive_values(self.train),
                 persons=persons,
                 reference_persons=self.train.persons,
             )

@@ -155,6 +155,7 @@ def verify(anonymized: AnonymizedTable, task: SearchProblem) -> dict[str, Any]:
     names = anonymized.quasi_identifiers
     frame = pd.DataFrame(dict(zip(names, anonymized.labels.nodes.T, strict=True)))
     frame = pd.concat([frame, anonymized.labels.rest.frame], axis=1)
+    frame = task.options.with_households(frame, anonymized.originals)
     failures = _shape_failures(anonymized, task)
     persons = anonymized.originals.persons
     k = fewest_persons(frame, names, persons)
@@ -221,7 +222,7 @@ def _models_reached(frame: pd.DataFrame, names: list[str], task: SearchProblem, 
     attributes = task.options.attributes
     inputs = CheckInputs(
         hierarchies={name: task.hierarchies[name] for name in attributes if name in task.hierarchies},
-        reference={name: task.train.frame[name] for name in attributes},
+        reference=task.options.sensitive_values(task.train),
         persons=persons,
         reference_persons=task.train.persons,
     )

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hybrid.base.errors import Finding
-    from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
-    from hybrid.pipeline.draft_text import DraftColumn
+    from hybrid.pipeline.draft_column import DraftColumn
     from hybrid.store import Store
     from hybrid.table import Column, Table
 
@@ -96,9 +95,9 @@ def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
 
     from hybrid.hierarchy.doctor import summarize
     from hybrid.hierarchy.load import load_hierarchy
-    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.draft import Draft
 
-    found, table = _column(read_draft(config), column)
+    found, table = _column(Draft.read(config), column)
     path, described, values = _hierarchy(config, column)
     grid = Grid("level", "labels", "mean share", "people of the rarest", "median", "alone", "such as")
     for level in summarize(load_hierarchy(path, described, values), table, found.path[-1]):
@@ -144,10 +143,10 @@ def hierarchy_set(
 
     Nothing is written if it does not fit the data. Quantiles are written as intervals with edges.
     """
-    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.hierarchy_draft import checked_file, description
 
-    draft = read_draft(config)
+    draft = Draft.read(config)
     found, table = _column(draft, column)
     hierarchy = checked_file(found, table, description(found, table, overrides(options)), ".yaml")
     if found.hierarchy != hierarchy.relative:
@@ -158,24 +157,24 @@ def hierarchy_set(
 
 
 def _hierarchy(config: Path, column: str) -> tuple[Path, Column, pd.Series]:
-    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.draft import Draft
 
-    draft = read_draft(config)
+    draft = Draft.read(config)
     found, table = _column(draft, column)
     own = found.path[-1]
     return draft.folder / str(found.hierarchy), table.schema[own], table.frame[own]
 
 
-def _column(draft: Draft | LinkedDraft, name: str) -> tuple[DraftColumn, Table]:
+def _column(draft: Draft, name: str) -> tuple[DraftColumn, Table]:
     from hybrid.base.errors import ConfigError
-    from hybrid.linked.draft import all_columns, table_of
+    from hybrid.pipeline.sources import all_columns
 
     config = draft.config
     having = {one: column for one, column in draft.columns.items() if column.hierarchy is not None}
     if name not in having:
         hint = f"columns with one: {', '.join(having) or 'none'}"
         raise ConfigError(f"{draft.path}: the column {name!r} has no hierarchy", hint=hint)
-    return having[name], all_columns(config, table_of(having[name]))
+    return having[name], all_columns(config, having[name].table)
 
 
 def _report(findings: list[Finding]) -> None:
@@ -244,7 +243,7 @@ def init(
 
     Every guess is marked for review.
     """
-    from hybrid.linked.json_schema import refer_to_schema
+    from hybrid.pipeline.json_schema import refer_to_schema
     from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
 
     if (data is None) == (url_env is None):
@@ -282,27 +281,27 @@ def check(
 
     List all problems at once, and what becomes of each column.
     """
-    from hybrid.linked.check import diagnose_any
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.check import diagnose
+    from hybrid.pipeline.config import load_config
 
     if as_json:
         _print_findings(config, set_, store)
         return
-    loaded = load_any(config, overrides(set_))
+    loaded = load_config(config, overrides(set_))
     if show:
         console.out.print(loaded.to_yaml())
     else:
-        _report(diagnose_any(loaded, _opened(store)))
+        _report(diagnose(loaded, _opened(store)))
 
 
 def _print_findings(config: Path, set_: list[str] | None, store: str | None) -> None:
     """Print findings as JSON, those that end the check among them; exit code 2 if there is an error."""
     from hybrid.base.errors import Finding, HybridError
-    from hybrid.linked.check import diagnose_any
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.check import diagnose
+    from hybrid.pipeline.config import load_config
 
     try:
-        findings, code = diagnose_any(load_any(config, overrides(set_)), _opened(store)), 0
+        findings, code = diagnose(load_config(config, overrides(set_)), _opened(store)), 0
     except HybridError as error:
         findings, code = [Finding.error(problem) for problem in error.problems], int(error.exit_code)
     said = [{"level": one.level, "message": one.message, "hint": one.hint} for one in findings]
@@ -330,11 +329,11 @@ def trade_off(
 
     from hybrid.base.atomic import write_json
     from hybrid.jobs.trade_off import KS, LIMITS, trade_off_of
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
     from hybrid.pipeline.level_costs import column_words, rule_sentences
 
     with console.progress() as progress:
-        loaded = load_any(config, overrides(set_))
+        loaded = load_config(config, overrides(set_))
         found = trade_off_of(loaded, k or KS, limit or LIMITS, progress, _opened(store))
     if out is not None:
         write_json(out, found.to_json(), private=True)

@@ -16,7 +16,6 @@ from hybrid.cli import console
 from hybrid.cli.arguments import AsJson, CommandGroup, ConfigPath, Releases, Runs, Settings, Work, overrides
 
 if TYPE_CHECKING:
-    from hybrid.linked.draft import LinkedDraft
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.hierarchy_draft import HierarchyFile
     from hybrid.synthesize.isolation.environments import Environment
@@ -27,10 +26,10 @@ def explain(config: ConfigPath, set_: Settings = None) -> None:
 
     The sampling theorem, its conditions, what remains open.
     """
-    from hybrid.linked.config import load_any
-    from hybrid.linked.run import run_of
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Pipeline
 
-    explanation = run_of(load_any(config, overrides(set_))).person.explanation
+    explanation = Pipeline(load_config(config, overrides(set_))).person.explanation
     for condition in explanation.conditions:
         console.line("ok" if condition.met else "note", f"{'met' if condition.met else 'not met'}: {condition.text}")
     console.out.print(f"\n{explanation.text}")
@@ -94,14 +93,14 @@ def desk(
     from hybrid.desk.serve import serve
     from hybrid.desk.start import opened_place
     from hybrid.jobs.places import Places
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
 
     places = Places(work, runs, releases)
     places.check_writable()
     console.err.print("reading ...")
     config, notes = opened_place(place, url_env)
     if config is not None:
-        load_any(config)
+        load_config(config)
     opened = Desk(config, places, place if place is not None and place.is_dir() else Path())
     opened.notes = notes
 
@@ -123,9 +122,9 @@ def edit(
 
     A column that becomes a quasi-identifier gets a hierarchy to start from. Nothing is written if the result is wrong.
     """
-    from hybrid.linked.draft import read_draft
+    from hybrid.pipeline.draft import Draft
 
-    draft = read_draft(config)
+    draft = Draft.read(config)
     hierarchies = [one for key, value in overrides(changes).items() if (one := _set(draft, key, value)) is not None]
     if not draft.difference:
         raise ConfigError(f"{config}: nothing would change", hint="hybrid check CONFIG --show prints the values")
@@ -138,16 +137,16 @@ def edit(
         console.line("ok", f"{hierarchy.relative}: a hierarchy to start from; hybrid hierarchy show prints it")
 
 
-def _set(draft: Draft | LinkedDraft, key: str, value: object) -> HierarchyFile | None:
+def _set(draft: Draft, key: str, value: object) -> HierarchyFile | None:
     """Set a key; gives the hierarchy that a new quasi-identifier lacks."""
-    from hybrid.linked.draft import all_columns, table_of
     from hybrid.pipeline.hierarchy_draft import starter_file
+    from hybrid.pipeline.sources import all_columns
     from hybrid.table import Role
 
     of = {".".join((*column.path, "role")): column for column in draft.columns.values() if column.hierarchy is None}
     hierarchy = None
     if key in of and value == Role.QUASI_IDENTIFIER:
-        hierarchy = starter_file(of[key], all_columns(draft.config, table_of(of[key])))
+        hierarchy = starter_file(of[key], all_columns(draft.config, of[key].table))
         of[key].hierarchy = hierarchy.relative
     draft[key] = value
     return hierarchy

@@ -35,12 +35,12 @@ def mock(
     from hybrid.jobs.mock import mock as make
     from hybrid.jobs.mock import write_mock
     from hybrid.jobs.run import new_folder
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
 
     if draft:
         _draft(config)
         return
-    loaded = load_any(config, overrides(set_))
+    loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-mock")
     found = make(loaded, rows=rows, seed=seed, epsilon=epsilon, delta=delta, work=work)
     paths = write_mock(found, folder)

@@ -34,12 +34,12 @@ def nightly(
     from hybrid.jobs.nightly import EXIT_CODES, Night
     from hybrid.jobs.places import Places
     from hybrid.jobs.start import configuration
-    from hybrid.linked.run import run_of
+    from hybrid.pipeline.pipeline import Pipeline
 
     loaded = configuration(config)
     places = Places(work, runs, releases)
     with console.progress() as progress:
-        night = Night(run_of(loaded, store=places.store, progress=progress, ledger_dir=work), places)
+        night = Night(Pipeline(loaded, store=places.store, progress=progress, ledger_dir=work), places)
         notice = night.run(accept_drift)
     console.line(notice.outcome if notice.is_held_back else "ok", str(notice))
     for problem in () if night.refusal is None else night.refusal.problems:
@@ -93,9 +93,9 @@ def serve(
     """
     if find_spec("prefect") is None or find_spec("cronsim") is None:
         raise MissingExtraError("hybrid serve needs Prefect", hint="pip install 'hybrid-release[flows]'")
-    from hybrid.linked.config import load_any
+    from hybrid.pipeline.config import load_config
 
-    load_any(config)
+    load_config(config)
     _check_schedule(cron, timezone)
     schedule = ["--cron", cron, "--timezone", timezone, "--port", str(port)]
     places = ["--work", str(work), "--runs", str(runs), "--releases", str(releases)]

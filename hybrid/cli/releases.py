@@ -222,7 +222,7 @@ def release(
         from hybrid.jobs.places import Places
         from hybrid.jobs.release import read_candidate, refuse_changes, write_candidate
         from hybrid.jobs.start import configuration
-        from hybrid.linked.run import run_of
+        from hybrid.pipeline.pipeline import Pipeline
         from hybrid.publication.certificate import Acceptance
         from hybrid.publication.difference import verdict_of
         from hybrid.publication.facts import promise_of_run
@@ -236,7 +236,7 @@ def release(
         else:
             loaded = configuration(config, overrides=overrides(set_))
             places.check_writable()
-            started = run_of(loaded, seed, places.store, progress, ledger_dir=work)
+            started = Pipeline(loaded, seed, places.store, progress, ledger_dir=work)
             found = [] if anew or seed is not None else finished_runs(started, places)
             finished = only_finished_run(found)
             if finished is None:

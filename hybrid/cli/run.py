@@ -24,7 +24,7 @@ from hybrid.cli.arguments import (
 
 if TYPE_CHECKING:
     from hybrid.jobs.impute import Completed
-    from hybrid.linked.run import AnyRun
+    from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
 
 REPORT = "report.html"
@@ -140,23 +140,23 @@ def _balance(given: list[str]) -> dict[str, Any] | None:
     return {"column": columns.pop()} | ({"shares": shares} if shares else {})
 
 
-def _show_verdict(run: AnyRun) -> None:
+def _show_verdict(run: Pipeline) -> None:
     from hybrid.base.language import language_of
     from hybrid.jobs.run import promise_of
 
-    language = language_of(run.config.person.publish.language)
+    language = language_of(run.config.publish.language)
     console.print_verdict(run.verdict, "" if run.draw is None else run.draw.words, promise_of(run), language)
 
 
-def _show_results(run: AnyRun, folder: Path) -> None:
+def _show_results(run: Pipeline, folder: Path) -> None:
     for table in _tables(run, folder):
         console.out.print(f"{table['kind']} table  {table['path']}  ({table['rows']:,} rows)")
     console.out.print(f"report           {folder / REPORT}")
 
 
-def _tables(run: AnyRun, folder: Path) -> list[dict[str, Any]]:
+def _tables(run: Pipeline, folder: Path) -> list[dict[str, Any]]:
     """Kind, path and number of rows of each table of a run."""
-    from hybrid.linked.facts import stated_tables
+    from hybrid.pipeline.facts import stated_tables
 
     return [
         {"kind": "public" if table.public else "synthetic", "path": str(folder / table.file), "rows": table.rows}
@@ -178,21 +178,21 @@ def anonymize(config: ConfigPath, out: Out = None, set_: Settings = None, seed: 
     from hybrid.base.ownership import check_replaceable
     from hybrid.jobs.anonymize_file import is_for_duckdb, write_from_files, write_in_warehouse
     from hybrid.jobs.run import new_folder, write_anonymized
-    from hybrid.linked.config import LinkedConfig, load_any
-    from hybrid.linked.run import run_of
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.pipeline import Pipeline
 
-    loaded = load_any(config, overrides(set_))
+    loaded = load_config(config, overrides(set_))
     folder = out or new_folder(f"{loaded.name}-anonymized")
     check_replaceable(folder)
-    labels, person, done = str(folder / "anonymized.parquet"), loaded.person, None
+    labels, person, done = str(folder / "anonymized.parquet"), loaded, None
     with console.progress() as progress:
         if person.is_pushed_down:
             done = write_in_warehouse(person, folder, progress)
             labels = f"{done.labels} (a table of the warehouse)"
-        elif not isinstance(loaded, LinkedConfig) and is_for_duckdb(person):
+        elif not loaded.is_linked and is_for_duckdb(person):
             done = write_from_files(person, folder, seed, progress)
-        result = done.result if done else write_anonymized(run_of(loaded, seed, progress=progress), folder)
-    if isinstance(loaded, LinkedConfig):
+        result = done.result if done else write_anonymized(Pipeline(loaded, seed, progress=progress), folder)
+    if loaded.is_linked:
         console.line("note", f"the labels are those of the person table, {loaded.links.person}")
     if done is not None:
         place = "stayed there" if person.is_pushed_down else "were not read into memory"
@@ -251,7 +251,7 @@ def audit(
     if as_json:
         console.print_json(_judged(verdict, folder) | {"notes": notes})
         return
-    console.print_verdict(verdict, language=language_of(loaded.person.publish.language))
+    console.print_verdict(verdict, language=language_of(loaded.publish.language))
     if league is not None:
         console.line("note", f"the report has the verdicts of the laboratory {league.name} beside the numbers")
     console.out.print(f"\nreport  {folder / REPORT}")
@@ -282,11 +282,12 @@ def audit_dp(
     from hybrid.base.rng import fresh_seed
     from hybrid.jobs.run import new_folder
     from hybrid.lab.audit_dp import RESULT, audit_privacy, write_privacy_audit
-    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.config import load_config, refuse_linked
 
     folder = out or new_folder("audit-dp")
     check_replaceable(folder)
     loaded, chosen = load_config(config, overrides(set_)), fresh_seed() if seed is None else seed
+    refuse_linked(loaded, str(config))
     with console.progress() as progress:
         found = audit_privacy(
             loaded, canaries=canaries, runs=runs, draws=draws, confidence=confidence, seed=chosen, progress=progress

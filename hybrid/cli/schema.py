@@ -21,7 +21,7 @@ def schema(
     Editors then complete the configuration's keys, explain them, and mark mistakes.
     """
     from hybrid.base.atomic import write_json
-    from hybrid.linked.json_schema import configuration_schema, first_line
+    from hybrid.pipeline.json_schema import configuration_schema, first_line
     from hybrid.publication.facts import facts_schema
 
     made = facts_schema() if facts else configuration_schema()

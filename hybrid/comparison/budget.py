@@ -57,9 +57,9 @@ def spent_together(planned: Sequence[Planned]) -> SpentTogether | None:
         2.3), and so do the deltas of categories that noisy counts find; delta is the sum of the tables' own.
     """
     drawn = {
-        each.stages[SYNTHESIZE.name]: each.trial.config.person.privacy
+        each.stages[SYNTHESIZE.name]: each.trial.config.privacy
         for each in planned
-        if each.trial.config is not None and each.trial.config.person.privacy is not None
+        if each.trial.config is not None and each.trial.config.privacy is not None
     }
     if not drawn:
         return None
@@ -92,7 +92,7 @@ def pay_draws(todo: Sequence[Planned], place: StorePlace, work: Path) -> dict[st
     refused: dict[str, str] = {}
     drawn: dict[str, str | None] = {}
     for each in todo:
-        config = None if each.trial.config is None else each.trial.config.person
+        config = None if each.trial.config is None else each.trial.config
         if config is None or config.privacy is None:
             continue
         draw = each.stages[SYNTHESIZE.name]

@@ -12,7 +12,7 @@ from hybrid.base.hashing import code_version
 from hybrid.comparison.local import Result
 from hybrid.comparison.schedule import Planned
 from hybrid.comparison.trial import EndedTrial, Trial, Workplace, failed, run_trial
-from hybrid.linked.run import stage_of
+from hybrid.pipeline.pipeline import stage_of
 from hybrid.pipeline.stages import needed_by
 
 RETRIES = 3

@@ -9,11 +9,11 @@ from typing import get_args
 from hybrid.comparison.trial import REST
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.price import price, sizes_of, training_price
-from hybrid.linked.run import BETWEEN, AnyRun, LinkedRun
 from hybrid.pipeline.evaluation_price import REPEATED, retraining_seconds
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.pipeline import Pipeline, split_step, step_of
 from hybrid.pipeline.risk import leak_of
 from hybrid.pipeline.stages import ANONYMIZE, BASELINE, SYNTHESIZE, evaluation_of, subject_of
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked
 from hybrid.synthesize.estimate import estimate, slowness
 from hybrid.synthesize.protocol import Cost
@@ -43,25 +43,25 @@ class TrialCost:
     repeats: str = ""
 
 
-def trial_cost(run: AnyRun, steps: Iterable[str]) -> TrialCost:
+def trial_cost(run: Pipeline, steps: Iterable[str]) -> TrialCost:
     """Estimate the cost of a run that is only compared.
 
     Parameters
     ----------
-    run : AnyRun
+    run : Pipeline
         The run; its tables are read.
     steps : iterable of str
         What it computes, as in its keys.
     """
-    config = run.config.person
+    config = run.config
     learns = not (config.synthesize.is_off or leak_of(config.risk) is not None)
     trainings = {name: estimate(table.train, config.synthesize)[0] for name, table in run.tables.items() if learns}
     seconds: dict[str, float] = {}
     for step in steps:
-        name, stage = step.split(BETWEEN, 1) if isinstance(run, LinkedRun) else (next(iter(run.tables)), step)
+        name, stage = split_step(step)
         table = run.tables[name]
         seconds[step] = _seconds(table, stage, trainings.get(name))
-    repeats = f"{run.config.links.person}{BETWEEN}{JUDGED}" if isinstance(run, LinkedRun) else JUDGED
+    repeats = step_of(run.config.links.person, JUDGED)
     again = retraining_seconds(config, run.person.train, _of_all(trainings)) if trainings else None
     if again is None or repeats not in seconds:
         repeats = ""
@@ -76,7 +76,7 @@ def _of_all(trainings: Mapping[str, Cost]) -> Cost:
     return Cost(sum(cost.seconds for cost in trainings.values()), max(cost.memory_bytes for cost in trainings.values()))
 
 
-def _seconds(table: Pipeline, stage: str, training: Cost | None) -> float:
+def _seconds(table: TableRun, stage: str, training: Cost | None) -> float:
     folds = table.config.split.folds if table.config.split.is_crossed else 0
     judged = subject_of(stage)
     if judged is not None:
@@ -87,7 +87,7 @@ def _seconds(table: Pipeline, stage: str, training: Cost | None) -> float:
     return (folds + 1) * (REPEATED[0] + REPEATED[1] * cells) * slowness()
 
 
-def _evaluation(table: Pipeline, judged: Subject, folds: int) -> float:
+def _evaluation(table: TableRun, judged: Subject, folds: int) -> float:
     options, train = table.measured_alone, table.train
     rows = len(train), len(table.control or ()), len(train)
     if folds:

@@ -16,7 +16,7 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.results import ROWS, STORE, Rows
 from hybrid.comparison.schedule import LeftOut, Planned, schedule
 from hybrid.comparison.trial import REST
-from hybrid.linked.run import stage_of
+from hybrid.pipeline.pipeline import stage_of
 from hybrid.pipeline.stages import BASELINE, SYNTHESIZE
 from hybrid.store import MEMORY, StorePlace
 from hybrid.table.persons import n_persons

@@ -19,11 +19,10 @@ from hybrid.comparison.cost import TrialCost, trial_cost
 from hybrid.comparison.names import named
 from hybrid.comparison.plan import ComparePlan, Constraint, Subset
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
-from hybrid.linked.config import AnyConfig, LinkedConfig, configured_any
-from hybrid.linked.run import AnyRun, LinkedRun, stage_of
+from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.pipeline import Pipeline, stage_of
 from hybrid.pipeline.stages import BASELINE, TRADEOFF
-from hybrid.table import Table
 
 MOST = 100_000
 """More combinations than this are refused without a subset."""
@@ -42,7 +41,7 @@ class Configuration:
         What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it.
     factors : mapping
         The varied keys, with the value or the level's name.
-    config : RunConfig, LinkedConfig or None
+    config : RunConfig, RunConfig or None
         The outcome; None where the combination is no valid configuration.
     problem : str
         Then, why.
@@ -52,10 +51,10 @@ class Configuration:
 
     name: str
     factors: Mapping[str, Any]
-    config: AnyConfig | None
+    config: RunConfig | None
     problem: str = ""
     research_order: tuple[str, ...] = ()
-    people: Table | None = None
+    people: Sources | None = None
     """The table in the place of the configuration's own, already read; None: that is read."""
 
 
@@ -107,8 +106,8 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
     """
     base = folder / plan.base
     content = read_yaml(base)
-    configured_any(content, plan.set, base)
-    kept: list[tuple[Combination, AnyConfig | None, str, tuple[str, ...]]] = []
+    configured(content, plan.set, base)
+    kept: list[tuple[Combination, RunConfig | None, str, tuple[str, ...]]] = []
     left_out: list[LeftOut] = []
     seen: dict[str, Combination] = {}
     for combination in combinations(plan):
@@ -194,9 +193,9 @@ def _drawn(sizes: Sequence[int], subset: Subset) -> Iterator[tuple[int, ...]]:
 
 def _configured(
     content: Mapping[str, Any], settings: Mapping[str, Any], base: Path, order: Sequence[str]
-) -> tuple[AnyConfig | None, str]:
+) -> tuple[RunConfig | None, str]:
     try:
-        config = configured_any(content, settings, base)
+        config = configured(content, settings, base)
     except ConfigError as error:
         return None, str(error)
     problem = research_problem(config, order) if order else ""
@@ -204,7 +203,7 @@ def _configured(
 
 
 def _dropped(
-    constraints: Sequence[Constraint], combination: Combination, config: AnyConfig | None, content: Mapping[str, Any]
+    constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
 ) -> str:
     """The reason of the first constraint whose conditions all hold; empty if there is none."""
     resolved = content if config is None else config.model_dump(mode="json")
@@ -238,9 +237,9 @@ def _holds(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, list) else bool(value == wanted)
 
 
-def _identity(config: AnyConfig) -> str:
+def _identity(config: RunConfig) -> str:
     """The same for configurations that run the same."""
-    return fingerprint(config.model_dump(mode="json") | {"sample": config.person.sample.effective})
+    return fingerprint(config.model_dump(mode="json") | {"sample": config.sample.effective})
 
 
 def _same(combination: Combination, earlier: Combination) -> str:
@@ -345,33 +344,31 @@ def _planned(configuration: Configuration, seed: int, read: _Read, write: bool) 
     run = trial.run()
     source = _source(config)
     _share(run, source, read)
-    if config.person.policy_path not in read.policies:
-        read.policies[config.person.policy_path] = fingerprint(run.policy)
+    if config.policy_path not in read.policies:
+        read.policies[config.policy_path] = fingerprint(run.policy)
     stages = {name: key for name, key in run.keys.items() if write or stage_of(name) != TRADEOFF.name}
-    policy = read.policies[config.person.policy_path]
+    policy = read.policies[config.policy_path]
     if trial.research_order:
         stages = {BASELINE.name: stages[BASELINE.name]}
     kept = write, sorted(stages.items()), trial.research_order
     key = fingerprint(code_version(), trial.head, config, policy, read.data[source], *kept)
-    priced = fingerprint(source, config.person.split, config.person.evaluate, sorted(stages))
+    priced = fingerprint(source, config.split, config.evaluate, sorted(stages))
     if priced not in read.costs:
         read.costs[priced] = trial_cost(run, stages)
-    return Planned(trial, key, stages, config.person.synthesize.generator, read.costs[priced])
+    return Planned(trial, key, stages, config.synthesize.generator, read.costs[priced])
 
 
-def _share(run: AnyRun, source: str, read: _Read) -> None:
+def _share(run: Pipeline, source: str, read: _Read) -> None:
     """Let a run take what an earlier one has read of the same tables, or keep it for later ones."""
-    if isinstance(run, LinkedRun):
+    if run.config.is_linked:
         if source in read.linked:
             run.sources = read.linked[source]
         read.linked[source] = run.sources
     if source in read.data:
-        run.data_fingerprint = read.data[source]
+        (run if run.config.is_linked else run.person).data_fingerprint = read.data[source]
     read.data[source] = run.data_fingerprint
 
 
-def _source(config: AnyConfig) -> str:
+def _source(config: RunConfig) -> str:
     """The same for configurations that read the same tables and hierarchies."""
-    person = config.person
-    links = config.links if isinstance(config, LinkedConfig) else None
-    return fingerprint(config.sources, links, person.anonymize is None, person.synthesize)
+    return fingerprint(config.sources, config.links, config.anonymize is None, config.synthesize)

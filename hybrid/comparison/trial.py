@@ -13,23 +13,19 @@ from hybrid.analysis.results import BESIDE, COUNTS, EXCESS, STAGES, printed_colu
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
-from hybrid.base.manifest import Recorder
-from hybrid.base.progress import silent
 from hybrid.base.scratch import scratch
 from hybrid.comparison.names import folder_name
 from hybrid.comparison.plan import ComparePlan
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.run import write_run
-from hybrid.linked.config import AnyConfig, LinkedConfig
-from hybrid.linked.run import AnyRun, run_of, stage_of
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.pipeline import Pipeline, stage_of
 from hybrid.pipeline.refusals import LINKED, refusal
+from hybrid.pipeline.table_run import TableRun
 from hybrid.store import Store, StorePlace, own_seconds
 from hybrid.synthesize.options import SynthesizeOptions
-from hybrid.table import Table
 
 REST = "rest"
 """Step of what is no kept stage: reading, verdict, report and files."""
@@ -59,9 +55,9 @@ def without_research_order(plan: ComparePlan, settings: Mapping[str, Any]) -> tu
     return {key: value for key, value in settings.items() if key != STAGES_KEY}, order
 
 
-def research_problem(config: AnyConfig, order: Sequence[str]) -> str:
+def research_problem(config: RunConfig, order: Sequence[str]) -> str:
     """Reason why a configuration cannot run in a research order; empty if it can."""
-    if isinstance(config, LinkedConfig):
+    if config.is_linked:
         return refusal(LINKED, "a research order").message
     known = ("synthesize", *(stage for stage in config.described_stages if stage != "synthesize"))
     if tuple(order) != known:
@@ -96,12 +92,12 @@ def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Eval
     Evaluation
         Of the stages original, baseline (the generator alone) and synthetic (what became of it).
     """
-    pipeline = Pipeline(config, seed=seed, store=store, judge_power=False)
+    pipeline = TableRun(config, seed=seed, store=store, judge_power=False)
     pipeline.check()
     invented = pipeline.baseline
     assert invented is not None, "research_problem asks for it"
     alone = config.model_copy(update={"synthesize": SynthesizeOptions(generator="none"), STAGES_KEY: None})
-    later = Pipeline(alone, seed=seed, inputs=pipeline.inputs, judge_power=False)
+    later = TableRun(alone, seed=seed, inputs=pipeline.inputs, judge_power=False)
     return pipeline.evaluate_beside(later.with_training(invented, seed).generated.table)
 
 
@@ -113,22 +109,19 @@ class Trial:
     factors: Mapping[str, Any]
     """As shown: no mapping, no list."""
     seed: int
-    config: AnyConfig | None
+    config: RunConfig | None
     """As it was when the plan was expanded, whatever happens to the files afterwards; None where it is not valid."""
     problem: str = ""
     """Then, why."""
     research_order: tuple[str, ...] = ()
     """Order of stages that no release may have; empty: that of the configuration."""
-    people: Table | None = None
-    """The table in the place of the configuration's own, already read; None: that is read."""
+    people: Sources | None = None
+    """Tables in the place of the configuration's own, already read; None: those are read."""
 
-    def run(self, store: Store | None = None) -> AnyRun:
+    def run(self, store: Store | None = None) -> Pipeline:
         """The run of this configuration, which is valid."""
         assert self.config is not None
-        if self.people is None or isinstance(self.config, LinkedConfig):
-            return run_of(self.config, self.seed, store, judge_power=False)
-        given = Inputs(self.config, Recorder(), silent, self.people)
-        return Pipeline(self.config, seed=self.seed, store=store, inputs=given, judge_power=False)
+        return Pipeline(self.config, self.seed, store, inputs=self.people, judge_power=False)
 
     @property
     def folder(self) -> str:
@@ -168,7 +161,7 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
     if trial.config is None:
         return EndedTrial(failed(trial, trial.problem))
     store = place.store.open()
-    if trial.research_order and isinstance(trial.config, RunConfig):
+    if trial.research_order:
         return _research_trial(trial, trial.config, store)
     try:
         with own_seconds() as rest:
@@ -267,7 +260,7 @@ def unpack(packed: bytes, out: Path) -> None:
             atomic.place(folder, out / folder.name, hidden)
 
 
-def _write(run: AnyRun, place: Workplace, trial: Trial) -> bytes | None:
+def _write(run: Pipeline, place: Workplace, trial: Trial) -> bytes | None:
     if place.out is None:
         return None
     if not place.pack:

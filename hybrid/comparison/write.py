@@ -22,7 +22,7 @@ from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.schedule import Configuration, Expansion, shown
 from hybrid.comparison.trial import NOTE
 from hybrid.evaluation import REGISTRY
-from hybrid.linked.config import AnyConfig
+from hybrid.pipeline.config import RunConfig
 from hybrid.report import comparison_json, describe, render_comparison
 from hybrid.report.comparison.words import advice
 from hybrid.table.files import is_url
@@ -72,18 +72,18 @@ def write_report(
 
 def _language(configurations: Mapping[str, Configuration]) -> Language:
     """Language of the page: that in which the configurations publish."""
-    named = (one.config.person.publish.language for one in configurations.values() if one.config is not None)
+    named = (one.config.publish.language for one in configurations.values() if one.config is not None)
     return language_of(next(named, None))
 
 
-def recommended_yaml(plan: str, name: str, config: AnyConfig, out: Path) -> str:
+def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:
     """Options that a configuration sets, as YAML with paths relative to ``out``."""
     content = config.model_dump(mode="json", exclude_unset=True)
     content.pop("seed", None)
     for section, key in _paths(content):
         path = Path(section[key]).expanduser()
         if not is_url(section[key]) and not path.is_absolute():
-            section[key] = os.path.relpath(config.person.path(section[key]).resolve(), out.resolve())
+            section[key] = os.path.relpath(config.path(section[key]).resolve(), out.resolve())
     text: str = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     return HEADER.format(name=name, plan=plan) + text
 
@@ -107,8 +107,7 @@ def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]
     ``rest`` is equal where all else is equal. Where one transition or generator occurs with several options, its facet
     names them. Configurations that are not valid are left out.
     """
-    valid = {each.name: each.config for each in configurations if each.config is not None}
-    configs = {name: config.person for name, config in valid.items()}
+    configs = {each.name: each.config for each in configurations if each.config is not None}
     orders = {each.name: "anonymized last" if each.research_order else "" for each in configurations}
     named = {
         "transition": _named({name: _section(config.transition, "method") for name, config in configs.items()}),
@@ -122,7 +121,7 @@ def facets(configurations: Sequence[Configuration]) -> dict[str, dict[str, str]]
             "transition": named["transition"][name],
             "order": orders[name] or ("none" if config.transition is None else config.transition.order),
             "generator": named["generator"][name],
-            "rest": _rest(valid[name]),
+            "rest": _rest(config),
         }
         for name, config in configs.items()
     }
@@ -147,9 +146,8 @@ def _named(sections: Mapping[str, tuple[str, str]]) -> dict[str, str]:
     }
 
 
-def _rest(config: AnyConfig) -> str:
-    person = config.person
-    anonymize = person.anonymize and person.anonymize.model_copy(update={"k": None})
-    sample = person.sample.model_copy(update={"method": "none", "beta": 1.0})
-    changes = {"anonymize": anonymize, "sample": sample, "transition": None, "synthesize": person.synthesize.rows}
+def _rest(config: RunConfig) -> str:
+    anonymize = config.anonymize and config.anonymize.model_copy(update={"k": None})
+    sample = config.sample.model_copy(update={"method": "none", "beta": 1.0})
+    changes = {"anonymize": anonymize, "sample": sample, "transition": None, "synthesize": config.synthesize.rows}
     return fingerprint(config.model_dump(mode="json") | changes)

@@ -13,14 +13,13 @@ from starlette.routing import Route
 from hybrid.base.config_files import parse_yaml
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.desk.desk import Desk, command, form_fields, known_name, segment
-from hybrid.desk.editor import AT_ONCE, ON_DEMAND, AnyDraft, Editor, roles_of, state_of
+from hybrid.desk.editor import AT_ONCE, ON_DEMAND, Editor, roles_of, state_of
 from hybrid.desk.overview import ColumnOverview
 from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
-from hybrid.linked.check import diagnose_any
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.draft_text import DraftColumn
+from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile
 from hybrid.pipeline.roles import person_problem, without_person
 from hybrid.table import Kind, Role, Table
@@ -57,7 +56,7 @@ def routes(desk: Desk) -> list[Route]:
             can_undo=editor.can_undo,
             effect=desk.effect(ON_DEMAND if request.query_params.get("cost") else AT_ONCE),
             linked=_linked(draft),
-            person=draft["data.person"] if isinstance(draft, Draft) else None,
+            person=None if draft.is_linked else draft["data.person"],
             rows_of_persons=_rows_of_persons(editor, draft),
             whose=_without_person(editor, draft),
             identifiers=_counted_identifiers(editor, draft),
@@ -113,7 +112,7 @@ def routes(desk: Desk) -> list[Route]:
         form: dict[str, str] = request.state.form
         changes: list[str] = []
 
-        def action(draft: AnyDraft) -> list[HierarchyFile]:
+        def action(draft: Draft) -> list[HierarchyFile]:
             hierarchies: list[HierarchyFile] = []
             for at, column in enumerate(draft.columns.values()):
                 role, target = form.get(f"role-{at}"), form.get(f"target-{at}", "") == "yes"
@@ -157,7 +156,7 @@ def routes(desk: Desk) -> list[Route]:
         if not key.strip() or key.count(".") > _DEEPEST:
             raise ConfigError("the form names no key", hint="write one such as anonymize.k")
 
-        def action(draft: AnyDraft) -> None:
+        def action(draft: Draft) -> None:
             draft[key.strip()], _ = parse_yaml(text, key.strip())
 
         editor.change(state, action)
@@ -165,7 +164,7 @@ def routes(desk: Desk) -> list[Route]:
 
     def check(request: Request) -> Response:
         config = desk.own_editor.read().config
-        findings = [(one.level, one.message, one.hint) for one in diagnose_any(config)]
+        findings = [(one.level, one.message, one.hint) for one in diagnose(config)]
         return desk.page(request, "check.html", findings=findings, command=command("check", desk.own_editor.path))
 
     def at(request: Request) -> Response:
@@ -186,7 +185,7 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _overview(desk: Desk, draft: AnyDraft, column: DraftColumn) -> ColumnOverview | None:
+def _overview(desk: Desk, draft: Draft, column: DraftColumn) -> ColumnOverview | None:
     """Overview of a column; None where its table cannot be read, which the page says elsewhere."""
     try:
         return desk.overviews.of(draft, column)
@@ -219,8 +218,8 @@ def _sign(editor: Editor, name: str) -> list[str]:
     return [f"roles.decided_by={name}", f"roles.date={editor.read()['roles.date']}"]
 
 
-def _linked(draft: AnyDraft) -> list[dict[str, Any]]:
-    tables = draft["tables"] if not isinstance(draft, Draft) else {}
+def _linked(draft: Draft) -> list[dict[str, Any]]:
+    tables: dict[str, Any] = draft["tables"] if draft.is_linked else {}
     return [
         {
             "name": name,
@@ -234,13 +233,13 @@ def _linked(draft: AnyDraft) -> list[dict[str, Any]]:
     ]
 
 
-def _identifiers(draft: AnyDraft) -> list[str]:
+def _identifiers(draft: Draft) -> list[str]:
     return [name for name, column in draft.columns.items() if column.role == Role.IDENTIFIER]
 
 
-def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int | None]]:
+def _counted_identifiers(editor: Editor, draft: Draft) -> list[tuple[str, int | None]]:
     """Identifiers of a single table with their numbers of values; None for one where it cannot be read."""
-    if not isinstance(draft, Draft):
+    if draft.is_linked:
         return []
     try:
         frame = editor.person_table(draft).frame
@@ -249,14 +248,14 @@ def _counted_identifiers(editor: Editor, draft: AnyDraft) -> list[tuple[str, int
     return [(name, int(frame[name].nunique()) if name in frame else None) for name in _identifiers(draft)]
 
 
-def _released_identifiers(draft: AnyDraft) -> str:
+def _released_identifiers(draft: Draft) -> str:
     """Choice for identifiers in a release; empty without any, and for linked tables, which need them."""
     config = draft.config
-    return config.output.identifiers if isinstance(config, RunConfig) and _identifiers(draft) else ""
+    return config.output.identifiers if not config.is_linked and _identifiers(draft) else ""
 
 
-def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
-    if not isinstance(draft, Draft):
+def _without_person(editor: Editor, draft: Draft) -> tuple[str, ...]:
+    if draft.is_linked:
         return ()
     try:
         return without_person(draft.config, editor.person_table(draft))
@@ -264,7 +263,7 @@ def _without_person(editor: Editor, draft: AnyDraft) -> tuple[str, ...]:
         return ()
 
 
-def _rows_of_persons(editor: Editor, draft: AnyDraft) -> tuple[int, int] | None:
+def _rows_of_persons(editor: Editor, draft: Draft) -> tuple[int, int] | None:
     """Number of persons, and most rows of one; None where each row is another, or the table cannot be read."""
     try:
         table = editor.person_table(draft)
@@ -281,7 +280,7 @@ def _after(names: list[str], name: str) -> list[str]:
     return [*names[at + 1 :], *names[:at]]
 
 
-def _facts(table: Table, draft: AnyDraft, column: DraftColumn) -> dict[str, Any]:
+def _facts(table: Table, draft: Draft, column: DraftColumn) -> dict[str, Any]:
     """Facts of a column in the table, with examples: private, for the screen of this machine alone."""
     own = column.path[-1]
     if own not in table.schema:
@@ -301,7 +300,7 @@ def _facts(table: Table, draft: AnyDraft, column: DraftColumn) -> dict[str, Any]
     }
 
 
-def _levels(table: Table, draft: AnyDraft, column: DraftColumn) -> list[Any]:
+def _levels(table: Table, draft: Draft, column: DraftColumn) -> list[Any]:
     if column.hierarchy is None:
         return []
     own = column.path[-1]

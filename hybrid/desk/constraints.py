@@ -13,8 +13,8 @@ from starlette.routing import Route
 from hybrid.constraints import Constraint
 from hybrid.constraints.discover import discover
 from hybrid.desk.desk import Desk, command, form_fields, known_name
-from hybrid.desk.editor import AnyDraft, Editor, state_of
-from hybrid.pipeline.config import RunConfig
+from hybrid.desk.editor import Editor, state_of
+from hybrid.pipeline.draft import Draft
 
 HERE = "/columns/constraints"
 
@@ -66,7 +66,7 @@ def routes(desk: Desk) -> list[Route]:
         wanted = [*one.kept, chosen] if action == "keep" else [each for each in one.kept if each is not chosen]
         content = [yaml.safe_load(each.text) for each in wanted]
 
-        def write(draft: AnyDraft) -> None:
+        def write(draft: Draft) -> None:
             if content:
                 draft[one.path] = content
             else:
@@ -79,14 +79,11 @@ def routes(desk: Desk) -> list[Route]:
     return [Route(HERE, change, methods=["POST"]), Route(HERE, shown)]
 
 
-def _listed(editor: Editor, draft: AnyDraft) -> list[TableConstraints]:
-    config = draft.config
-    if isinstance(config, RunConfig):
-        return [_of(editor, draft, "", config.constraints)]
-    return [_of(editor, draft, name, config.links.tables[name].constraints) for name in config.views]
+def _listed(editor: Editor, draft: Draft) -> list[TableConstraints]:
+    return [_of(editor, draft, name, config.constraints) for name, config in draft.config.views.items()]
 
 
-def _of(editor: Editor, draft: AnyDraft, name: str, kept: Sequence[Constraint]) -> TableConstraints:
+def _of(editor: Editor, draft: Draft, name: str, kept: Sequence[Constraint]) -> TableConstraints:
     declared = {(one.key, frozenset(one.columns)) for one in kept}
     found = [one.constraint for one in discover(editor.table_named(draft, name or None))]
     return TableConstraints(name, kept, [one for one in found if (one.key, frozenset(one.columns)) not in declared])

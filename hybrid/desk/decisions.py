@@ -14,12 +14,12 @@ from starlette.routing import Route
 from hybrid.base.errors import ApprovalNeeded, ConfigError, HybridError, Problem
 from hybrid.base.regular_file import LARGEST, read_regular
 from hybrid.desk.desk import Desk, command, form_fields, known_name, run_folder, segment
-from hybrid.desk.editor import AnyDraft, state_of
+from hybrid.desk.editor import state_of
 from hybrid.desk.remedies import Remedy, remedies_of
 from hybrid.desk.under_way import start_run
 from hybrid.jobs.release import read_candidate
-from hybrid.linked.config import AnyConfig
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.draft import Draft
 from hybrid.publication.approvals import (
     SignedStatement,
     accepted,
@@ -115,7 +115,7 @@ def routes(desk: Desk) -> list[Route]:
         known = {f"{one.key}={one.value}": one for each in offered for one in each}
         chosen = known[known_name(list(known), wanted, "action")]
 
-        def action(draft: AnyDraft) -> None:
+        def action(draft: Draft) -> None:
             draft[chosen.key] = chosen.value
 
         editor.change(state, action)
@@ -159,9 +159,9 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict, language: str) -> d
     }
 
 
-def remedies(run: FinishedRun, verdict: Verdict, config: AnyConfig) -> dict[str, list[Remedy]]:
+def remedies(run: FinishedRun, verdict: Verdict, config: RunConfig) -> dict[str, list[Remedy]]:
     """Actions on the unmet checks of a run, by rule; none for a run of other data."""
-    if not isinstance(config, RunConfig) or config.name != run.data_set:
+    if config.name != run.data_set:
         return {}
     return {check.rule: list(remedies_of(check, config)) for check in verdict.open_checks}
 

@@ -14,17 +14,14 @@ from hybrid.base.atomic import write_text
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.hashing import file_stamp
 from hybrid.jobs.trade_off import searched
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.draft import LinkedDraft, all_columns, read_draft, table_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.draft_text import DraftColumn
+from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.hierarchy_draft import HierarchyFile, checked_file, starter_file
 from hybrid.pipeline.level_findings import RoleEffect, role_effect
+from hybrid.pipeline.sources import all_columns
 from hybrid.table import Kind, Role, Schema, Table
 from hybrid.table.data_options import DataOptions
-
-AnyDraft = Draft | LinkedDraft
 
 
 class KeptTables:
@@ -33,12 +30,12 @@ class KeptTables:
     def __init__(self) -> None:
         self._tables: dict[str | None, tuple[str, Table]] = {}
 
-    def read(self, draft: AnyDraft, name: str | None) -> Table:
+    def read(self, draft: Draft, name: str | None) -> Table:
         """Table with the roles of a draft, read once.
 
         Parameters
         ----------
-        draft : Draft or LinkedDraft
+        draft : Draft
             Says how it is read.
         name : str or None
             Of a linked table; None: the only table.
@@ -56,7 +53,7 @@ class KeptTables:
         return _with_roles(self._tables[name][1], data)
 
 
-def _reading_key(config: AnyConfig, data: DataOptions) -> str:
+def _reading_key(config: RunConfig, data: DataOptions) -> str:
     """All that decides how a table is read."""
     reading = data.model_dump(mode="json")
     reading["columns"] = {name: (one["kind"], one["format"]) for name, one in reading["columns"].items()}
@@ -97,8 +94,8 @@ class Editor:
         self._first = draft.document
         self._first_hierarchies = _hierarchies(draft)
 
-    def read(self) -> AnyDraft:
-        return read_draft(self.path)
+    def read(self) -> Draft:
+        return Draft.read(self.path)
 
     @property
     def can_undo(self) -> bool:
@@ -124,7 +121,7 @@ class Editor:
         before, after = ((text or "").splitlines() for text in (self._first_hierarchies.get(path), _text(path)))
         return "\n".join(difflib.unified_diff(before, after, "before", "after", lineterm="", n=1))
 
-    def change(self, state: str, action: Callable[[AnyDraft], Iterable[HierarchyFile] | None]) -> None:
+    def change(self, state: str, action: Callable[[Draft], Iterable[HierarchyFile] | None]) -> None:
         """Change the configuration, and hierarchies with it.
 
         Parameters
@@ -166,16 +163,15 @@ class Editor:
 
         It is read again when its reading changes. Errors as :meth:`hybrid.pipeline.config.RunConfig.load_all_columns`.
         """
-        assert isinstance(column.draft, AnyDraft)
-        return self._tables.read(column.draft, table_of(column))
+        return self._tables.read(column.draft, column.table)
 
-    def table_named(self, draft: AnyDraft, name: str | None) -> Table:
+    def table_named(self, draft: Draft, name: str | None) -> Table:
         """A linked table, or the only one (None); errors as :meth:`table`. Private."""
         return self._tables.read(draft, name)
 
-    def person_table(self, draft: AnyDraft) -> Table:
+    def person_table(self, draft: Draft) -> Table:
         """The only table, or the person table; errors as :meth:`table`."""
-        return self._tables.read(draft, None if isinstance(draft, Draft) else draft.config.links.person)
+        return self._tables.read(draft, draft.config.links.person or None)
 
     def decide(self, state: str, name: str, role: str, kind: str, target: bool) -> None:
         """Set role, kind and target of a column.
@@ -183,7 +179,7 @@ class Editor:
         A quasi-identifier without a hierarchy for its kind gets one to start from; raises as :meth:`change`.
         """
 
-        def action(draft: AnyDraft) -> list[HierarchyFile]:
+        def action(draft: Draft) -> list[HierarchyFile]:
             column = _column(draft, name)
             other_kind = kind != self.table(column).schema[column.path[-1]].kind
             if other_kind:
@@ -229,7 +225,7 @@ class Editor:
     def set_hierarchy(self, state: str, name: str, text: str, suffix: str) -> None:
         """Replace a column's hierarchy after a check on the data; raises as :meth:`change`."""
 
-        def action(draft: AnyDraft) -> list[HierarchyFile]:
+        def action(draft: Draft) -> list[HierarchyFile]:
             column = _column(draft, name)
             hierarchy = checked_file(column, self.table(column), text, suffix)
             if column.hierarchy != hierarchy.relative:
@@ -238,7 +234,7 @@ class Editor:
 
         self.change(state, action)
 
-    def _as_seen(self, state: str) -> AnyDraft:
+    def _as_seen(self, state: str) -> Draft:
         draft = self.read()
         if state_of(draft) != state:
             raise ConfigError(
@@ -249,12 +245,12 @@ class Editor:
 
 def roles_of(column: DraftColumn) -> list[str]:
     """Roles that a column may have; of linked tables, the person table alone has quasi-identifiers and weights."""
-    table = table_of(column)
+    table = column.table
     away = {Role.QUASI_IDENTIFIER, Role.WEIGHT} if table not in (None, column.draft["person"]) else set()
     return [str(role) for role in Role if role not in away]
 
 
-def state_of(draft: AnyDraft) -> str:
+def state_of(draft: Draft) -> str:
     """Digest of a draft's text and its hierarchies, by which a change knows what the person saw."""
     digest = hashlib.sha256(draft.text.encode())
     for path, text in sorted(_hierarchies(draft).items()):
@@ -262,13 +258,13 @@ def state_of(draft: AnyDraft) -> str:
     return digest.hexdigest()[:32]
 
 
-def _column(draft: AnyDraft, name: str) -> DraftColumn:
+def _column(draft: Draft, name: str) -> DraftColumn:
     if name not in draft.columns:
         raise ConfigError(f"{draft.path}: there is no column {name!r}", hint="see the list of columns")
     return draft.columns[name]
 
 
-def _hierarchies(draft: AnyDraft) -> dict[Path, str | None]:
+def _hierarchies(draft: Draft) -> dict[Path, str | None]:
     named = {column.hierarchy for column in draft.columns.values() if column.hierarchy is not None}
     return {draft.folder / one: _text(draft.folder / one) for one in named}
 
@@ -339,11 +335,10 @@ class Effects:
             try:
                 draft = self._editor.read()
                 config = draft.config
-                person = config if isinstance(config, RunConfig) else config.person
-                key = _effect_key(person)
+                key = _effect_key(config)
                 if self._now is not None and self._now[0] == key and self._now[1] >= most:
                     return ShownEffect(self._now[2], self._before)
-                found = role_effect(person, self._editor.person_table(draft), most)
+                found = role_effect(config, self._editor.person_table(draft), most)
             except HybridError:
                 return None
             if self._now is not None and self._now[0] != key:

@@ -26,7 +26,7 @@ from hybrid.hierarchy.files import parse_spec, rows_of, separator_of, text_of_ro
 from hybrid.hierarchy.from_data import by_frequency, equal_width, prefixes, usual_periods
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
 from hybrid.hierarchy.spec import PERIODS, DatesSpec, HierarchySpec, IntervalsSpec, MaskSpec
-from hybrid.pipeline.draft_text import DraftColumn
+from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.starter.columns import starter_text
 from hybrid.table import Column, Table
 

@@ -13,9 +13,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from hybrid.base.language import ENGLISH, Language
-from hybrid.desk.editor import AnyDraft, Editor
-from hybrid.linked.draft import table_of
-from hybrid.pipeline.draft_text import DraftColumn
+from hybrid.desk.editor import Editor
+from hybrid.pipeline.draft import Draft
+from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.report.charts.exploration import strip_chart
 from hybrid.table import Kind, Table
 from hybrid.table.cells import column_cells, least_cell
@@ -78,7 +78,7 @@ class Overviews:
         self._editor = editor
         self._kept: dict[str, tuple[pd.DataFrame, object, ColumnOverview]] = {}
 
-    def of(self, draft: AnyDraft, column: DraftColumn) -> ColumnOverview | None:
+    def of(self, draft: Draft, column: DraftColumn) -> ColumnOverview | None:
         """Overview of a column; None if the table has no such column.
 
         Raises
@@ -90,7 +90,7 @@ class Overviews:
         if own not in table.schema:
             return None
         among = table.schema.quasi_identifiers if _has_people(draft, column) else ()
-        least = least_cell(draft.config.person.k)
+        least = least_cell(draft.config.k)
         key = tuple(among), least, table.schema[own].kind
         kept = self._kept.get(column.name)
         if kept is None or kept[0] is not table.frame or kept[1] != key:
@@ -98,8 +98,8 @@ class Overviews:
         return kept[2]
 
 
-def _has_people(draft: AnyDraft, column: DraftColumn) -> bool:
-    return table_of(column) in (None, draft["person"])
+def _has_people(draft: Draft, column: DraftColumn) -> bool:
+    return column.table in (None, draft["person"])
 
 
 def _overview(table: Table, name: str, among: Sequence[str], least: int) -> ColumnOverview:

@@ -13,8 +13,7 @@ from starlette.routing import Route
 from hybrid.base.errors import ConfigError
 from hybrid.demo import write_demo
 from hybrid.desk.desk import Desk, command, known_name
-from hybrid.linked.config import load_any
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import load_config
 from hybrid.pipeline.config_file import is_data_file
 from hybrid.pipeline.starter import guess_config, guess_links, read_database, read_folder, write_links
 
@@ -74,8 +73,8 @@ def of_table(table: Path) -> tuple[Path, Notes]:
 
 
 def _reads(config: Path, table: Path) -> bool:
-    loaded = load_any(config)
-    if not isinstance(loaded, RunConfig) or loaded.data.path is None:
+    loaded = load_config(config)
+    if loaded.is_linked or loaded.data.path is None:
         return False
     return (loaded.folder / loaded.data.path).resolve() == table.resolve()
 

@@ -15,10 +15,11 @@ from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
 from hybrid.base.language import Language
 from hybrid.desk.desk import Desk, command, form_fields
-from hybrid.desk.editor import AnyDraft, state_of
+from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TRADE_OFF
 from hybrid.jobs.trade_off import WHY, TradeOff, basis, no_curve
-from hybrid.linked.config import AnyConfig
+from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.draft import Draft
 from hybrid.report.charts.exploration import Line, line_chart
 
 FOLDER = "trade-offs"
@@ -27,10 +28,10 @@ _DIGITS = 16
 
 
 def routes(desk: Desk) -> list[Route]:
-    def file(config: AnyConfig) -> Path:
+    def file(config: RunConfig) -> Path:
         return desk.places.work / FOLDER / f"{basis(config)[:_DIGITS]}.json"
 
-    def kept(config: AnyConfig) -> TradeOff | None:
+    def kept(config: RunConfig) -> TradeOff | None:
         try:
             found = TradeOff.from_json(json.loads(file(config).read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, LookupError):
@@ -81,7 +82,7 @@ def routes(desk: Desk) -> list[Route]:
         if point is None:
             raise ConfigError("there is no such point of the trade-off", hint="compute it again")
 
-        def action(draft: AnyDraft) -> None:
+        def action(draft: Draft) -> None:
             draft["anonymize.k"] = point.k
             draft["anonymize.suppression_limit"] = point.suppression_limit
 
@@ -97,8 +98,8 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _content(found: TradeOff, config: AnyConfig, request: Request, language: Language) -> dict[str, Any]:
-    options = config.person.anonymize
+def _content(found: TradeOff, config: RunConfig, request: Request, language: Language) -> dict[str, Any]:
+    options = config.anonymize
     assert options is not None
     ks = sorted({one.k for one in found.points})
     limits = sorted({one.suppression_limit for one in found.points})

@@ -15,8 +15,9 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.language import Language
 from hybrid.base.yaml_document import flow
 from hybrid.desk.desk import Desk, command, form_fields
-from hybrid.desk.editor import AnyDraft, state_of
+from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TUNE
+from hybrid.pipeline.draft import Draft
 from hybrid.report.charts.exploration import Dot, scatter_chart
 from hybrid.tuning.page import RESULT, applied
 
@@ -65,7 +66,7 @@ def routes(desk: Desk) -> list[Route]:
         if found is None or found["reason"] != reason:
             raise ConfigError("there is no such choice", hint="tune again")
 
-        def action(draft: AnyDraft) -> None:
+        def action(draft: Draft) -> None:
             draft.keep(applied(draft.document, found["values"], reason))
 
         editor.change(state, action)

@@ -14,10 +14,9 @@ from hybrid.base.regular_file import read_json
 from hybrid.desk.desk import Desk, command, known_name, names_in, segment
 from hybrid.desk.overview import MOST_CELLS
 from hybrid.desk.runner import TRADE_OFF, TUNE, Plan, Started
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.run import linked_steps
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.forecast import configured_stages, stage_seconds
+from hybrid.pipeline.pipeline import steps_of
 
 
 def without_result(desk: Desk) -> dict[str, Started]:
@@ -44,13 +43,13 @@ def start_run(desk: Desk, request: Request) -> Response:
     return desk.done(request, f"/runs/{segment(name)}", command(*words))
 
 
-def plan_of(desk: Desk, config: AnyConfig) -> Plan:
+def plan_of(desk: Desk, config: RunConfig) -> Plan:
     """Stages of a run, the seconds that they took the last time or are expected to take, and the levels shown."""
     effect = desk.effect()
     price = None if effect is None else effect.now.price
     levels = {} if price is None or price.levels is None else price.levels
-    if not isinstance(config, RunConfig):
-        return Plan(linked_steps(config), _last_seconds(desk, config.name), levels)
+    if config.is_linked:
+        return Plan(steps_of(config), _last_seconds(desk, config.name), levels)
     seconds: Mapping[str, float] = _last_seconds(desk, config.name)
     with suppress(HybridError):
         table = desk.own_editor.table_named(desk.own_editor.read(), None)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Array
-from hybrid.evaluation.context import Context, Part, Search
+from hybrid.evaluation.context import Context, Making, Part, Search
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, coded_numbers, coded_ranks, encode
 from hybrid.evaluation.engine.neighbours import Sorted, nearest
 from hybrid.table import Table
@@ -113,7 +113,7 @@ class ChangedContext(Context):
 
     def __init__(self, judged: Context, table: Table, changed: Array) -> None:
         what = judged.train, judged.control, table, judged.options, judged.seed, judged.stage, judged.share
-        super().__init__(*what, progress=judged.progress, rules=judged.rules)
+        super().__init__(*what, progress=judged.progress, making=Making(rules=judged.making.rules))
         self._judged, self._changed = judged, np.unique(changed)
 
     @cached_property

@@ -106,6 +106,44 @@ FitAndSample = Callable[[Table, int], Table]
 """(training records, seed) to a synthetic table of as many rows: how a stage's table is made, to be made again."""
 
 
+@dataclass(frozen=True)
+class Making:
+    """Making of a judged table, as far as the caller knows it; by default nothing is known.
+
+    Parameters
+    ----------
+    again : callable, optional
+        Makes the table again from training records and a seed, for the attacks with training.
+    untried : str
+        Why no attack trains again unless ``retrain`` asks for it, such as the time it takes; empty where nothing speaks
+        against it.
+    rules : Rules
+        The declared constraints, fitted to the training records.
+    origin : numpy.ndarray, shape (n_table,), int, optional
+        Training row that each row was made from, -1 for none.
+    parentage : Parentage, optional
+        Parents of the rows, where the table is one of several linked ones.
+    redrawn : Redrawn, optional
+        How the generator's rows were made to keep the rules.
+    model : KeptModel, optional
+        The trained model that made the table, where the run keeps it.
+    learned : int, optional
+        Records that the generator learned from; 0: none drew the table. By default all training records.
+    """
+
+    again: FitAndSample | None = None
+    untried: str = ""
+    rules: Rules = NO_RULES
+    origin: Array | None = None
+    parentage: Parentage | None = None
+    redrawn: Redrawn | None = None
+    model: KeptModel | None = None
+    learned: int | None = None
+
+
+UNKNOWN = Making()
+
+
 class Part(NamedTuple):
     """Rows of one table, named for the cache of searches.
 
@@ -139,23 +177,10 @@ class Context:
     share : callable
         ``share(key, compute)`` gives a result that depends on train and control only, as they are coded here: the
         one computed earlier under the key, or that of ``compute()``. By default nothing is shared.
-    fit_and_sample : callable, optional
-        Makes the stage's table again from other records; only attacks with training need it.
     progress : Progress
         Called for every training.
-    rules : Rules
-        The declared constraints, fitted to the training records.
-    origin : numpy.ndarray, shape (n_table,), int, optional
-        Training row that each row was made from, -1 for none; None where that is not known.
-    parentage : Parentage, optional
-        Parents of the rows, where the table is one of several linked ones.
-    untried : str
-        Why ``fit_and_sample`` is left to those who ask for it (``retrain``), such as the time it takes; empty where
-        nothing speaks against it.
-    redrawn : Redrawn, optional
-        How the generator's rows were made to keep the rules, where that is known.
-    model : KeptModel, optional
-        The trained model that made the table, where the run keeps it.
+    making : Making
+        How the table was made.
     """
 
     def __init__(
@@ -167,14 +192,8 @@ class Context:
         seed: int = 0,
         stage: Subject = "synthetic",
         share: Share | None = None,
-        fit_and_sample: FitAndSample | None = None,
         progress: Progress = silent,
-        rules: Rules = NO_RULES,
-        origin: Array | None = None,
-        parentage: Parentage | None = None,
-        untried: str = "",
-        redrawn: Redrawn | None = None,
-        model: KeptModel | None = None,
+        making: Making = UNKNOWN,
     ) -> None:
         self.train = train
         self.control = control
@@ -183,14 +202,8 @@ class Context:
         self.seed = seed
         self.stage = stage
         self.share = share
-        self.fit_and_sample = fit_and_sample
         self.progress = progress
-        self.rules = rules
-        self.origin = origin
-        self.parentage = parentage
-        self.untried = untried
-        self.redrawn = redrawn
-        self.model = model
+        self.making = making
         self.guard = threading.RLock()
         """Held by contexts of changed tables in several threads, which ask this one."""
         self._own: dict[Hashable, Any] = {}
@@ -198,15 +211,19 @@ class Context:
         """The parts that each part of :meth:`parts` was cut with."""
         self.asked_about: dict[tuple[Role, Hashable], tuple[int, int]] = {}
         """How many records of a part were asked about since this was last cleared, and of how many."""
-        self.learned: int | None = None
-        """Records that the generator of the table learned from; None where no generator drew it."""
 
     def compared_with(self, train: Table, control: Table | None) -> Context:
         """The same context for other training and control records."""
         what = train, control, self.table, self.options, self.seed, self.stage, self.share
-        other = Context(*what, progress=self.progress, rules=self.rules, redrawn=self.redrawn)
-        other.learned = self.learned
-        return other
+        known = Making(rules=self.making.rules, redrawn=self.making.redrawn, learned=self.making.learned)
+        return Context(*what, progress=self.progress, making=known)
+
+    @property
+    def learned(self) -> int | None:
+        """Records that the generator of the table learned from; None where no generator drew it."""
+        if self.stage not in ("synthetic", "baseline"):
+            return None
+        return len(self.train) if self.making.learned is None else self.making.learned or None
 
     @property
     def schema(self) -> Schema:

@@ -182,7 +182,7 @@ class Metric:
         many = self.of_many_rows and len(context.table) > len(context.train)
         if "persons" in self.needs and context.train.rows_are_persons and not many:
             return NotComputable("each row is taken for another person: data.person names no column", lacks="persons")
-        if "parents" in self.needs and context.parentage is None:
+        if "parents" in self.needs and context.making.parentage is None:
             return NotComputable("the table has no parent table", lacks="parents")
         if "weight" in self.needs and not context.schema.having(Role.WEIGHT):
             return NotComputable("no column has the role weight", lacks="weight")
@@ -192,17 +192,17 @@ class Metric:
             return NotComputable("needs columns with role: quasi_identifier", lacks="quasi_identifiers")
         if "order" in self.needs and context.schema.order is None:
             return NotComputable("needs a column that orders the rows of a person: data.order", lacks="order")
-        if "origin" in self.needs and context.origin is None:
+        if "origin" in self.needs and context.making.origin is None:
             reason = "which record each row was made from is known of tables with a known leak alone (risk)"
             return NotComputable(reason, lacks="origin")
-        if "model" in self.needs and context.model is None:
+        if "model" in self.needs and context.making.model is None:
             return NotComputable("no trained model of this table is kept", lacks="model")
         for need, section in SWITCHED.items():
             if need in self.needs and getattr(context.options, section) is None:
                 return NotComputable(f"off by default: asked for by evaluate.{section}", lacks=cast(Lacking, need))
-        if "trainings" in self.needs and context.untried and context.options.retrain is None:
-            return NotComputable(context.untried, lacks="trainings")
-        if {"retraining", "trainings"} & set(self.needs) and context.fit_and_sample is None:
+        if "trainings" in self.needs and context.making.untried and context.options.retrain is None:
+            return NotComputable(context.making.untried, lacks="trainings")
+        if {"retraining", "trainings"} & set(self.needs) and context.making.again is None:
             return NotComputable("nothing is known about how this table was made", lacks="trainings")
         if self.per is not None and column is None:
             kind: Lacking = "secret" if self.per == "declared_secret" else self.per

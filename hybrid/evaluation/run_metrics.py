@@ -7,16 +7,15 @@ import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from hybrid.base.arrays import Array
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.progress import Progress, silent
-from hybrid.constraints import Redrawn, Rules
 from hybrid.estimates import Formula
-from hybrid.evaluation.context import NO_RULES, Context, FitAndSample, KeptModel, Parentage, Share
+from hybrid.evaluation.context import UNKNOWN, Context, Making, Share
 from hybrid.evaluation.engine.threads import one_thread_each, side_by_side
 from hybrid.evaluation.improvement import with_printed
 from hybrid.evaluation.measure import Evaluation, Family, MetricResult, Subject
@@ -35,16 +34,9 @@ def evaluate(
     rng: np.random.Generator,
     progress: Progress = silent,
     share: Share | None = None,
-    retrain: Mapping[Subject, FitAndSample] | None = None,
-    rules: Rules = NO_RULES,
-    origins: Mapping[Subject, Array] | None = None,
+    making: Mapping[Subject, Making] | None = None,
     compared: tuple[Table, Table | None] | None = None,
-    parentage: Mapping[Subject, Parentage] | None = None,
-    untried: str = "",
-    redrawn: Redrawn | None = None,
-    model: KeptModel | None = None,
     metrics: Sequence[Metric] | None = None,
-    learned: int | None = None,
 ) -> Evaluation:
     """Measure the tables of a run against the people in them.
 
@@ -70,28 +62,14 @@ def evaluate(
     share : callable, optional
         Where results that depend on ``train`` and ``control`` only are kept, as for :class:`Context`; by default
         they are shared by the stages of this call.
-    retrain : mapping of stage name to callable, optional
-        How a stage's table is made from training records and a seed, for the attacks with training; stages that are not
-        in it, or not in ``options.retrain.stages``, are not attacked so.
-    rules : Rules
-        The declared constraints, fitted to the training records.
-    origins : mapping of stage name to numpy.ndarray, optional
-        Training row that each row of a stage's table was made from, -1 for none; stages of which that is known.
+    making : mapping of stage name to Making, optional
+        How each table was made. Tables that can be made again are attacked with training if their stage is in
+        ``options.retrain.stages``.
     compared : tuple of Table, and of Table or None, optional
         Training and control records that utility and fidelity compare with, where those are fewer than privacy asks
         about; by default ``train`` and ``control``.
-    parentage : mapping of stage name to Parentage, optional
-        Parents of the rows, where the tables are of one of several linked ones.
-    untried : str
-        Why no attack trains again unless ``options.retrain`` asks for it; empty where nothing speaks against it.
-    redrawn : Redrawn, optional
-        How the rows of the synthetic table were made to keep the rules.
-    model : KeptModel, optional
-        The trained model of the synthetic table, where it is kept.
     metrics : sequence of Metric, optional
         What is computed, as :func:`metrics_of` gives it; by default all that the options request without a policy.
-    learned : int, optional
-        Records that the generator of the synthetic table learned from; 0: none drew it. By default those of ``train``.
 
     Returns
     -------
@@ -112,16 +90,9 @@ def evaluate(
     repeated = (options.retrain or RetrainOptions()).stages
 
     def measured(stage: Subject, told: Progress) -> list[MetricResult]:
-        again = (retrain or {}).get(stage) if stage in repeated else None
-        more = (
-            (origins or {}).get(stage),
-            (parentage or {}).get(stage),
-            untried,
-            *((redrawn, model) if stage == "synthetic" else ()),
-        )
-        context = Context(train, control, stages[stage], options, seed, stage, share, again, told, rules, *more)
-        if stage in ("synthetic", "baseline"):
-            context.learned = len(train) if learned is None or stage == "baseline" else learned or None
+        known = (making or {}).get(stage, UNKNOWN)
+        known = known if stage in repeated else replace(known, again=None)
+        context = Context(train, control, stages[stage], options, seed, stage, share, told, known)
         others = context if compared is None else context.compared_with(*compared)
         backwards = not options.seconds and list(stages).index(stage) % 2 == 1
         return _measured(context, others, [metric for metric in chosen if _is_due(metric, context)], backwards)
@@ -138,16 +109,16 @@ def _is_due(metric: Metric, context: Context) -> bool:
     Policies ask for attacks on persons; these say themselves that nothing is known of persons.
     """
     trains = {"retraining", "trainings"} & set(metric.needs)
-    if trains and context.fit_and_sample is None and context.stage != "synthetic":
+    if trains and context.making.again is None and context.stage != "synthetic":
         return False
-    if "model" in metric.needs and context.model is None and context.options.metrics is None:
+    if "model" in metric.needs and context.making.model is None and context.options.metrics is None:
         return False
     if metric.family == "privacy" or context.options.metrics is not None:
         return True
     known = {
         "persons": not context.train.rows_are_persons,
         "order": context.schema.order is not None,
-        "parents": context.parentage is not None,
+        "parents": context.making.parentage is not None,
     }
     return all(known.get(need, True) for need in metric.needs)
 

@@ -17,7 +17,7 @@ from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import Parentage, Share
+from hybrid.evaluation.context import Making, Parentage, Share
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, Subject
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.run_metrics import remembering
@@ -26,11 +26,11 @@ from hybrid.jobs.audited import Audited, AuditedTables, File, read_audited, with
 from hybrid.jobs.audited_folders import links_config, read_audited_links
 from hybrid.jobs.report_inputs import LIMITS, audit_report, table_page, two_pages
 from hybrid.jobs.run import staged
-from hybrid.linked.config import AnyConfig, LinkedConfig
-from hybrid.linked.facts import page_of
-from hybrid.linked.run import BETWEEN, fitting, worst_power
-from hybrid.pipeline.config import SINGLE, RunConfig, load_config
+from hybrid.pipeline.config import SINGLE, RunConfig, load_config, refuse_linked
+from hybrid.pipeline.facts import page_of
+from hybrid.pipeline.pipeline import BETWEEN
 from hybrid.pipeline.power import measure_power, n_people
+from hybrid.pipeline.shared_sections import fitting
 from hybrid.pipeline.stages import libraries
 from hybrid.publication.asked import asked, not_asked
 from hybrid.publication.criteria import Criterion
@@ -38,7 +38,7 @@ from hybrid.publication.finished_run import EVALUATION
 from hybrid.publication.gate import confidence_of_each, judge
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.policy import Policy, load_policy
-from hybrid.publication.power import Power
+from hybrid.publication.power import Power, worst_power
 from hybrid.publication.rules import KINDS
 from hybrid.publication.verdict import Check, Verdict
 from hybrid.report import ReportInputs
@@ -60,7 +60,7 @@ def audit_config(
     secrets: Sequence[str] = (),
     quasi_identifiers: Sequence[str] = (),
     beside: Sequence[Path | None] = (),
-) -> AnyConfig:
+) -> RunConfig:
     """Configuration of an audit.
 
     Of a file: that of ``config`` (or one without roles), with the given roles added. Of a folder of linked tables: that
@@ -86,7 +86,9 @@ def config_with_roles(
 ) -> RunConfig:
     """Configuration of an audit of one table: that of ``config``, or one without roles, with the given roles added."""
     loaded = RunConfig(name="audit", data=DataOptions(path=str(train))) if config is None else config
-    loaded = load_config(loaded) if isinstance(loaded, Path) else loaded
+    if isinstance(loaded, Path):
+        path, loaded = loaded, load_config(loaded)
+        refuse_linked(loaded, str(path))
     columns = dict(loaded.data.columns)
 
     def give(names: Sequence[str], **what: object) -> None:
@@ -99,13 +101,13 @@ def config_with_roles(
     return loaded.model_copy(update={"data": loaded.data.model_copy(update={"columns": columns})})
 
 
-def read_audit(train: Any, control: Any, synthetic: Any, config: AnyConfig) -> AuditedTables:
+def read_audit(train: Any, control: Any, synthetic: Any, config: RunConfig) -> AuditedTables:
     """Read the files of one table, or the folders of linked ones.
 
     Parameters and errors as for :func:`hybrid.jobs.audited.read_audited` and
     :func:`hybrid.jobs.audited_folders.read_audited_links`.
     """
-    if isinstance(config, LinkedConfig):
+    if config.is_linked:
         return read_audited_links(train, control, synthetic, config)
     return AuditedTables({SINGLE: read_audited(train, control, synthetic, config.data)}, {})
 
@@ -114,7 +116,7 @@ def audit_files(
     train: Path,
     control: Path | None,
     synthetic: Path,
-    config: AnyConfig,
+    config: RunConfig,
     out: Path,
     seed: int | None = None,
     progress: Progress = silent,
@@ -130,7 +132,7 @@ def audit_files(
 
 def audit_tables(
     audited: Audited | AuditedTables,
-    config: AnyConfig,
+    config: RunConfig,
     out: Path,
     seed: int | None = None,
     progress: Progress = silent,
@@ -142,7 +144,7 @@ def audit_tables(
     ----------
     audited : Audited or AuditedTables
         One table, or linked ones.
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         Its sections ``evaluate`` and ``policy`` count.
     out : Path
         Gets evaluation.json and report.html; of linked tables a page for each, too.
@@ -173,14 +175,14 @@ class JudgedTables:
     ----------
     audited : AuditedTables
         What was read. Holds the records: private.
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         Names it.
     left_out : mapping of str to str
         What is said of metrics that were not asked for, of each table.
     """
 
     audited: AuditedTables
-    config: AnyConfig
+    config: RunConfig
     evaluation: Evaluation
     power: Power | None
     verdict: Verdict
@@ -200,7 +202,7 @@ class JudgedTables:
 
     def pages(self, league: TrustLeague | None = None) -> Iterator[tuple[str, str]]:
         """File and HTML of every page of the report; aggregates only."""
-        created, language = datetime.now(UTC), language_of(self.config.person.publish.language)
+        created, language = datetime.now(UTC), language_of(self.config.publish.language)
         for name, one in self.audited.tables.items():
             alone = name == SINGLE
             own = Evaluation(tuple(metric for metric in self.evaluation.metrics if alone or metric.table == name))
@@ -232,21 +234,21 @@ class JudgedTables:
 
 def judge_tables(
     audited: Audited | AuditedTables,
-    config: AnyConfig,
+    config: RunConfig,
     seed: int | None = None,
     progress: Progress = silent,
     league: TrustLeague | None = None,
 ) -> JudgedTables:
     """Evaluate and judge tables that were read; nothing is written. Parameters as for :func:`audit_tables`."""
     whole = AuditedTables({SINGLE: audited}, {}) if isinstance(audited, Audited) else audited
-    policy = rules_for_tables(load_policy(config.person.policy_path), league)
+    policy = rules_for_tables(load_policy(config.policy_path), league)
     seed = fresh_seed() if seed is None else seed
     subjects = {name: _Subject.of(name, one, config, seed, progress) for name, one in whole.tables.items()}
     found = {name: one.evaluated(policy, whole.parentage.get(name)) for name, one in subjects.items()}
     parts = [of if name == SINGLE else of.of_table(name) for name, of in found.items()]
     evaluation = Evaluation(tuple(metric for part in parts for metric in part.metrics))
     power: Power | None = None
-    if config.person.evaluate.power and policy.plants_leaks:
+    if config.evaluate.power and policy.plants_leaks:
         sure = confidence_of_each(policy, evaluation)
         people = max(n_people(one.train) + n_people(one.control) for one in whole.tables.values())
         planted = {name: one.power(found[name], policy, sure, people) for name, one in subjects.items()}
@@ -268,18 +270,19 @@ class _Subject:
     share: Share
 
     @classmethod
-    def of(cls, name: str, audited: Audited, config: AnyConfig, seed: int, progress: Progress) -> _Subject:
+    def of(cls, name: str, audited: Audited, config: RunConfig, seed: int, progress: Progress) -> _Subject:
         if name == SINGLE:
-            return cls(audited, config.person.evaluate, seed, progress, remembering({}))
+            return cls(audited, config.evaluate, seed, progress, remembering({}))
         own = int(rng_for(seed, "audit", name).integers(2**63))
-        options = fitting(config.person, audited.train.schema).evaluate
+        options = fitting(config, audited.train.schema).evaluate
         return cls(audited, options, own, prefixed(f"{name}{BETWEEN}", progress), remembering({}))
 
     def evaluated(self, policy: Policy, parentage: Mapping[Subject, Parentage] | None) -> Evaluation:
         tables: dict[Subject, Table] = {"original": self.audited.train, "synthetic": self.audited.synthetic}
         about = self.audited.train, self.audited.control, tables, self.options, rng_for(self.seed, "evaluate")
         metrics = asked(policy, self.options)
-        return evaluate(*about, self.progress, self.share, parentage=parentage, metrics=metrics)
+        making = {subject: Making(parentage=parents) for subject, parents in (parentage or {}).items()}
+        return evaluate(*about, self.progress, self.share, making=making, metrics=metrics)
 
     def power(
         self, found: Evaluation, policy: Policy, confidence: Mapping[Criterion | None, float], people: int
@@ -341,11 +344,10 @@ def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Polic
     return asking.restricted([kind for kind in KINDS.values() if kind.judges_stage])
 
 
-def _parents(config: AnyConfig) -> dict[str, str]:
+def _parents(config: RunConfig) -> dict[str, str]:
     """Tables that each linked table belongs to, in words."""
-    tables = config.links.tables if isinstance(config, LinkedConfig) else {}
     found = {}
-    for name, options in tables.items():
+    for name, options in config.links.tables.items():
         parent = [] if options.parent is None else [options.parent.table]
         found[name] = ", ".join(dict.fromkeys([*parent, *options.references.values()]))
     return found

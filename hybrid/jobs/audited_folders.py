@@ -11,11 +11,11 @@ from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
 from hybrid.evaluation.measure import Subject
 from hybrid.jobs.audited import Audited, AuditedTables, File, Source, audited_paths, notes_on, read_alike
-from hybrid.linked.config import LinkedConfig, in_table, key_columns, load_any
-from hybrid.linked.draw import own_names, with_columns_of
-from hybrid.linked.sources import broken_references, link_sources
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.child_draw import own_names, with_columns_of
+from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.links import in_table, key_columns
+from hybrid.pipeline.sources import broken_references, link_sources
 from hybrid.table import Table
 from hybrid.table.file_formats import OFFICE_SUFFIXES
 from hybrid.table.schema import PARQUET_SUFFIXES
@@ -26,7 +26,7 @@ Folder: TypeAlias = Path | Mapping[str, Frame]
 SUFFIXES = (".csv", *PARQUET_SUFFIXES, *OFFICE_SUFFIXES)
 
 
-def links_config(config: Path | None, folders: Sequence[Path | None], *, has_roles: bool = False) -> LinkedConfig:
+def links_config(config: Path | None, folders: Sequence[Path | None], *, has_roles: bool = False) -> RunConfig:
     """Configuration of an audit of linked tables.
 
     Raises
@@ -46,15 +46,15 @@ def links_config(config: Path | None, folders: Sequence[Path | None], *, has_rol
     if config is None:
         hint = f"hybrid init {folders[0]} --out config.yaml finds them; give it as --config"
         problems.append(Problem("the audit of linked tables needs their keys and parents", hint))
-    loaded = None if config is None else load_any(config)
-    if isinstance(loaded, RunConfig):
+    loaded = None if config is None else load_config(config)
+    if loaded is not None and not loaded.is_linked:
         problems.append(Problem(f"{config}: describes a single table", "give files, or a config with tables"))
-    if problems or not isinstance(loaded, LinkedConfig):
+    if problems or loaded is None:
         raise ConfigError(problems)
     return loaded
 
 
-def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder, config: LinkedConfig) -> AuditedTables:
+def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder, config: RunConfig) -> AuditedTables:
     """Read the folders of an audit of linked tables.
 
     Parameters
@@ -65,7 +65,7 @@ def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder,
         training records where another folder lacks them.
     control : Path or mapping, optional
         Folder with persons of the same population that it never saw, and all their rows.
-    config : LinkedConfig
+    config : RunConfig
         Keys, parents and roles; its sources are not read.
 
     Returns
@@ -102,7 +102,7 @@ def read_audited_links(train: Folder, control: Folder | None, synthetic: Folder,
     return _audited(config, sources, joined, paths, notes)
 
 
-def _paths(folders: Mapping[File, Folder], config: LinkedConfig) -> dict[str, dict[File, Source]]:
+def _paths(folders: Mapping[File, Folder], config: RunConfig) -> dict[str, dict[File, Source]]:
     problems: list[Problem] = []
     found: dict[str, dict[File, Source]] = {name: {} for name in (*config.views, *config.public)}
     for name, files in found.items():
@@ -126,7 +126,7 @@ def _paths(folders: Mapping[File, Folder], config: LinkedConfig) -> dict[str, di
     return found
 
 
-def _candidates(folder: Folder, name: str, config: LinkedConfig) -> Sequence[Source]:
+def _candidates(folder: Folder, name: str, config: RunConfig) -> Sequence[Source]:
     """Files of a table in a folder: by its name, else by that of its configured file."""
     if not isinstance(folder, Path):
         return [folder[name]] if name in folder else []
@@ -137,7 +137,7 @@ def _candidates(folder: Folder, name: str, config: LinkedConfig) -> Sequence[Sou
     return known or ([other] if other is not None and other.is_file() else [])
 
 
-def _joined(config: LinkedConfig, found: Sources, train: Sources) -> dict[str, Table]:
+def _joined(config: RunConfig, found: Sources, train: Sources) -> dict[str, Table]:
     person = config.links.person
     people, named = found.tables[person], train.tables[person]
     return {
@@ -149,7 +149,7 @@ def _joined(config: LinkedConfig, found: Sources, train: Sources) -> dict[str, T
 
 
 def _audited(
-    config: LinkedConfig,
+    config: RunConfig,
     sources: Mapping[File, Sources],
     joined: Mapping[File, Mapping[str, Table]],
     paths: Mapping[str, Mapping[File, Source]],
@@ -188,5 +188,5 @@ def _audited(
     return AuditedTables(tables, parentage)
 
 
-def _broken(config: LinkedConfig, name: str, found: Sources) -> int:
+def _broken(config: RunConfig, name: str, found: Sources) -> int:
     return found.orphans.get(name, 0) + int(broken_references(config, name, found).sum())

@@ -18,7 +18,7 @@ from hybrid.base.hashing import library_versions
 from hybrid.base.manifest import MANIFEST, PACKAGE
 from hybrid.base.regular_file import read_json
 from hybrid.jobs.places import Places
-from hybrid.linked.run import AnyRun
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import FinishedRun, read_run, refuse_without_claim
@@ -56,7 +56,7 @@ class Finished:
         return f"{self.run.folder} ({self.verdict.upper()}, of {created} UTC)"
 
 
-def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
+def finished_runs(pipeline: Pipeline, places: Places) -> list[Finished]:
     """Runs of a data set that could be published, oldest first.
 
     Left out are those that nothing would be published of: blocked by their policy, changed, not sealed by this private
@@ -65,7 +65,7 @@ def finished_runs(pipeline: AnyRun, places: Places) -> list[Finished]:
 
     Parameters
     ----------
-    pipeline : Pipeline or LinkedRun
+    pipeline : Pipeline
         Of the present configuration; its data are read if there is any run, nothing is computed.
     places : Places
         The zones; no folder need be there.

@@ -26,8 +26,6 @@ from hybrid.evaluation.engine.encoding import Encoded, Encoding, encode
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Space
 from hybrid.jobs.sample_run import sample_run
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.table import Role, Schema, Table
@@ -59,7 +57,7 @@ def impute_run(
     rows: int | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
-) -> tuple[Pipeline | LinkedRun, Completed | None, Path]:
+) -> tuple[Pipeline, Completed | None, Path]:
     """Draw from a finished run's model, judge the draw, and complete the empty cells of a file from it.
 
     Without a condition, shares or ``rows`` it is the run's own table, which is no further draw.
@@ -73,7 +71,7 @@ def impute_run(
 
     Returns
     -------
-    tuple of Pipeline or LinkedRun, Completed or None, and Path
+    tuple of Pipeline, Completed or None, and Path
         The draw; the rows, None where the policy blocks the draw; and the file beside ``out`` that they are written to,
         for this user alone.
 
@@ -86,9 +84,9 @@ def impute_run(
     """
     found: list[Table] = []
 
-    def read(config: AnyConfig) -> None:
+    def read(config: RunConfig) -> None:
         with _person_table_alone(config):
-            found.append(read_incomplete(Path(file), config if isinstance(config, RunConfig) else config.person))
+            found.append(read_incomplete(Path(file), config))
 
     about: dict[str, Any] = {"balance": balance, "rows": rows, "work": work, "progress": progress, "ready": read}
     pipeline = sample_run(run, where, out=out, **about)
@@ -97,7 +95,7 @@ def impute_run(
     if pipeline.verdict.status == "block":
         return pipeline, None, target
     person = pipeline.person
-    draw = pipeline.released[pipeline.config.links.person] if isinstance(pipeline, LinkedRun) else pipeline.synthetic
+    draw = pipeline.released[pipeline.config.links.person]
     with _person_table_alone(pipeline.config):
         done = complete(found[0], draw, person.rules, pipeline.seed)
     data = person.config.data
@@ -107,12 +105,12 @@ def impute_run(
 
 
 @contextmanager
-def _person_table_alone(config: AnyConfig) -> Iterator[None]:
+def _person_table_alone(config: RunConfig) -> Iterator[None]:
     """Say in errors of the block that of linked tables the person table alone is completed, and why."""
     try:
         yield
     except (ConfigError, DataError) as error:
-        if isinstance(config, RunConfig):
+        if not config.is_linked:
             raise
         whole = f"of linked tables, rows of {config.links.person} alone are completed: those of other tables would get"
         reason = f"{whole} the cells of several made-up persons, who contradict each other"

@@ -10,7 +10,6 @@ from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.ownership import check_replaceable, seal
 from hybrid.base.rng import fresh_seed, rng_for
-from hybrid.linked.config import AnyConfig
 from hybrid.mocks import MockStatement, mock_tables
 from hybrid.mocks.domains import MockedColumn, mocked_columns
 from hybrid.mocks.statement import file_stem
@@ -33,7 +32,7 @@ STATEMENT, README = "mock.json", "README.md"
 
 
 def mock(
-    config: AnyConfig,
+    config: RunConfig,
     *,
     rows: int = ROWS,
     seed: int | None = None,
@@ -45,7 +44,7 @@ def mock(
 
     Parameters
     ----------
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         With the kind of every column, and what is public of them under ``mock``.
     rows : int
         Rows, or persons of linked tables, 1 or more.
@@ -76,10 +75,10 @@ def mock(
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
         raise ConfigError("rows is no whole number of 1 or more", hint="rows=100")
-    policy, chosen = load_policy(config.person.policy_path), fresh_seed() if seed is None else seed
+    policy, chosen = load_policy(config.policy_path), fresh_seed() if seed is None else seed
     if epsilon is None:
         return MockStatement(config, mock_tables(config, rows, chosen), policy)
-    if not isinstance(config, RunConfig):
+    if config.is_linked:
         raise ConfigError("epsilon: histograms are counted of a single table", hint="leave epsilon out")
     counted = _counted(config)
     private = _private(config, counted, epsilon, delta)
@@ -181,7 +180,7 @@ def write_mock(found: MockStatement, folder: Path) -> dict[str, Path]:
     return {name: folder / path.name for name, path in paths.items()}
 
 
-def _suffix(config: AnyConfig, name: str) -> str:
+def _suffix(config: RunConfig, name: str) -> str:
     """Suffix of a mock table's file, by the name of the source's file alone."""
     single = config.views.get(name)
     file = None if single is None else single.data_file

@@ -33,12 +33,11 @@ from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, read_candidate, refuse_unreleasable, write_candidate
 from hybrid.jobs.report_inputs import keep_source_statistics, source_statistics
 from hybrid.jobs.run import keep_private_details
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.run import AnyRun
 from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, NotDelivered, check_targets, deliver, recall
 from hybrid.operations.drift import DriftFinding, compare_tables, find_baseline
 from hybrid.operations.notify import Notice, Outcome, post
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.finished_run import read_run
 from hybrid.publication.folder import Release, opened
 from hybrid.publication.key import record_secret, release_key, release_tag
@@ -83,7 +82,7 @@ class Night:
 
     Parameters
     ----------
-    pipeline : Pipeline or LinkedRun
+    pipeline : Pipeline
         With the store of ``places``.
     places : Places
         Where everything is kept.
@@ -91,7 +90,7 @@ class Night:
         Receives the outcome of the night, as the log, the ledger and the webhook do.
     """
 
-    def __init__(self, pipeline: AnyRun, places: Places, listener: Listener | None = None) -> None:
+    def __init__(self, pipeline: Pipeline, places: Places, listener: Listener | None = None) -> None:
         self.pipeline = pipeline
         self.places = places
         self.listener = listener
@@ -362,12 +361,12 @@ class Night:
         return notice
 
 
-def deliver_latest(config: AnyConfig, places: Places) -> tuple[str | None, list[str]]:
+def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[str]]:
     """Deliver the newest release; withdrawn ones leave warehouses.
 
     Parameters
     ----------
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         Its targets are those of ``nightly.deliver``.
     places : Places
         The zones.
@@ -394,7 +393,7 @@ def deliver_latest(config: AnyConfig, places: Places) -> tuple[str | None, list[
     return newest.path.name, deliver_own(newest.path, config, places)
 
 
-def deliver_own(release: Path, config: AnyConfig, places: Places) -> list[str]:
+def deliver_own(release: Path, config: RunConfig, places: Places) -> list[str]:
     """Deliver a release that is as this installation published it.
 
     Parameters
@@ -422,9 +421,9 @@ def deliver_own(release: Path, config: AnyConfig, places: Places) -> list[str]:
     return deliver(release, config.nightly.deliver, delivered_sources(config), config.folder, places.work)
 
 
-def delivered_sources(config: AnyConfig) -> dict[str, DataOptions]:
+def delivered_sources(config: RunConfig) -> dict[str, DataOptions]:
     """Source of every released table, by the name of its file."""
-    return {SYNTHETIC: config.data} if isinstance(config, RunConfig) else config.sources
+    return {name or SYNTHETIC: source for name, source in config.sources.items()}
 
 
 def _of_held_run(held: HeldRun) -> NightDecision:

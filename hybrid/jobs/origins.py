@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from hybrid.base.errors import ConfigError
-from hybrid.linked.run import AnyRun
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import Store, StorePlace, keep_private
 
 FOLDER = "origins"
@@ -44,7 +44,7 @@ class KeptOrigin:
         return StorePlace(self.store).open() if self.encrypted else Store(Path(self.store))
 
 
-def keep_origin(private_dir: Path, run_id: str, run: AnyRun) -> None:
+def keep_origin(private_dir: Path, run_id: str, run: Pipeline) -> None:
     """Keep the note of a run (mode 0600), if its store keeps the model."""
     pipeline = run.person
     store = pipeline.store

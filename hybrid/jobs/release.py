@@ -20,10 +20,10 @@ from hybrid.jobs.finished_runs import finished_runs, only_finished_run
 from hybrid.jobs.places import Places
 from hybrid.jobs.run import new_folder, write_draw
 from hybrid.jobs.start import Frames, configuration
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.facts import refuse_undecided_tables
-from hybrid.linked.run import AnyRun, run_of
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
+from hybrid.pipeline.facts import refuse_undecided_tables
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.roles import refuse_without_person
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
@@ -103,7 +103,7 @@ class Published:
         Verdict of the policy on the run alone, without earlier releases.
     draw : DrawNumber
         Number of the draw at which that verdict was reached.
-    pipeline : Pipeline or LinkedRun, optional
+    pipeline : Pipeline, optional
         Every stage of the run; None if the run was read from its folder.
     """
 
@@ -111,20 +111,20 @@ class Published:
     run: Path
     verdict: Verdict
     draw: DrawNumber
-    pipeline: AnyRun | None = None
+    pipeline: Pipeline | None = None
 
     def __repr__(self) -> str:
         return f"Published {self.folder} of the run {self.run}, the {self.draw.words}\n{self.verdict!r}"
 
 
-def write_candidate(pipeline: AnyRun, places: Places) -> Candidate:
+def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
     """Write a candidate: the run's folder, what the gate needs, and the data for later nights.
 
     Computes what is missing.
 
     Parameters
     ----------
-    pipeline : Pipeline or LinkedRun
+    pipeline : Pipeline
         The run, with the store of ``places``.
     places : Places
         ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of
@@ -160,27 +160,27 @@ def read_candidate(folder: Path, places: Places) -> Candidate:
     return Candidate(folder, places, verdict_of(run, draw.number), draw, as_read=True)
 
 
-def refuse_unreleasable(pipeline: AnyRun) -> None:
+def refuse_unreleasable(pipeline: Pipeline) -> None:
     """Refuse undecided roles and persons, and private tables with a given seed, before the work.
 
     Raises
     ------
     ConfigError
-        As :func:`hybrid.linked.facts.refuse_undecided_tables` and
+        As :func:`hybrid.pipeline.facts.refuse_undecided_tables` and
         :func:`hybrid.pipeline.roles.refuse_without_person`. Or ``privacy.mode: dp`` with a given seed.
     """
-    if pipeline.config.person.privacy is not None and pipeline.person.seeded:
+    if pipeline.config.privacy is not None and pipeline.person.seeded:
         raise ConfigError(
             "privacy.mode dp: a seed was given, so nothing is claimed, and nothing would be published",
             hint="leave --seed out",
         )
     refuse_undecided_tables(pipeline.config)
     pipeline.check()
-    refuse_without_person(pipeline.config.person, pipeline.person.table)
+    refuse_without_person(pipeline.config, pipeline.person.table)
 
 
 def release(
-    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     work: Path | str = "work",
@@ -235,7 +235,7 @@ def release(
     PosixPath('releases/2026-11-21-5f0c9b2e')
     """
     places = Places(Path(work), Path(runs), Path(releases))
-    pipeline: AnyRun | None = None
+    pipeline: Pipeline | None = None
     if isinstance(config, Path | str) and Path(config).is_dir():
         refuse_changes(Path(config), data is not None, seed is not None, bool(overrides))
         check_growing(places.releases)
@@ -243,7 +243,7 @@ def release(
     else:
         loaded = configuration(config, data, overrides)
         places.check_writable()
-        started = run_of(loaded, seed, places.store, progress, ledger_dir=places.work)
+        started = Pipeline(loaded, seed, places.store, progress, ledger_dir=places.work)
         finished = None if anew or seed is not None else only_finished_run(finished_runs(started, places))
         if finished is None:
             candidate, pipeline = write_candidate(started, places), started

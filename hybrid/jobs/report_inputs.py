@@ -18,12 +18,13 @@ from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
 from hybrid.evaluation.trust import TrustLeague
-from hybrid.linked.facts import joint_facts, page_of, stated_tables, table_facts
-from hybrid.linked.run import AnyRun, LinkedRun
 from hybrid.operations.drift import Baseline, TableStatistics, keep_baseline
 from hybrid.operations.drift import describe as describe_table
+from hybrid.pipeline.config import SINGLE
+from hybrid.pipeline.facts import joint_facts, page_of, stated_tables, table_facts
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries, stage_records
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import not_asked
 from hybrid.publication.finished_run import DETAILS, PUBLIC_REPORT, REPORT, translated
 from hybrid.publication.first_page import RunFacts, private_page
@@ -103,19 +104,19 @@ def _nights(day: str, metrics: Sequence[dict[str, Any]], key: tuple[str, str, st
             yield HistoryPoint(day, found["value"], low, high)
 
 
-def source_tables(run: AnyRun) -> dict[str, Table]:
+def source_tables(run: Pipeline) -> dict[str, Table]:
     """Tables that a run read, by name; public ones, too."""
     return {**run.sources.tables, **run.sources.public}
 
 
 def source_statistics(
-    run: AnyRun, secret: bytes, like: Mapping[str, TableStatistics] | None = None
+    run: Pipeline, secret: bytes, like: Mapping[str, TableStatistics] | None = None
 ) -> dict[str, TableStatistics]:
     """Statistics of every table that a run read, by name.
 
     Parameters
     ----------
-    run : Pipeline or LinkedRun
+    run : Pipeline
     secret : bytes
         Key of the hashes of categories.
     like : mapping of str to TableStatistics, optional
@@ -125,7 +126,7 @@ def source_statistics(
     return {name: describe_table(table, secret, known.get(name)) for name, table in source_tables(run).items()}
 
 
-def keep_source_statistics(run: AnyRun, private_dir: Path) -> None:
+def keep_source_statistics(run: Pipeline, private_dir: Path) -> None:
     """Keep the statistics of the sources and the seconds of every stage, for later nights to compare with."""
     key = release_key(private_dir)
     tag = data_tag(key, {"data_fingerprint": run.data_fingerprint})
@@ -133,12 +134,12 @@ def keep_source_statistics(run: AnyRun, private_dir: Path) -> None:
     keep_baseline(private_dir, run.config.name, tag, Baseline(source_statistics(run, record_secret(key)), seconds))
 
 
-def public_report(pipeline: Pipeline, created: datetime, language: Language = ENGLISH) -> str:
+def public_report(pipeline: TableRun, created: datetime, language: Language = ENGLISH) -> str:
     """Render what the readers of a private table may see.
 
     Parameters
     ----------
-    pipeline : Pipeline
+    pipeline : TableRun
         Finished, with a budget: it claims differential privacy.
     created : datetime
         When the run was made; its day is stated.
@@ -176,28 +177,28 @@ LIMITS_OF_SAMPLE = (
 PERMISSIVE = "permissive (BSD, MIT, Apache-2.0)"
 
 
-def report_pages(run: AnyRun, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> Iterator[tuple[str, str]]:
+def report_pages(run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> Iterator[tuple[str, str]]:
     """File and HTML of every page of a run's report.
 
     Of one table: the page that people decide by, the details, and what readers may see under ``privacy.mode: dp``. Of
     linked tables: a page for each, and two for all together. No seed, no path, no record: the report is published.
     They are in the language that ``publish.language`` names; what people decide by is there in every other, too.
     """
-    language = language_of(run.config.person.publish.language)
-    if isinstance(run, LinkedRun):
+    language = language_of(run.config.publish.language)
+    if run.config.is_linked:
         yield from _linked_pages(run, created, earlier, language)
         return
-    inputs = run_report(run, created, earlier)
+    inputs = run_report(run, SINGLE, created, earlier)
     yield from two_pages(inputs, language=language)
     yield from other_languages(REPORT, inputs, FIRST_PAGE, TO_DETAILS, language)
-    if run.budget is not None and run.is_private:
-        yield PUBLIC_REPORT, public_report(run, created, language)
+    if run.person.budget is not None and run.person.is_private:
+        yield PUBLIC_REPORT, public_report(run.person, created, language)
 
 
 def _linked_pages(
-    run: LinkedRun, created: datetime, earlier: Sequence[LedgerEntry], language: Language
+    run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry], language: Language
 ) -> Iterator[tuple[str, str]]:
-    config, tables = run.config.model_dump() | {"seed": None}, stated_tables(run)
+    config, tables = run.config.model_dump(mode="json") | {"seed": None}, stated_tables(run)
     whole = joint_facts(run)
     result = None if run.person.anonymized is None else run.person.anonymized.result
     said: dict[str, Any] = {
@@ -211,9 +212,8 @@ def _linked_pages(
         "anonymization": result,
         "private": run.person.is_private,
     }
-    for name, pipeline in run.tables.items():
-        pipeline.judged = run.verdict_of(name)
-        page = run_report(pipeline, created)
+    for name in run.tables:
+        page = run_report(run, name, created)
         facts = replace(table_facts(run, name), generalized=whole.generalized)
         collected = {**page.collected, "verdict": about | {"table": facts}}
         inputs = replace(page, name=f"{run.config.name}: {name}", collected=collected, **said)
@@ -226,7 +226,7 @@ def _linked_pages(
         verdict=verdict,
         evaluation=run.evaluation,
         limits=LIMITS,
-        licences=licences(run.config.person.synthesize.generator),
+        licences=licences(run.config.synthesize.generator),
         versions=library_versions(PACKAGE, *libraries()),
         changes=changes_since(earlier, verdict),
         collected={
@@ -269,16 +269,17 @@ def table_page(name: str, inputs: ReportInputs, language: Language = ENGLISH) ->
     return page_of(name), render_report(inputs, other=TO_ALL_TABLES, language=language)
 
 
-def _linked_row(run: LinkedRun, table: StatedTable) -> LinkedRow:
+def _linked_row(run: Pipeline, table: StatedTable) -> LinkedRow:
     verdict = None if table.public else run.verdict_of(table.name)
     return LinkedRow(table.name, table.rows, ", ".join(dict.fromkeys(table.references.values())), table.report, verdict)
 
 
-def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> ReportInputs:
-    """The inputs of ``render_report`` for a finished pipeline.
+def run_report(run: Pipeline, name: str, created: datetime, earlier: Sequence[LedgerEntry] = ()) -> ReportInputs:
+    """The inputs of ``render_report`` for a table of a finished run.
 
     No seed, no path, no record: the report is published.
     """
+    pipeline, verdict = run.tables[name], run.verdict_of(name)
     config, anonymized = pipeline.config, pipeline.anonymized
     result = None if anonymized is None else anonymized.result
     compared, control = pipeline.charted
@@ -294,8 +295,8 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[LedgerEn
             pipeline.evaluation,
             private=pipeline.is_private,
         ),
-        verdict=pipeline.verdict,
-        draw="" if pipeline.draw is None else pipeline.draw.words,
+        verdict=verdict,
+        draw="" if run.draw is None else run.draw.words,
         steps=tuple(ReportedStage(*step) for step in stage_records(pipeline)),
         anonymization=None if result is None else result.to_json(),
         top_levels={name: tree.n_levels - 1 for name, tree in pipeline.hierarchies.items()},
@@ -314,7 +315,7 @@ def run_report(pipeline: Pipeline, created: datetime, earlier: Sequence[LedgerEn
         versions=library_versions(PACKAGE, *libraries()),
         facts=dict(_group_shares(pipeline, smallest)),
         config=_public_yaml(pipeline),
-        changes=changes_since(earlier, pipeline.verdict),
+        changes=changes_since(earlier, verdict),
         history=tracks(pipeline.policy, pipeline.evaluation, earlier, created),
         collected=collect_sections(pipeline, smallest),
     )
@@ -350,7 +351,7 @@ def audit_report(
     )
 
 
-def _limits(pipeline: Pipeline) -> Iterator[str]:
+def _limits(pipeline: TableRun) -> Iterator[str]:
     yield from LIMITS[pipeline.anonymized is None :]
     yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
     if left_out := not_asked(pipeline.judged_by, pipeline.measured_alone, pipeline.train):
@@ -363,7 +364,7 @@ def _limits(pipeline: Pipeline) -> Iterator[str]:
         )
 
 
-def _losses(pipeline: Pipeline) -> dict[str, list[tuple[int, float]]]:
+def _losses(pipeline: TableRun) -> dict[str, list[tuple[int, float]]]:
     """Curve of every loss that the generator reported: step or epoch, value."""
     curves: dict[str, list[tuple[int, float]]] = {}
     for point in pipeline.generated.losses:
@@ -372,7 +373,7 @@ def _losses(pipeline: Pipeline) -> dict[str, list[tuple[int, float]]]:
     return curves
 
 
-def _trade_off(pipeline: Pipeline) -> Iterator[TradeOffPoint]:
+def _trade_off(pipeline: TableRun) -> Iterator[TradeOffPoint]:
     before = pipeline.anonymization
     if before is None:
         return
@@ -382,7 +383,7 @@ def _trade_off(pipeline: Pipeline) -> Iterator[TradeOffPoint]:
             yield TradeOffPoint(limit, share, point.loss, chosen=limit == before.options.suppression_limit)
 
 
-def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]]:
+def _group_shares(pipeline: TableRun, smallest: int) -> Iterator[tuple[str, str]]:
     """Shares of declared groups before and after sampling, without groups of few people."""
     if pipeline.sampled is None:
         return
@@ -392,7 +393,7 @@ def _group_shares(pipeline: Pipeline, smallest: int) -> Iterator[tuple[str, str]
             yield f"group {share.column} = {share.group}", text
 
 
-def _sharing(pipeline: Pipeline) -> tuple[Array | None, Array | None]:
+def _sharing(pipeline: TableRun) -> tuple[Array | None, Array | None]:
     """People in the class of each record before and after anonymization, of all rows, wherever they are.
 
     None where a warehouse counted the rows of persons.
@@ -413,7 +414,7 @@ def licences(generator: str) -> dict[str, str]:
     return {"this package": "Apache-2.0", f"generator {generator}": found.get(generator, PERMISSIVE)}
 
 
-def _public_yaml(pipeline: Pipeline) -> str:
+def _public_yaml(pipeline: TableRun) -> str:
     """Method as YAML, without the seed and the path of the source."""
     text: str = yaml.safe_dump(
         public_config(pipeline.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100

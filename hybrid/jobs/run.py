@@ -21,12 +21,12 @@ from hybrid.base.manifest import MANIFEST, build_manifest
 from hybrid.base.ownership import check_replaceable
 from hybrid.jobs.origins import keep_origin
 from hybrid.jobs.report_inputs import keep_source_statistics, report_pages
-from hybrid.linked.facts import file_of, joint_facts, stated_tables
-from hybrid.linked.run import AnyRun
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import SINGLE
+from hybrid.pipeline.facts import file_of, joint_facts, stated_tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.approvals import RAN_BY
 from hybrid.publication.draws import count_draw, sealed
 from hybrid.publication.facts import write_facts
@@ -78,12 +78,12 @@ def staged(folder: Path) -> Iterator[Path]:
         check_replaceable(folder)
 
 
-def write_draw(run: AnyRun, folder: Path, private_dir: Path) -> None:
+def write_draw(run: Pipeline, folder: Path, private_dir: Path) -> None:
     """Write a run's folder and count its draw; what the gate and later nights need goes to the private zone.
 
     Parameters
     ----------
-    run : Pipeline or LinkedRun
+    run : Pipeline
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole; its draw stays counted.
@@ -106,12 +106,14 @@ def write_draw(run: AnyRun, folder: Path, private_dir: Path) -> None:
     keep_source_statistics(run, private_dir)
 
 
-def write_run(run: AnyRun, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None) -> None:
+def write_run(
+    run: Pipeline, folder: Path, earlier: Sequence[LedgerEntry] = (), private_dir: Path | None = None
+) -> None:
     """Compute every stage and write the run's folder: tables, evaluation, report, policy, manifest.
 
     Parameters
     ----------
-    run : Pipeline or LinkedRun
+    run : Pipeline
         Computed as far as it is not yet.
     folder : Path
         An earlier run there is replaced as a whole.
@@ -139,8 +141,8 @@ def write_run(run: AnyRun, folder: Path, earlier: Sequence[LedgerEntry] = (), pr
             )
         write_labels(run.person, temporary)
         _write_protection(run.tables, temporary)
-        if private_dir is not None and run.config.person.privacy is None:
-            least, secret = least_cell(run.config.person.k), record_secret(release_key(private_dir))
+        if private_dir is not None and run.config.privacy is None:
+            least, secret = least_cell(run.config.k), record_secret(release_key(private_dir))
             RareValues.of(run.sources.tables, least, secret).write(temporary)
         write_json(temporary / EVALUATION, _results(run))
         for name, page in report_pages(run, created, earlier):
@@ -149,7 +151,7 @@ def write_run(run: AnyRun, folder: Path, earlier: Sequence[LedgerEntry] = (), pr
         _write_manifest(run, temporary, created, private_dir=private_dir)
 
 
-def _write_tables(run: AnyRun, folder: Path) -> str:
+def _write_tables(run: Pipeline, folder: Path) -> str:
     """Write the released tables in their sources' conventions, public ones as they are; gives their SHA-256."""
     for name, table in run.released.items():
         run.tables[name].write_released(table, folder / file_of(name, run.config.views[name]))
@@ -158,7 +160,7 @@ def _write_tables(run: AnyRun, folder: Path) -> str:
         file, data, where = config.data_file, config.data, folder / file_of(name, config)
         # Files of other programs hold notes, and labels of what does not occur: they are written anew.
         is_plain = file is not None and file.suffix not in OFFICE_SUFFIXES
-        if file is not None and is_plain and run.config.person.output.format == "same":
+        if file is not None and is_plain and run.config.output.format == "same":
             with file.open() as source, where.open("wb") as target:
                 shutil.copyfileobj(source, target)
         else:
@@ -167,7 +169,7 @@ def _write_tables(run: AnyRun, folder: Path) -> str:
     return joint_sha256({table.file: file_sha256(folder / table.file) for table in stated_tables(run)})
 
 
-def write_anonymized(run: AnyRun, folder: Path) -> AnonymizationResult:
+def write_anonymized(run: Pipeline, folder: Path) -> AnonymizationResult:
     """Write the results of the first stage alone; of linked tables, those of the person table.
 
     Raises
@@ -185,7 +187,7 @@ def write_anonymized(run: AnyRun, folder: Path) -> AnonymizationResult:
     return person.anonymized.result
 
 
-def summary(run: AnyRun) -> str:
+def summary(run: Pipeline) -> str:
     """Verdict and open checks as Markdown, for orchestrators."""
     verdict = run.verdict
     lines = [f"# {verdict.status.upper()}: {run.config.name}", *(f"\n{said}" for said in promise_of(run))]
@@ -201,7 +203,7 @@ def summary(run: AnyRun) -> str:
     return "\n".join(lines)
 
 
-def promise_of(run: AnyRun) -> tuple[str, ...]:
+def promise_of(run: Pipeline) -> tuple[str, ...]:
     """Terms of differential privacy of a run; empty without ``privacy.mode: dp``."""
     return promise(run.config.model_dump(mode="json"), run.person.is_private)
 
@@ -217,25 +219,25 @@ def keep_private_details(error: HybridError, private: Path) -> None:
         file.write("\n\n".join(details))
 
 
-def _results(run: AnyRun) -> dict[str, Any]:
+def _results(run: Pipeline) -> dict[str, Any]:
     give_away = None if run.give_away is None else run.give_away.to_json()
     power = None if run.power is None else run.power.to_json()
     judged = {"power": power, "verdict": run.verdict.to_json(), "draw": _number(run)}
     return run.evaluation.to_json() | {"give_away": give_away} | judged
 
 
-def _number(run: AnyRun) -> int | None:
+def _number(run: Pipeline) -> int | None:
     return None if run.draw is None else run.draw.number
 
 
-def _write_protection(tables: Mapping[str, Pipeline], folder: Path) -> None:
+def _write_protection(tables: Mapping[str, TableRun], folder: Path) -> None:
     protected = {name: table.protected for name, table in tables.items()}
     found = {name: one.result.to_json() for name, one in protected.items() if one is not None}
     if found:
         write_json(folder / PROTECTION, found.get(SINGLE, found))
 
 
-def write_labels(pipeline: Pipeline, folder: Path) -> None:
+def write_labels(pipeline: TableRun, folder: Path) -> None:
     """Write labels in the order of their content, and how they were reached.
 
     Dates that are tied to a quasi-identifier are times from it: the date itself would show what the label hides.
@@ -271,7 +273,7 @@ def _order(labels: Table, anonymization: Anonymization) -> Rows:
 
 
 def _write_manifest(
-    run: AnyRun, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
+    run: Pipeline, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
 ) -> None:
     """Write the manifest, sealed where there is a private zone."""
     manifest = build_manifest(

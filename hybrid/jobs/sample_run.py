@@ -15,9 +15,9 @@ from hybrid.base.progress import Progress, silent
 from hybrid.jobs.origins import read_origin
 from hybrid.jobs.run import write_draw
 from hybrid.jobs.start import Frames, with_frames
-from hybrid.linked.config import AnyConfig, configured_any
-from hybrid.linked.run import AnyRun, run_of
+from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.people_tables import Origin
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.draws import check_seal
 from hybrid.publication.finished_run import FinishedRun, read_whole_run
 from hybrid.table.typed_table import DATA_FRAME
@@ -30,11 +30,11 @@ def sample_run(
     out: Path | str,
     rows: int | None = None,
     balance: Mapping[str, Any] | None = None,
-    ready: Callable[[AnyConfig], None] | None = None,
+    ready: Callable[[RunConfig], None] | None = None,
     data: Frames | None = None,
     work: Path | str = "work",
     progress: Progress = silent,
-) -> AnyRun:
+) -> Pipeline:
     """Draw rows under a condition, or with other shares of values, from a finished run's model.
 
     Nothing is trained. The rows are evaluated, judged and counted as a draw like those of any run: utility and fidelity
@@ -66,7 +66,7 @@ def sample_run(
 
     Returns
     -------
-    Pipeline or LinkedRun
+    Pipeline
         As of :func:`hybrid.jobs.start.run`.
 
     Raises
@@ -93,7 +93,7 @@ def sample_run(
     if ready is not None:
         ready(config)
     origin = Origin(int(finished.manifest["seed"]), kept.split_seed)
-    pipeline = run_of(config, store=kept.open_store(), progress=progress, origin=origin)
+    pipeline = Pipeline(config, store=kept.open_store(), progress=progress, origin=origin)
     if pipeline.data_fingerprint != finished.manifest["data_fingerprint"]:
         raise ConfigError(
             f"{run}: the source or a hierarchy has changed since this run, and its model knows the earlier records",
@@ -105,7 +105,7 @@ def sample_run(
 
 def _chosen(
     run: FinishedRun, where: str | None, balance: Mapping[str, Any] | None, rows: int | None, folder: Path
-) -> AnyConfig:
+) -> RunConfig:
     content: dict[str, Any] = run.manifest["config"]
     before = content["synthesize"].get("where")
     both = where if before is None else before if where is None else f"({before}) and ({where})"
@@ -114,4 +114,4 @@ def _chosen(
         changes["synthesize.balance"] = dict(balance)
     changes |= {"synthesize.rows": "same" if rows is None else rows}
     changes["synthesize.part_rows"] = None
-    return configured_any(content, changes, folder / "config.yaml")
+    return configured(content, changes, folder / "config.yaml")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack, overload
+from typing import Any, TypeAlias
 
 from hybrid.base.bars import shown
 from hybrid.base.errors import ConfigError
 from hybrid.base.ownership import check_replaceable
 from hybrid.base.progress import Progress
 from hybrid.jobs.run import write_draw
-from hybrid.linked.config import AnyConfig, LinkedConfig, configured_any, is_linked
-from hybrid.linked.run import AnyRun, LinkedRun, run_of
-from hybrid.pipeline.config import IN_MEMORY, RunConfig
+from hybrid.pipeline.config import IN_MEMORY, RunConfig, configured
 from hybrid.pipeline.config_file import read_config_file
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.draft_text import DraftText
+from hybrid.pipeline.links import is_linked
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.store import StorePlace
 from hybrid.table.typed_table import Frame, is_frame
@@ -25,25 +23,8 @@ Frames: TypeAlias = Frame | Mapping[str, Frame]
 """The input table in memory, or linked tables by their names."""
 
 
-class _Options(TypedDict, total=False):
-    """Named arguments of :func:`run`."""
-
-    out: Path | str | None
-    seed: int | None
-    store: Path | str | None
-    work: Path | str
-    overrides: Mapping[str, Any] | None
-    progress: Progress | bool
-
-
-@overload
-def run(config: LinkedConfig, data: Frames | None = None, **options: Unpack[_Options]) -> LinkedRun: ...
-@overload
-def run(config: RunConfig | Draft, data: Frames | None = None, **options: Unpack[_Options]) -> Pipeline: ...
-@overload
-def run(config: Mapping[str, Any] | Path | str, data: Frames | None = None, **options: Unpack[_Options]) -> Any: ...
 def run(
-    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     out: Path | str | None = None,
@@ -52,12 +33,12 @@ def run(
     work: Path | str = "work",
     overrides: Mapping[str, Any] | None = None,
     progress: Progress | bool = True,
-) -> AnyRun:
+) -> Any:
     """Run the whole pipeline: anonymize, sample, restore, synthesize, evaluate, judge.
 
     Parameters
     ----------
-    config : RunConfig, LinkedConfig, Draft, mapping, Path or str
+    config : RunConfig, RunConfig, Draft, mapping, Path or str
         The configuration, a draft of it, or the path of its YAML file. Relative paths in a mapping start at the working
         directory.
     data : pandas.DataFrame, or any table of Arrow's PyCapsule interface (polars, pyarrow), or mapping of str to them
@@ -76,13 +57,13 @@ def run(
         and what :func:`hybrid.jobs.release.release` needs to publish it is kept.
     overrides : mapping of str to value, optional
         Values for dotted keys, such as ``{"anonymize.k": 10}``; they win over ``config``. Not with a ``RunConfig`` or
-        ``LinkedConfig``.
+        ``RunConfig``.
     progress : callable or bool
         Called as the work advances. True: a bar on a terminal or in a notebook; False: none.
 
     Returns
     -------
-    Pipeline or LinkedRun
+    Pipeline
         Every stage computed. Of a single table: ``result.synthetic.frame`` is the synthetic table as a DataFrame. Of
         linked tables: ``result.released["visits"].frame`` is one of them (public ones are released as they were
         given). Of both: ``result.evaluation`` holds the metrics, ``result.verdict`` what the policy says.
@@ -109,7 +90,7 @@ def run(
         check_replaceable(folder)
     kept = None if store is None else StorePlace(str(store)).open()
     with shown(progress) as told:
-        started = run_of(loaded, seed, kept, told, ledger_dir=Path(work))
+        started = Pipeline(loaded, seed, kept, told, ledger_dir=Path(work))
         if folder is None:
             started.refuse_spent()
             started.check()
@@ -120,28 +101,28 @@ def run(
 
 
 def configuration(
-    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     overrides: Mapping[str, Any] | None = None,
-) -> AnyConfig:
+) -> RunConfig:
     """Read a configuration in any form, with DataFrames as its tables.
 
     Arguments and errors as for :func:`run`.
     """
-    if isinstance(config, DraftText):
+    if isinstance(config, Draft):
         config = config.config
     if is_frame(config):
         raise ConfigError(
             f"config is a {type(config).__name__}, and no configuration",
             hint="hybrid.synthesize(frame) guesses one and runs it; or give hybrid.guess(frame), and data=frame",
         )
-    if isinstance(config, RunConfig | LinkedConfig):
+    if isinstance(config, RunConfig):
         if overrides:
             raise ConfigError(
                 f"overrides were given beside a {type(config).__name__}",
                 hint="give the path of the file or a mapping instead",
             )
-        _refuse_misfit(isinstance(config, LinkedConfig), data)
+        _refuse_misfit(config.is_linked, data)
         return with_frames(config, data)
     path = Path("config") if isinstance(config, Mapping) else Path(config)
     content = config if isinstance(config, Mapping) else read_config_file(path)
@@ -153,10 +134,10 @@ def configuration(
     else:
         sections = [] if data is None else ["data"]
     changes |= {f"{section}.{key}": value for section in sections for key, value in IN_MEMORY.items()}
-    return with_frames(configured_any(content, changes, path), data)
+    return with_frames(configured(content, changes, path), data)
 
 
-def with_frames(config: AnyConfig, data: Frames | None) -> AnyConfig:
+def with_frames(config: RunConfig, data: Frames | None) -> RunConfig:
     """The configuration with DataFrames in the place of its sources.
 
     Raises
@@ -164,10 +145,10 @@ def with_frames(config: AnyConfig, data: Frames | None) -> AnyConfig:
     ConfigError
         ``data`` is no table, or names one that the configuration does not have.
     """
-    if isinstance(config, LinkedConfig):
-        return config.with_frames(data) if isinstance(data, Mapping) else config
-    if data is None or isinstance(data, Mapping):
+    if data is None:
         return config
+    if isinstance(data, Mapping):
+        return config.with_frames(data)
     if not is_frame(data):
         raise ConfigError(
             f"data is a {type(data).__name__}, not a table",

@@ -11,10 +11,10 @@ from hybrid.anonymize.search.tradeoff import RuleCosts, TradeoffPoint, rule_cost
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.base.hashing import code_version, file_stamp, fingerprint, library_versions
 from hybrid.base.progress import Progress, silent
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.run import run_of
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.level_costs import LevelWords
 from hybrid.pipeline.level_findings import trial_seed
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries
 from hybrid.pipeline.starter.column_names import ages_among
 from hybrid.store import Store
@@ -105,7 +105,7 @@ class TradeOff:
 
 
 def trade_off_of(
-    config: AnyConfig,
+    config: RunConfig,
     ks: Sequence[int] = KS,
     limits: Sequence[float] = LIMITS,
     progress: Progress = silent,
@@ -115,7 +115,7 @@ def trade_off_of(
 
     Parameters
     ----------
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         One that has a curve (:func:`no_curve`); of linked tables, the person table is searched. All but k and the
         limit stays: models, hierarchies, protection of values.
     ks : sequence of int
@@ -141,8 +141,8 @@ def trade_off_of(
         raise ConfigError(
             "a k is no whole number of 1 or more, or a limit no share", hint="ks=[5, 10], limits=[0, 0.05]"
         )
-    seed = trial_seed(config.person.seed, store)
-    stages = run_of(config, seed, store, progress).person.anonymization
+    seed = trial_seed(config.seed, store)
+    stages = Pipeline(config, seed, store, progress).person.anonymization
     assert stages is not None
     options, known = stages.options, (stages.coarsened, stages.hierarchies, stages.options)
     asked = sorted({*ks, options.k}), sorted({*limits, options.suppression_limit})
@@ -154,7 +154,7 @@ def trade_off_of(
     return TradeOff(basis(config), options.loss.name, *here, len(known[0]), tuple(points), words, costs)
 
 
-def no_curve(config: AnyConfig) -> Literal["private", "search"] | None:
+def no_curve(config: RunConfig) -> Literal["private", "search"] | None:
     """Reason why a configuration has no trade-off; None if it has.
 
     Returns
@@ -163,18 +163,17 @@ def no_curve(config: AnyConfig) -> Literal["private", "search"] | None:
         "private": it is differentially private, and noise protects instead of k. "search": it does not generalize by
         the exact global search.
     """
-    person = config.person
-    if person.privacy is not None:
+    if config.privacy is not None:
         return "private"
-    return None if person.has_tradeoff else "search"
+    return None if config.has_tradeoff else "search"
 
 
-def basis(config: AnyConfig) -> str:
+def basis(config: RunConfig) -> str:
     """Fingerprint of all that a trade-off depends on: what is searched (:func:`searched`), and the code."""
     return fingerprint(searched(config), code_version(), library_versions(*libraries()))
 
 
-def searched(config: AnyConfig) -> str:
+def searched(config: RunConfig) -> str:
     """Fingerprint of what a search is about.
 
     That is the configuration but k and the limit, and size and time of the files of data and hierarchies.
@@ -184,5 +183,5 @@ def searched(config: AnyConfig) -> str:
         content.pop(key, None)
     content["anonymize"] = {**(content["anonymize"] or {}), "k": None, "suppression_limit": None}
     files = [config.folder / source.path for source in config.sources.values() if source.path]
-    files += [source for source in config.person.hierarchy_sources.values() if isinstance(source, Path)]
+    files += [source for source in config.hierarchy_sources.values() if isinstance(source, Path)]
     return fingerprint(content, [file_stamp(file) for file in files])

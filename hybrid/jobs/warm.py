@@ -14,7 +14,7 @@ from hybrid.base.scratch import scratch
 from hybrid.demo import write_demo
 from hybrid.evaluation.options import EVERY
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 
 LOOPS = (
     "hybrid.anonymize.search.kernels",
@@ -49,7 +49,7 @@ def warm(progress: Progress = silent) -> list[Path]:
     with scratch("warm") as folder:
         config = load_config(write_demo(Path(folder), rows=_ROWS, seed=1))
         every = {"evaluate": config.evaluate.model_copy(update={"also": EVERY})}
-        pipeline = Pipeline(config.model_copy(update=every), progress=progress)
+        pipeline = TableRun(config.model_copy(update=every), progress=progress)
         stages = pipeline.anonymization
         assert stages is not None
         task = prepare(stages.coarsened, stages.hierarchies, stages.options, stages.population)

@@ -13,11 +13,10 @@ from hybrid.base.errors import ConfigError, GeneratorError, Problem
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Rules, draw_held
 from hybrid.constraints.constraint import Constraint, Rule
-from hybrid.linked.config import AnyConfig, LinkedConfig
-from hybrid.linked.sources import pairs_of
 from hybrid.mocks.domains import MockedColumn, mocked_columns
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.mock_options import MockOptions
+from hybrid.pipeline.sources import pairs_of
 from hybrid.privacy.domain import CategoryDomain
 from hybrid.table import DTYPES, Kind, Role, Schema, Table
 
@@ -63,7 +62,7 @@ class MockTables:
     public: Mapping[str, Table] = field(default_factory=dict)
 
 
-def mock_tables(config: AnyConfig, rows: int, seed: int, shares: Mapping[str, Array] | None = None) -> MockTables:
+def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Array] | None = None) -> MockTables:
     """Draw mock tables from a configuration; no file of records is opened.
 
     Columns are drawn independently of each other. Rows that break a constraint are drawn again. A constraint of the
@@ -72,7 +71,7 @@ def mock_tables(config: AnyConfig, rows: int, seed: int, shares: Mapping[str, Ar
 
     Parameters
     ----------
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         With the kind of every column.
     rows : int
         Rows, or persons of linked tables, 1 or more.
@@ -89,10 +88,10 @@ def mock_tables(config: AnyConfig, rows: int, seed: int, shares: Mapping[str, Ar
     HierarchyError
         A list cannot be read.
     """
-    if isinstance(config, RunConfig):
-        columns = tuple(mocked_columns(config))
-        return MockTables({SINGLE: _Single(config, columns, seed, shares or {}).drawn(rows)})
-    return _linked(config, rows, seed)
+    if config.is_linked:
+        return _linked(config, rows, seed)
+    columns = tuple(mocked_columns(config))
+    return MockTables({SINGLE: _Single(config, columns, seed, shares or {}).drawn(rows)})
 
 
 @dataclass(frozen=True)
@@ -186,9 +185,9 @@ class _Single(_Values):
         return self.finished(table, keys, persons if data.person_columns else None)
 
 
-def _linked(config: LinkedConfig, rows: int, seed: int) -> MockTables:
+def _linked(config: RunConfig, rows: int, seed: int) -> MockTables:
     """Linked tables: the person table has so many rows, the others up to three for each row of their parent."""
-    public = {name: config.load_table(name) for name in config.public}
+    public = {name: config.load_source(name) for name in config.public}
     found: dict[str, MockTable] = {}
     places: dict[str, Rows] = {}
     problems = list(_unknown_tables(config))
@@ -223,7 +222,7 @@ def _linked(config: LinkedConfig, rows: int, seed: int) -> MockTables:
 
 
 def _parent_keys(
-    config: LinkedConfig,
+    config: RunConfig,
     name: str,
     places: Mapping[str, Rows],
     found: Mapping[str, MockTable],
@@ -252,7 +251,7 @@ def _parent_keys(
 
 
 def _linked_columns(
-    config: LinkedConfig, name: str, view: RunConfig, public: Mapping[str, Table]
+    config: RunConfig, name: str, view: RunConfig, public: Mapping[str, Table]
 ) -> tuple[MockedColumn, ...]:
     """Columns of a linked table, with those of its keys; references have the keys of public tables."""
     options = config.links.tables[name]
@@ -280,8 +279,8 @@ def _of_table(name: str, view: RunConfig) -> MockOptions | None:
     return MockOptions(lists=lists, columns=columns)
 
 
-def _unknown_tables(config: LinkedConfig) -> Iterator[Problem]:
-    options = config.person.mock or MockOptions()
+def _unknown_tables(config: RunConfig) -> Iterator[Problem]:
+    options = config.mock or MockOptions()
     for key in (*options.columns, *options.lists):
         if key.partition(".")[0] not in config.views:
             yield Problem(
@@ -289,7 +288,7 @@ def _unknown_tables(config: LinkedConfig) -> Iterator[Problem]:
             )
 
 
-def _referring(one: MockedColumn, to: str | None, config: LinkedConfig, public: Mapping[str, Table]) -> MockedColumn:
+def _referring(one: MockedColumn, to: str | None, config: RunConfig, public: Mapping[str, Table]) -> MockedColumn:
     """A column with the keys of a public table as its values, where it refers to one."""
     if to is None:
         return one

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.mocks.domains import Origin
 from hybrid.mocks.draw import MockTable, MockTables
-from hybrid.pipeline.config import SINGLE
+from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.roles import undecided_columns
 from hybrid.privacy.accounting import Budget, at_most
 from hybrid.publication.plain_markdown import plain
@@ -42,7 +41,7 @@ class MockStatement:
 
     Parameters
     ----------
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         What they were made from.
     made : MockTables
         The tables.
@@ -56,7 +55,7 @@ class MockStatement:
         Whether the configuration was guessed from the records, and no person has decided it.
     """
 
-    config: AnyConfig
+    config: RunConfig
     made: MockTables
     policy: Policy
     budget: Budget | None = None
@@ -74,7 +73,7 @@ class MockStatement:
         return tuple(self._reasons())
 
     def _reasons(self) -> Iterator[str]:
-        if self.config.person.roles is None:
+        if self.config.roles is None:
             yield "nobody has signed the roles of the columns (roles.decided_by)"
         for name, view in self.config.views.items():
             undecided = [f"{name}.{one}" if name else one for one in undecided_columns(view)]
@@ -120,7 +119,7 @@ class MockStatement:
                 yield f"{of}the form of {', '.join(forms)}, as the configuration states it; the numbers are made up."
             if one.kept:
                 yield f"{of}the constraints that every row keeps: {'; '.join(one.kept)}."
-        if (options := self.config.person.mock) is not None and options.from_records:
+        if (options := self.config.mock) is not None and options.from_records:
             yield PROPOSED
         for name in self.made.public:
             yield f"{name}: all of it, since the configuration calls it public."
@@ -151,7 +150,7 @@ class MockStatement:
             of = f"{name}: " if name else ""
             if one.unkept:
                 yield f"{of}rows may break: {'; '.join(one.unkept)}."
-        if isinstance(self.config, LinkedConfig):
+        if self.config.is_linked:
             yield "How many rows belong to each row of a parent table is made up."
         elif self.config.data.several_rows:
             yield "How many rows a person has is made up, and the rows of a person are drawn independently."

@@ -20,9 +20,10 @@ from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.constraints import Computed, Gap, Rules
 from hybrid.hierarchy import Hierarchy, LabelTable
-from hybrid.pipeline.config import RunConfig, TransitionOptions
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.constraint_rules import restored_by
 from hybrid.pipeline.stages import ANONYMIZE, SAMPLE, TRADEOFF, TRANSITION
+from hybrid.pipeline.transition_options import TransitionOptions
 from hybrid.protect import Protection
 from hybrid.protect.below_labels import Restorable, restorable
 from hybrid.protect.protect_table import BELOW_LABELS

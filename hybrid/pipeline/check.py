@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TypeVar
 
@@ -14,28 +15,32 @@ from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
-from hybrid.evaluation.options import TORCH_HINT
+from hybrid.evaluation.options import TORCH_HINT, RetrainOptions
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.operations.deliver import SYNTHETIC, check_targets
+from hybrid.operations.deliver import SYNTHETIC, DeliverOptions, check_targets
+from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.column_findings import column_findings, constraint_findings, small_sample
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
-from hybrid.pipeline.evaluation_price import foreseen_evaluation, untried
+from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import WarehouseInputs
 from hybrid.pipeline.level_findings import level_findings, technique_findings
+from hybrid.pipeline.links import in_table
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.roles import CHOICES, person_problem, refuse_undecided, second_persons, without_person
 from hybrid.pipeline.starter.guessed_roles import repeats
+from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import text_problems
 from hybrid.publication.approvers import unproven_problem
 from hybrid.publication.asked import asked
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.publication.rules import KINDS
 from hybrid.store import Store
-from hybrid.synthesize.estimate import foreseen
+from hybrid.synthesize.estimate import foreseen, in_words, slowness
 from hybrid.synthesize.registry import require, sequence_generators
 from hybrid.table import Table
 from hybrid.table.data_options import EACH_ROW
@@ -50,23 +55,32 @@ _EXAMPLES = 5
 _LONGEST_EXAMPLE = 60
 
 
-def diagnose(config: RunConfig, table: Table | None = None, store: Store | None = None) -> list[Finding]:
+def diagnose(config: RunConfig, store: Store | None = None) -> list[Finding]:
     """All findings about a configuration and its data that need no run, not only the first problem.
 
     Parameters
     ----------
     config : RunConfig
         As :func:`hybrid.pipeline.config.load_config` gives it.
-    table : Table, optional
-        The table, where it was read already.
     store : Store, optional
         Where runs keep their stages: what a run will protect and search is taken from there, or left there for it.
 
     Returns
     -------
     list of Finding
-        What is fine, then errors, then notes. Messages hold no cell values.
+        What is fine, then errors, then notes. Messages hold no cell values. Of linked tables: of the references, then
+        of every table about people, each with the name of its table.
     """
+    return _in_order(_of_linked(config) if config.is_linked else diagnose_table(config, store=store))
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
+    order = {"ok": 0, "error": 1, "note": 2}
+    return sorted(findings, key=lambda finding: order[finding.level])
+
+
+def diagnose_table(config: RunConfig, table: Table | None = None, store: Store | None = None) -> list[Finding]:
+    """Findings about one table; ``table``: where it was read already."""
     findings: list[Finding] = []
     _attempt(findings, lambda: refuse_contradictions(config))
     seed = fresh_seed() if config.seed is None else config.seed
@@ -93,8 +107,7 @@ def diagnose(config: RunConfig, table: Table | None = None, store: Store | None 
         findings += untried_findings(config, policy, table.without_identifiers())
         findings += _encoder(config)
         findings += _filter(config)
-    order = {"ok": 0, "error": 1, "note": 2}
-    return sorted(findings, key=lambda finding: order[finding.level])
+    return findings
 
 
 def _rights(config: RunConfig) -> Iterator[Finding]:
@@ -373,3 +386,90 @@ def _impossible(options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
                 f"has {train.frame[name].nunique()}",
                 "use a smaller l, or another sensitive column",
             )
+
+
+def _of_linked(config: RunConfig) -> list[Finding]:
+    run = Pipeline(config, seed=0)
+    try:
+        tables = run.tables
+    except HybridError as error:
+        return [Finding.error(problem) for problem in error.problems]
+    findings = [*_references(run), *_targets(config), *_repetition(run)]
+    identifying = [in_table(*found) for found in run.identifying]
+    findings += map(Finding.error, identifying)
+    joint, said = {one.message for one in identifying}, set[str]()
+    for name, table in tables.items():
+        own, settled = _own_part(name, table)
+        for finding in diagnose_table(own, table.table):
+            one = in_table(name, Problem(finding.message, finding.hint, finding.values))
+            if one.message.startswith(settled) or one.message in joint:
+                continue
+            if one.message not in said or finding.level == "error":
+                findings.append(replace(finding, message=f"{name}: {one.message}", hint=one.hint))
+            said.add(one.message)
+    return findings
+
+
+def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
+    """Configuration to check a table by, and findings on columns of persons.
+
+    A view is split as the person table is, and columns of its persons are protected there. Delivery is of all tables,
+    and so are attacks that repeat the whole process.
+    """
+    nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
+    policy = _policy_of(table)
+    alone = tuple(one.name for one in asked(policy, table.measured_alone) if "trainings" not in one.needs)
+    evaluate = table.measured_alone.model_copy(update={"metrics": alone, "also": ()})
+    config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
+    if not isinstance(table, ChildRun):
+        return config, ()
+    split = config.split.model_copy(update={"stable": False})
+    settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
+    return config.model_copy(update={"split": split}), tuple(settled)
+
+
+def _policy_of(table: TableRun) -> Policy | None:
+    try:
+        return table.policy
+    except HybridError:
+        return None
+
+
+def _repetition(run: Pipeline) -> Iterator[Finding]:
+    config, policy = run.config, _policy_of(run.person)
+    if not any("trainings" in metric.needs for metric in asked(policy, config.evaluate)):
+        return
+    try:
+        tables = [table.train for table in run.tables.values()]
+    except HybridError:
+        return  # Findings of the tables say why.
+    retrain = config.evaluate.retrain
+    if retrain is None and untried(config, *tables):
+        yield from untried_findings(config, policy, *tables)
+        return
+    seconds = repeated_seconds(config, retrain or RetrainOptions(), *tables) * slowness()
+    yield Finding("note", f"evaluate: at most {in_words(seconds)} of one core to repeat the making of all tables")
+
+
+def _targets(config: RunConfig) -> Iterator[Finding]:
+    try:
+        check_targets(config.nightly.deliver, config.sources, config.folder)
+    except HybridError as error:
+        yield from map(Finding.error, error.problems)
+
+
+def _references(run: Pipeline) -> Iterator[Finding]:
+    for name, table in run.tables.items():
+        if isinstance(table, ChildRun):
+            parent = table.link.parent
+            counts = np.bincount(table.link.owners, minlength=len(parent.table))
+            empty = int((counts == 0).sum())
+            yield Finding(
+                "ok",
+                f"{name}: {len(table.table):,} rows belong to {len(counts) - empty:,} of {len(counts):,} rows of "
+                f"{table.link.parent_name}, up to {counts.max(initial=0):,} to one",
+            )
+    for name, lost in run.sources.orphans.items():
+        yield Finding("note", f"{name}: {lost:,} rows without a parent are left out (orphans: drop)")
+    for name, public in run.sources.public.items():
+        yield Finding("ok", f"{name}: {len(public):,} rows, public: they are released as they are")

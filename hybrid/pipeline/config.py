@@ -7,33 +7,61 @@ A section's options are defined in the room that uses them (``hybrid/table/data_
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BeforeValidator, Discriminator, Field, PrivateAttr, Tag, field_validator, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    Tag,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from hybrid.anonymize.options import AnonymizeOptions
-from hybrid.anonymize.techniques.registry import LABELLING, gives_k, steps_on, unlabelled
+from hybrid.anonymize.techniques.registry import gives_k, steps_on, unlabelled
 from hybrid.base.config_files import ConfigSource, YamlMapping, validated
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.manifest import StageName
-from hybrid.base.options import Options, composed_options
+from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.hierarchy.load import HierarchySource
-from hybrid.operations.deliver import DeliverOptions
-from hybrid.operations.drift import DriftOptions
-from hybrid.pipeline.config_file import read_config_file
-from hybrid.pipeline.contradictions import NO_TRANSITION, refuse_contradictions
+from hybrid.pipeline.config_file import overridden, read_config_file
+from hybrid.pipeline.contradictions import (
+    NO_TRANSITION,
+    contradictions_of_links,
+    contradictions_of_sections,
+    located,
+    refuse_contradictions,
+)
+from hybrid.pipeline.links import (
+    LINKS,
+    LinkOptions,
+    TableOptions,
+    in_table,
+    is_linked,
+    reading,
+    structure_problems,
+    tables_about_people,
+    view_of,
+)
 from hybrid.pipeline.mock_options import MockOptions
+from hybrid.pipeline.nightly_options import NightlyOptions
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
+from hybrid.pipeline.refusals import LINKED, refusal
 from hybrid.pipeline.risk import AnyRisk
 from hybrid.pipeline.roles import RolesOptions
 from hybrid.pipeline.stages import section_order
+from hybrid.pipeline.transition_options import TransitionOptions, default_transition
 from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
 from hybrid.publication.description.description import PublishOptions
@@ -50,87 +78,6 @@ from hybrid.table.sources.sql import SqlOptions
 from hybrid.table.split import SplitOptions
 from hybrid.table.typed_table import DATA_FRAME, Frame, read_frame
 from hybrid.table.weights import refuse_unusable_weights
-from hybrid.transition import REGISTRY as TRANSITIONS
-from hybrid.transition.protocol import Transition
-
-_CHOICES = {
-    "transition.method": {"order"},
-    "synthesize.generator": {"rows", "where", "balance", "filter", "isolate", "time_limit", "memory_limit"},
-}
-"""Keys that decide which options a section has, and the options that it has anyway."""
-
-
-def overridden(content: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy of a configuration's content with other values for dotted keys.
-
-    Another ``transition.method`` or ``synthesize.generator`` leaves behind the options that belong to the one before.
-    """
-    changed = copy.deepcopy(dict(content))
-    for key in sorted(overrides, key=lambda key: key not in _CHOICES):
-        _override(changed, key, overrides[key])
-    return changed
-
-
-def _override(content: dict[str, Any], key: str, value: Any) -> None:
-    *parents, last = key.split(".")
-    at = content
-    for parent in parents:
-        if not isinstance(at.get(parent), dict):
-            at[parent] = {}
-        at = at[parent]
-    if key in _CHOICES and at.get(last, value) != value:
-        for option in set(at) - _CHOICES[key]:
-            del at[option]
-    at[last] = value
-
-
-Order = Literal["pre", "post"]
-DEFAULT_TRANSITION = "tree"
-"""What no other strategy beat on both copies and utility on Adult (benchmarks/transition.py)."""
-MASKED_TRANSITION = "single"
-"""What keeps masked values as they are, and reads no original value."""
-
-
-def default_transition(anonymize: Any) -> str:
-    """Transition method of a configuration that names none, by its section ``anonymize`` as written.
-
-    Where a technique masks values, they are kept.
-    """
-    stated = anonymize.get("technique") if isinstance(anonymize, Mapping) else getattr(anonymize, "technique", None)
-    steps = stated if isinstance(stated, list | tuple) else [] if stated is None else [stated]
-    names = [one.get("name") if isinstance(one, Mapping) else getattr(one, "name", one) for one in steps]
-    return DEFAULT_TRANSITION if set(names) <= LABELLING else MASKED_TRANSITION
-
-
-if TYPE_CHECKING:
-
-    class TransitionOptions(Options):
-        """Options of a transition: ``method``, ``order``, and the strategy's own.
-
-        ``order`` is before or after the generator.
-        """
-
-        method: str
-        order: Order
-
-else:
-
-    def _transition_model(strategy: Transition) -> Any:
-        keys = {"method": (Literal[strategy.name], strategy.name), "order": (Order, "pre")}
-        model = composed_options(f"{strategy.name.title()}Transition", strategy.Options, keys, __name__)
-        # Under its name in this module, so that other processes can unpickle a configuration.
-        globals()[model.__name__] = model
-        return Annotated[model, Tag(strategy.name)]
-
-    def _method(value: Any) -> str:
-        found = value.get("method", DEFAULT_TRANSITION) if isinstance(value, Mapping) else value.method
-        return str(found)
-
-    TransitionOptions = Annotated[
-        Union[tuple(_transition_model(strategy) for strategy in TRANSITIONS.values())],  # noqa: UP007
-        Discriminator(_method),
-    ]
-
 
 IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.values()} | {"path": DATA_FRAME}
 """Keys of the section ``data`` where the table is a DataFrame."""
@@ -159,42 +106,19 @@ class OutputOptions(Options):
     """Identifier columns hold fresh values that no source record has, or are left out."""
 
 
-class ReuseOptions(Options):
-    """Limits below which a night keeps the latest release.
-
-    It is kept although the data changed, if all limits are met.
-    """
-
-    psi: float = Field(default=0.01, ge=0)
-    """Population stability index of the column that changed most; no column and not the rows may be at a warning."""
-    days: float = Field(default=7, gt=0)
-    """Age of the latest release."""
-
-
-class NightlyOptions(Options):
-    """Releases night after night.
-
-    What is set here does not change what a release holds.
-    """
-
-    drift: DriftOptions = DriftOptions()
-    """How much the data may change."""
-    reuse: ReuseOptions | None = None
-    """When the latest release stays although the data changed; null: never."""
-    deliver: DeliverOptions = DeliverOptions()
-    """Where releases go besides the folder of all releases."""
-    webhook_env: str | None = None
-    """The environment variable with a URL that gets the outcome of each night as JSON."""
-    keep_days: float = Field(default=7, ge=0)
-    """Stage results in the private zone that were not used for so long are removed."""
-
-
 SINGLE = ""
 """Name of the only table of a run."""
+_ONE_TABLE = LinkOptions.model_construct(person=SINGLE, tables={SINGLE: TableOptions.model_construct()})
+_OF_ONE_TABLE = ("data", "constraints", "risk")
+"""Sections that a configuration of linked tables does not have: each table has its own source and constraints."""
 
 
 class RunConfig(Options):
-    """Everything one run needs to know."""
+    """Everything one run needs to know: of one table, or of linked tables.
+
+    Where tables are linked, ``data`` and ``constraints`` are those of the person table, and ``views`` holds one
+    configuration for each table, compiled from the section ``tables``.
+    """
 
     version: Literal[1] = 1
     """Version of this format."""
@@ -247,6 +171,9 @@ class RunConfig(Options):
     _folder: Path = PrivateAttr(default=Path())
     _frame: Frame | None = PrivateAttr(default=None)
     _described: dict[str, HierarchySource] = PrivateAttr(default_factory=dict)
+    _links: LinkOptions | None = PrivateAttr(default=None)
+    _below: dict[str, RunConfig] = PrivateAttr(default_factory=dict)
+    _public: dict[str, RunConfig] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -362,25 +289,61 @@ class RunConfig(Options):
         """True if the generator is also trained on the original records, for comparison."""
         return self.anonymize is not None and not self.synthesize.is_off and self.evaluate.baseline
 
+    @model_serializer(mode="wrap")
+    def _as_written(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        content: dict[str, Any] = handler(self)
+        if not self.is_linked:
+            return content
+        first = {key: content[key] for key in ("version", "name", "seed") if key in content}
+        links = self.links.model_dump(mode=info.mode, exclude_unset=info.exclude_unset)
+        return first | links | {key: about for key, about in content.items() if key not in {*first, *_OF_ONE_TABLE}}
+
+    @property
+    def is_linked(self) -> bool:
+        """True of linked tables, false of a single one."""
+        return self._links is not None
+
+    @property
+    def links(self) -> LinkOptions:
+        """The tables by their names, with keys and parents; a single table has neither."""
+        return self._links or _ONE_TABLE
+
     @property
     def views(self) -> Mapping[str, RunConfig]:
-        """Configuration of every table about people, by its name: of the only one."""
-        return {SINGLE: self}
+        """Configuration of every table about people, by its name, parents first; the first one is this one.
+
+        Tables below the person table are not anonymized and sampled again, since their persons are those of the
+        person table.
+        """
+        return {self.links.person: self, **self._below}
 
     @property
     def public(self) -> Mapping[str, RunConfig]:
-        """Configuration of every table that says nothing about people: there is none."""
-        return {}
-
-    @property
-    def person(self) -> RunConfig:
-        """Configuration of the table whose quasi-identifiers are generalized: of the only one."""
-        return self
+        """Configuration of every table that says nothing about people: where it is read from."""
+        return self._public
 
     @property
     def sources(self) -> dict[str, DataOptions]:
-        """Source of every table, and its reading options."""
-        return {SINGLE: self.data}
+        """Source of every table, public ones too, and its reading options."""
+        return {name: self.source(name) for name in (*self.views, *self.public)}
+
+    def source(self, name: str) -> DataOptions:
+        """Source of a table, and the options of reading it."""
+        return DataOptions.model_validate(reading(self.links.tables[name])) if self.is_linked else self.data
+
+    def config_of(self, name: str) -> RunConfig:
+        """Configuration of a table about people, or of a public one."""
+        return self.public[name] if name in self.public else self.views[name]
+
+    def with_sections(self, sections: Mapping[str, Any]) -> RunConfig:
+        """Copy with other sections that all tables share, such as ``split``."""
+        return self._each(lambda _, config: config.model_copy(update=dict(sections)))
+
+    def _each(self, changed: Callable[[str, RunConfig], RunConfig]) -> RunConfig:
+        """Copy whose tables about people have changed configurations, each made from its name and the one before."""
+        copied = changed(self.links.person, self)
+        copied._below = {name: changed(name, config) for name, config in self._below.items()}
+        return copied
 
     def path(self, relative: str) -> Path:
         """A path of this configuration, seen from where the program runs."""
@@ -406,6 +369,43 @@ class RunConfig(Options):
         copied = self.model_copy(update={"data": self.data.model_copy(update=IN_MEMORY)})
         copied._frame = frame
         return copied
+
+    def with_frames(self, frames: Mapping[str, Frame]) -> RunConfig:
+        """Copy of the configuration with DataFrames in the place of some sources, by the names of the tables.
+
+        Raises
+        ------
+        ConfigError
+            A name is not under ``tables``.
+        """
+        tables = self.links.tables
+        unknown = [name for name in frames if name not in tables]
+        if unknown:
+            raise ConfigError(
+                Problem(f"data: there is no table {name!r} under tables", f"use {', '.join(tables)}")
+                for name in unknown
+            )
+
+        def given(name: str, config: RunConfig) -> RunConfig:
+            return config.with_frame(frames[name]) if name in frames else config.model_copy()
+
+        copied = self._each(given)
+        if self.is_linked:
+            read = {name: tables[name].model_copy(update=IN_MEMORY) for name in frames}
+            copied._links = self.links.model_copy(update={"tables": {**tables, **read}})
+            copied._public = {name: given(name, config) for name, config in self._public.items()}
+        return copied
+
+    def load_source(self, name: str) -> Table:
+        """Read a table as its source has it, without persons.
+
+        Raises
+        ------
+        HybridError
+            As :func:`hybrid.table.data_options.load_table` and :func:`hybrid.table.typed_table.read_frame`.
+        """
+        frame = self.config_of(name).frame
+        return load_table(self.source(name), self.folder) if frame is None else read_frame(frame, self.source(name))
 
     def load_table(self) -> Table:
         """Read the input table without the columns whose role is undecided.
@@ -480,14 +480,20 @@ class RunConfig(Options):
             The values are wrong, or contradict the others.
         """
         changed = parse_config(overridden(self.model_dump(mode="json", exclude_unset=True), values))
-        changed._folder, changed._frame, changed._described = self._folder, self._frame, self._described
+        for name in (*changed.views, *changed.public):
+            config, before = changed.config_of(name), self.config_of(name)
+            config._folder, config._frame, config._described = before._folder, before._frame, before._described
         return changed
 
     def with_hierarchies(self, described: Mapping[str, HierarchySource]) -> RunConfig:
         """Copy of the configuration with hierarchies in memory, by the relative paths of the files they replace."""
-        copied = self.model_copy()
-        copied._described = dict(described)
-        return copied
+
+        def given(_: str, config: RunConfig) -> RunConfig:
+            copied = config.model_copy()
+            copied._described = dict(described)
+            return copied
+
+        return self._each(given)
 
     def to_yaml(self) -> str:
         """All options, defaults included, as YAML."""
@@ -527,20 +533,70 @@ def configured(content: Mapping[str, Any], overrides: Mapping[str, Any], path: P
     Another ``transition.method`` or ``synthesize.generator`` than the file's leaves behind the options that belong to
     the file's.
     """
-    if "tables" in content:
+    source = content.source if isinstance(content, YamlMapping) else ConfigSource(str(path))
+    return parse_config(overridden(content, overrides), source.with_changes(overrides), path.parent)
+
+
+def refuse_linked(config: RunConfig, what: str) -> None:
+    """Refuse linked tables where one table is needed.
+
+    Raises
+    ------
+    ConfigError
+        The configuration describes linked tables; ``what`` names the file.
+    """
+    if config.is_linked:
         raise ConfigError(
-            f"{path}: tables describes linked tables, and single tables alone are supported here",
+            f"{what}: tables describes linked tables, and single tables alone are supported here",
             hint="linked tables go through hybrid check, run, explain, release, nightly and serve",
         )
-    changed = overridden(content, overrides)
-    source = content.source if isinstance(content, YamlMapping) else ConfigSource(str(path))
-    config = parse_config(changed, source.with_changes(overrides))
-    config._folder = path.parent
-    return config
 
 
-def parse_config(content: Mapping[str, Any], source: ConfigSource = ConfigSource("config")) -> RunConfig:  # noqa: B008 - frozen
-    """Check a configuration given as a mapping; errors as :func:`load_config`."""
+def parse_config(
+    content: Mapping[str, Any],
+    source: ConfigSource = ConfigSource("config"),  # noqa: B008 - frozen
+    folder: Path = Path(),
+) -> RunConfig:
+    """Check a configuration given as a mapping; relative paths start at ``folder``; errors as :func:`load_config`."""
+    if is_linked(content):
+        return _of_linked(content, source, folder)
     config = validated(RunConfig, content, source)
     refuse_contradictions(config, source)
+    config._folder = folder
     return config
+
+
+def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -> RunConfig:
+    shared = {key: value for key, value in content.items() if key not in LINKS}
+    links = validated(LinkOptions, {key: content[key] for key in LINKS if key in content}, source)
+    _refuse([*contradictions_of_sections(content), *structure_problems(links)], source)
+    found: dict[str, RunConfig] = {}
+    problems: list[Problem] = []
+    for name in [*tables_about_people(links), *(name for name, table in links.tables.items() if table.public)]:
+        try:
+            found[name] = parse_config(view_of(links, name, shared), _shifted(source, name), folder)
+        except HybridError as error:
+            problems += [in_table(name, problem) for problem in error.problems]
+    person = found.get(links.person)
+    if person is not None and not person.synthesize.learns_sequences:
+        _refuse([refusal(LINKED, "generators of single rows", person.synthesize.generator)], source)
+    if problems or person is None:
+        raise ConfigError({problem.message: problem for problem in problems}.values())
+    person._links = links
+    person._below = {name: one for name, one in found.items() if name != links.person and not links.tables[name].public}
+    person._public = {name: one for name, one in found.items() if links.tables[name].public}
+    _refuse(contradictions_of_links(person), source)
+    return person
+
+
+def _refuse(problems: Iterable[Problem], source: ConfigSource) -> None:
+    found = located(problems, source)
+    if found:
+        raise ConfigError(found)
+
+
+def _shifted(source: ConfigSource, name: str) -> ConfigSource:
+    """Source of one table's configuration: the lines of its keys under ``data``."""
+    lines = {("data", *path[2:]): line for path, line in source.lines.items() if path[:2] == ("tables", name)}
+    own = {path: line for path, line in source.lines.items() if path[0] not in LINKS}
+    return ConfigSource(source.name, own | lines, source.changed)

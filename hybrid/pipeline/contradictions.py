@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
+from hybrid.anonymize.models.households import Households
 from hybrid.base.config_files import ConfigSource
 from hybrid.base.errors import ConfigError, Problem
 from hybrid.constraints import DrawCondition
 from hybrid.constraints.checks import contradictions
-from hybrid.pipeline.refusals import modes_of, refused
+from hybrid.pipeline.refusals import LINKED, modes_of, refusal, refused
 from hybrid.table import Kind, Role
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ def refuse_contradictions(config: RunConfig, source: ConfigSource = ConfigSource
     ConfigError
         They are not; all problems at once.
     """
-    problems = [
-        Problem(f"{source.at_key_of(problem.message)}: {problem.message}", problem.hint)
-        for problem in _contradictions(config)
-    ]
+    problems = located(_contradictions(config), source)
     if problems:
         raise ConfigError(problems)
+
+
+def located(problems: Iterable[Problem], source: ConfigSource) -> list[Problem]:
+    """Problems with the lines of the keys that they name."""
+    return [Problem(f"{source.at_key_of(one.message)}: {one.message}", one.hint) for one in problems]
 
 
 def _stage_order(config: RunConfig) -> Iterator[Problem]:
@@ -146,6 +149,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
     yield from contradictions(config.constraints)
     yield from _condition(config)
     yield from _weights(config)
+    yield from _households(config)
     if config.anonymize is None:
         return
     quasi_identifiers = [name for name, column in config.data.columns.items() if column.role == "quasi_identifier"]
@@ -172,3 +176,41 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
                 f"data.columns.{name}: a quasi-identifier needs a hierarchy",
                 f"add hierarchy: PATH, or make one with hybrid init {config.data.path}",
             )
+
+
+def _households(config: RunConfig) -> Iterator[Problem]:
+    models = config.anonymize.models if config.anonymize else ()
+    if any(isinstance(model, Households) for model in models) and not config.data.household_columns:
+        yield Problem("anonymize.models: households are not known", "set data.household: the column that names them")
+
+
+def contradictions_of_sections(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """Sections of the content of a configuration that contradict its section ``tables``."""
+    if "data" in content:
+        yield refusal(LINKED, "data beside tables")
+    if content.get("constraints"):
+        yield refusal(LINKED, "constraints beside tables")
+    synthesize = content.get("synthesize")
+    own = synthesize if isinstance(synthesize, Mapping) else {}
+    single = {key: content.get(key) for key in ("risk", "privacy")}
+    single["synthesize.part_rows"] = own.get("part_rows")
+    yield from (refusal(LINKED, key) for key, value in single.items() if value is not None)
+
+
+def contradictions_of_links(config: RunConfig) -> Iterator[Problem]:
+    """Contradictions between the tables of a configuration of linked tables, and what they do not support."""
+    links = config.links
+    yield from refused(config, LINKED)
+    for name, view in config.views.items():
+        for column in links.tables[name].references:
+            if view.protection is not None and view.protection.choice(column) == "other":
+                yield refusal(LINKED, "references protected by the category other", name, column)
+        for column, about in links.tables[name].columns.items():
+            if name != links.person and about.role in (Role.QUASI_IDENTIFIER, Role.WEIGHT):
+                yield refusal(LINKED, "roles outside of the person table", name, column, about.role, links.person)
+    own = links.tables[links.person].columns
+    others = {name for table in links.tables.values() for name in table.columns if name not in own}
+    for model in config.anonymize.models if config.anonymize else ():
+        attribute = getattr(model, "attribute", None)
+        if attribute in others:
+            yield refusal(LINKED, "anonymize.models of other tables", repr(attribute), links.person)

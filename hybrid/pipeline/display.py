@@ -13,7 +13,7 @@ from hybrid.report.charts.svg import Figure
 from hybrid.table.cells import least_cell
 
 if TYPE_CHECKING:
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.pipeline.table_run import TableRun
     from hybrid.table import Table
 
 
@@ -24,7 +24,7 @@ def in_words(what: str, run: Any, name: str) -> str:
     ----------
     what : str
         Name of its class.
-    run : Pipeline or LinkedRun
+    run : Pipeline
         Of which nothing is computed for this.
     name : str
         Of the configuration.
@@ -46,8 +46,8 @@ def _is_judged(run: Any) -> bool:
     return all(stage in vars(run) for stage in ("evaluation", "power"))
 
 
-def plotted(pipeline: Pipeline, columns: Sequence[str]) -> Figure:
-    """Charts of columns, real beside synthetic; as :meth:`hybrid.pipeline.pipeline.Pipeline.plot`."""
+def plotted(pipeline: TableRun, columns: Sequence[str]) -> Figure:
+    """Charts of columns, real beside synthetic; as :meth:`hybrid.pipeline.table_run.TableRun.plot`."""
     compared, control = pipeline.charted
     return compared_figure(compared, pipeline.generated.table, control, columns, pipeline.config.k)
 

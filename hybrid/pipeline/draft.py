@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import replace
+from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 from hybrid.base.atomic import write_text
-from hybrid.base.errors import ConfigError
+from hybrid.base.errors import ConfigError, HybridError, Problem
 from hybrid.base.options import Options
 from hybrid.base.yaml_document import YamlDocument
 from hybrid.hierarchy.build import Rows
@@ -16,15 +20,28 @@ from hybrid.hierarchy.files import text_of_rows
 from hybrid.hierarchy.load import HierarchySource
 from hybrid.hierarchy.spec import HierarchySpec
 from hybrid.pipeline.config import RunConfig, configured
-from hybrid.pipeline.draft_text import DraftText
+from hybrid.pipeline.config_file import read_config_file
+from hybrid.pipeline.draft_column import DraftColumn, DraftColumns, without_review
+from hybrid.pipeline.links import is_linked
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
 from hybrid.pipeline.starter.columns import guess_hierarchy, hierarchy_paths, in_memory, write_hierarchies
 from hybrid.pipeline.starter.config_text import refuse_existing
+from hybrid.table import Role
 from hybrid.table.typed_table import DATA_FRAME, Frame, is_frame
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-class Draft(DraftText):
-    """Editable configuration of one table, with undo.
+_SECTION = ("data", "columns")
+
+
+class Draft:
+    """Editable configuration of one table, or of linked tables; every change can be undone.
+
+    Keys are dotted (``draft["anonymize.k"] = 10``), or tuples where a new name holds a dot
+    (``draft["data", "columns", "a.b", "role"]``). Comments and everything that was not changed stay as they are.
+    Columns of linked tables are called TABLE.COLUMN; keys and parent columns that the configuration does not list are
+    none of them.
 
     Parameters
     ----------
@@ -37,12 +54,14 @@ class Draft(DraftText):
     """
 
     def __init__(self, document: YamlDocument, folder: Path = Path(), guessed: GuessedConfig | None = None) -> None:
-        super().__init__(document, folder)
+        self._history = [document]
+        self.folder = folder
         self._guessed = guessed
         self._described: dict[str, HierarchySpec] = {} if guessed is None else guessed.described
         self._in_memory: dict[str, HierarchySource] = {}
         self._given: dict[str, Rows] = {}
         self.notes = () if guessed is None else guessed.notes
+        """What to think about first; no cell values."""
         self.source: Frame | None = None
         """Table in memory that it was guessed from: private."""
 
@@ -140,6 +159,191 @@ class Draft(DraftText):
             path, number = found.with_stem(f"{found.stem}_{number}"), number + 1
         self._described[path.as_posix()] = spec
         return path.as_posix()
+
+    @classmethod
+    def read(cls, path: Path | str) -> Self:
+        """Read a configuration, to edit it.
+
+        Raises
+        ------
+        ConfigError
+            The file is missing, or no YAML.
+        """
+        file = Path(path)
+        read_config_file(file)
+        return cls(YamlDocument(file.read_text(encoding="utf-8-sig"), str(file)), file.parent)
+
+    @property
+    def document(self) -> YamlDocument:
+        """The text as it is now."""
+        return self._history[-1]
+
+    @property
+    def text(self) -> str:
+        """The configuration as YAML, with its comments."""
+        return self.document.text
+
+    @property
+    def path(self) -> Path:
+        """The file that the text is of."""
+        return self.folder / Path(self.document.name).name
+
+    @property
+    def columns(self) -> dict[str, DraftColumn]:
+        """Columns that the configuration lists, by name, in its order."""
+        return DraftColumns({name: DraftColumn(self, name, path) for name, path in self._listed()})
+
+    @property
+    def is_linked(self) -> bool:
+        """True of linked tables."""
+        return is_linked(self.document.content)
+
+    def _listed(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Names of the columns, and where the text has them."""
+        for name in self.document.get(_SECTION) or {}:
+            yield name, (*_SECTION, name)
+        for table, about in (self.document.get(("tables",)) or {}).items():
+            for name in about.get("columns") or {}:
+                yield f"{table}.{name}", ("tables", table, "columns", name)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Columns whose role is still a guess, or is undecided."""
+        return tuple(name for name, column in self.columns.items() if not column.is_decided)
+
+    def __getitem__(self, key: str | tuple[str, ...]) -> Any:
+        """Value of a key in the text; None if not set."""
+        return self.document.get(self._path(key))
+
+    def __setitem__(self, key: str | tuple[str, ...], value: Any) -> None:
+        """Set a key; sections on the way to it are made.
+
+        Raises
+        ------
+        ConfigError
+            There is no such key, or the value is none that it can have. What contradicts another key is found by
+            ``config`` alone, so that keys can be set one after the other.
+        """
+        path = self._path(key)
+        changed = self.document.with_value(path, value)
+        problems = list(self._own_problems(changed, path))
+        if problems:
+            raise ConfigError(problems)
+        self.keep(changed)
+
+    def _own_problems(self, document: YamlDocument, path: tuple[str, ...]) -> Iterator[Problem]:
+        """Problems of a text at one key, or below it."""
+        before = self._history[-1]
+        self._history[-1] = document
+        try:
+            _ = self.config
+        except HybridError as error:
+            where = f": {'.'.join(path)}"
+            yield from (
+                one for one in error.problems if f"{where}: " in f"{one.message}: " or f"{where}." in one.message
+            )
+        finally:
+            self._history[-1] = before
+
+    def __delitem__(self, key: str | tuple[str, ...]) -> None:
+        """Remove a key, so that its default holds."""
+        self.keep(self.document.without(self._path(key)))
+
+    def sign(self, name: str, date: datetime.date | None = None) -> None:
+        """State who has decided the roles of all columns.
+
+        The certificate of a release shows the name.
+
+        Parameters
+        ----------
+        name : str
+            Of the person who has read every line under ``data.columns``.
+        date : datetime.date, optional
+            Day of the decision; by default today.
+
+        Raises
+        ------
+        ConfigError
+            A role is undecided, or the name is empty.
+        """
+        open_ = [column for column, one in self.columns.items() if one.role == Role.UNDECIDED]
+        if open_:
+            raise ConfigError(
+                f"undecided columns: {', '.join(open_)}", hint='for each: draft.columns["NAME"].role = "insensitive"'
+            )
+        if not name.strip():
+            raise ConfigError("roles.decided_by: the name is empty", hint="say who decided")
+        day = datetime.date.today() if date is None else date
+        document = self.document
+        for column in self.columns.values():
+            document = without_review(document, column.path)
+        self.keep(document.with_value(("roles",), {"decided_by": name.strip(), "date": day}))
+
+    def keep(self, document: YamlDocument) -> None:
+        """Take a changed text; the one before can be had again."""
+        self._history.append(document)
+
+    def undo(self) -> bool:
+        """Take the last change back; False if there is none."""
+        if len(self._history) == 1:
+            return False
+        self._history.pop()
+        return True
+
+    @property
+    def difference(self) -> str:
+        """Unified difference to the first text; empty if none."""
+        return self._history[0].difference(self.document)
+
+    def _path(self, key: str | tuple[str, ...]) -> tuple[str, ...]:
+        """Keys of a dotted key; names with dots that the text has are found."""
+        if isinstance(key, tuple):
+            return key
+        at: Any = self.document.content
+        parts, path = key.split("."), []
+        while parts:
+            known = at if isinstance(at, dict) else {}
+            n = next((n for n in range(len(parts), 0, -1) if ".".join(parts[:n]) in known), 1)
+            path.append(".".join(parts[:n]))
+            at, parts = known.get(path[-1]), parts[n:]
+        return tuple(path)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Columns as a DataFrame, one row each; no cell values."""
+        import pandas as pd
+
+        rows = [
+            {
+                "column": name,
+                "role": one.role,
+                "kind": one.kind,
+                "hierarchy": one.hierarchy,
+                "target": one.target,
+                "decided": one.is_decided,
+                "reason": one.reason,
+            }
+            for name, one in self.columns.items()
+        ]
+        return pd.DataFrame(rows, columns=["column", "role", "kind", "hierarchy", "target", "decided", "reason"])
+
+    def __repr__(self) -> str:
+        lines = [f"Draft of {self.document.name}: {len(self.columns)} columns, {len(self.undecided)} to decide"]
+        width = max((len(name) for name in self.columns), default=0)
+        lines += [
+            f"  {name:<{width}}  {one.role:<16}  {'' if one.is_decided else 'review: '}{one.reason}".rstrip()
+            for name, one in self.columns.items()
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(one.role)}</td><td>{escape(one.kind or '')}</td>"
+            f"<td>{'' if one.is_decided else 'review: '}{escape(one.reason)}</td></tr>"
+            for name, one in self.columns.items()
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        head = "<tr><th>column</th><th>role</th><th>kind</th><th>why</th></tr>"
+        return f"<table>{head}{cells}</table><ul>{notes}</ul>"
 
 
 def guess(data: Frame | Path | str) -> Draft:

@@ -15,7 +15,7 @@ from hybrid.base.ownership import own_path
 from hybrid.hierarchy.files import YAML_SUFFIXES, text_of_spec
 from hybrid.hierarchy.from_data import QUANTILES, quantiles
 from hybrid.hierarchy.load import load_hierarchy, parse_hierarchy
-from hybrid.pipeline.draft_text import DraftColumn
+from hybrid.pipeline.draft_column import DraftColumn
 from hybrid.pipeline.starter.columns import GuessedColumn, guess_hierarchy, hierarchy_paths, starter_text
 from hybrid.pipeline.starter.guessed_roles import GuessedRole
 from hybrid.table import Role, Table

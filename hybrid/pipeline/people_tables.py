@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import TypeVar
 
 from hybrid.anonymize.result import AnonymizedTable
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.base.errors import HybridError
 from hybrid.base.hashing import fingerprint
-from hybrid.base.listed_names import ListedNames
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress, silent
 from hybrid.base.rng import fresh_seed
@@ -21,18 +22,18 @@ from hybrid.hierarchy.build import hierarchy_of_values
 from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.conditions import Selection, selection
-from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.constraint_rules import fitted_rules
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.filtering import control_halves
 from hybrid.pipeline.inputs import Inputs, WarehouseInputs
 from hybrid.pipeline.kept_split import kept_split
+from hybrid.pipeline.links import in_table
 from hybrid.pipeline.protection import protected, static_columns, training_hierarchies
 from hybrid.pipeline.risk import removal_of, without_removed
 from hybrid.pipeline.stages import PROTECT
 from hybrid.protect import Protected
 from hybrid.protect.below_labels import has_public_list
-from hybrid.publication.gate import DrawNumber
 from hybrid.publication.policy import Policy, load_policy
 from hybrid.sample import Sampled
 from hybrid.store import Store
@@ -51,10 +52,21 @@ class Origin:
     split_seed: int
 
 
-class PeopleTables(ListedNames):
-    """Tables of one run that a generator learns from, computed on demand.
+@contextmanager
+def naming(table: str) -> Iterator[None]:
+    """Name the table in errors of the block, if it is one of several."""
+    try:
+        yield
+    except HybridError as error:
+        if not table:
+            raise
+        raise type(error)(in_table(table, problem) for problem in error.problems) from None
 
-    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`, which judges them.
+
+class PeopleTables:
+    """Tables that a generator learns from, computed on demand.
+
+    Parameters as for :class:`hybrid.pipeline.pipeline.Pipeline`.
     """
 
     def __init__(
@@ -83,12 +95,14 @@ class PeopleTables(ListedNames):
         """Whether somebody chose the seed."""
         if origin is not None:
             self._given_seed = origin.seed
-        self.draw: DrawNumber | None = None
-        """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._filter_control: Table | None = None
         """Control records of the filter where there are none of this run's own."""
         self.decided = False
         """Whether the columns were decided on a larger table, of which this one's records are a sample."""
+        self.name = SINGLE
+        """Of the table; none of a single one."""
+        self.behind = ""
+        """Fingerprint of all linked tables, keys and references, on which results of every one may depend."""
 
     def _inputs(self) -> Inputs:
         about = self.config, self.recorder, self.progress
@@ -239,9 +253,10 @@ class PeopleTables(ListedNames):
         population = "" if self.inputs.population is None else fingerprint(self.inputs.population)
         must_detect = self.policy.detection if self._has_power else None
         data = self.data_fingerprint, population, must_detect
-        return stage_keys(
+        found = stage_keys(
             self.config, self.seed, self.split_seed, *data, judged_by=self.judged_by, totals=self.inputs.totals
         )
+        return {name: fingerprint(key, self.behind) for name, key in found.items()} if self.name else found
 
     @cached_property
     def anonymization(self) -> Anonymization | None:
@@ -333,5 +348,5 @@ class PeopleTables(ListedNames):
 
     def _stage(self, name: str, compute: Callable[[], T], /) -> T:
         self.progress(name, 0, None)
-        with self.recorder.stage(name):
+        with naming(self.name), self.recorder.stage(name):
             return self.store.get_or_compute(name, self.keys[name], compute)

@@ -1,82 +1,82 @@
-"""Pipeline of a table through all stages, each computed once, in order, from (config, seed) alone.
+"""Run of a configuration: its tables through all stages, one evaluation, one verdict.
 
-``Pipeline`` is lazy: asking for a stage computes it and what it needs, and keeps the result in the store. So the
-command line computes everything at once, while a flow computes one stage per task; both compute the same things.
+A single table is a run of one table. ``Pipeline`` is lazy: asking for a result computes it and what it needs, and keeps
+it in the store. So the command line computes everything at once, while a flow computes one stage per task; both
+compute the same things.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, get_args
+from pathlib import Path
+from typing import Any
 
-from hybrid.anonymize.search.problem import k_problem
-from hybrid.base.arrays import Array
-from hybrid.base.errors import ConfigError, InfeasibleError
-from hybrid.base.hashing import code_version, fingerprint, library_versions
-from hybrid.base.manifest import StageRecord
+from markupsafe import Markup
+
+from hybrid.anonymize.result import AnonymizedTable
+from hybrid.anonymize.search.tradeoff import TradeoffPoint
+from hybrid.base.arrays import Rows
+from hybrid.base.errors import ConfigError, DataError, Problem
+from hybrid.base.hashing import fingerprint
+from hybrid.base.listed_names import ListedNames
+from hybrid.base.manifest import Recorder, StageRecord
 from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
-from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation import evaluate
-from hybrid.evaluation.context import Context, FitAndSample, KeptModel, Parentage, Share
-from hybrid.evaluation.improvement import with_printed
-from hybrid.evaluation.measure import Crossed, Evaluation, Subject
-from hybrid.evaluation.options import EvaluateOptions
-from hybrid.evaluation.pooled import compared_with_folds, is_measured_in_folds, pooled_evaluation
-from hybrid.evaluation.run_metrics import check_options, remembering
-from hybrid.pipeline.conditions import refuse_misfit
+from hybrid.evaluation.context import Making
+from hybrid.evaluation.measure import Evaluation
+from hybrid.pipeline.child_draw import own_names
+from hybrid.pipeline.child_run import ChildRun, GivenInputs, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
+from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.display import in_html, in_words, plotted
 from hybrid.pipeline.evaluation_price import untried
-from hybrid.pipeline.generation import learned_again
-from hybrid.pipeline.guarantees import promise, promises
-from hybrid.pipeline.identifying_texts import refuse_identifying
-from hybrid.pipeline.inputs import Sources
-from hybrid.pipeline.power import judged_table, measure_power_of
-from hybrid.pipeline.privacy_statements import Explanation, combined_explanation
-from hybrid.pipeline.private_mode import explain_private, refuse_undeclared
-from hybrid.pipeline.refusals import TABLES, refusal
-from hybrid.pipeline.risk import leak_of
+from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
+from hybrid.pipeline.inputs import Inputs, Sources
+from hybrid.pipeline.links import in_table
+from hybrid.pipeline.people_tables import Origin
+from hybrid.pipeline.released_keys import with_keys
+from hybrid.pipeline.repetition import drawn_people, real_people, some_people
 from hybrid.pipeline.roles import decided_roles
-from hybrid.pipeline.stages import EVALUATE, POWER, STAGES, evaluation_of, libraries, stage_named, subject_of
-from hybrid.pipeline.tables import DrawnTables
+from hybrid.pipeline.shared_sections import fitting, refuse_unknown
+from hybrid.pipeline.sources import parent_keys, places_of, read_sources
+from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
+from hybrid.pipeline.table_run import ONLY_COMPARED, TableRun
 from hybrid.publication.asked import asked
-from hybrid.publication.composition import Membership, membership
-from hybrid.publication.gate import confidence_of_each, judge
-from hybrid.publication.power import Power
+from hybrid.publication.gate import DrawNumber, judge
+from hybrid.publication.policy import Policy
+from hybrid.publication.power import Power, worst_power
 from hybrid.publication.roles import DecidedRoles, with_roles
 from hybrid.publication.verdict import Verdict
 from hybrid.report.charts.svg import Figure
-from hybrid.store import Store, took
-from hybrid.synthesize.registry import require
+from hybrid.store import Store
 from hybrid.table import Schema, Table
-from hybrid.table.numbered import TABLE_NUMBER
-from hybrid.table.persons import n_persons
 from hybrid.table.split import Parts
 from hybrid.transition.disclosure import GiveAway
 
-ONLY_COMPARED = "configurations that are only compared are not attacked so"
+BETWEEN = ": "
+"""Text between the name of a table and that of its stage."""
+_OF_VIEWS = (READ, PROTECT, SYNTHESIZE, EVALUATE, POWER)
+"""Stages of a table below the person table."""
 
 
-class Pipeline(DrawnTables):
-    """All stages of one run, computed on demand.
+class Pipeline(ListedNames):
+    """All stages of all tables of a run, computed on demand.
 
     Parameters
     ----------
     config : RunConfig
-        What to do.
+        What to do, with one table or linked tables.
     seed : int, optional
         The source of all randomness; the config's, or a fresh one that cannot be guessed.
     store : Store
         Where stage results are looked for and kept; by default nothing is kept.
     progress : Progress
-        Called with the stage that is computed, and how far it is.
-    inputs : Inputs, optional
+        Called with the stage that is computed, and how far it is; of linked tables, with the table before it.
+    inputs : Inputs or Sources, optional
         Tables that were read already; by default those that the configuration names.
-
     judge_power : bool
         Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
         do without: a policy's ``must_detect`` then does not count.
@@ -94,182 +94,198 @@ class Pipeline(DrawnTables):
     """
 
     LISTED = frozenset(
-        {"anonymized", "check", "config", "draw", "evaluation", "plot", "released", "seed", "synthetic", "table"}
-        | {"trade_off", "verdict"}
+        {"anonymized", "check", "config", "evaluation", "plot", "released", "seed", "synthetic", "tables"}
+        | {"trade_off", "verdict", "verdict_of"}
     )
 
-    def check(self) -> None:
-        """Check the later stages before the first one is computed.
+    def __init__(
+        self,
+        config: RunConfig,
+        seed: int | None = None,
+        store: Store | None = None,
+        progress: Progress = silent,
+        inputs: Inputs | Sources | None = None,
+        *,
+        judge_power: bool = True,
+        origin: Origin | None = None,
+        ledger_dir: Path | None = None,
+    ) -> None:
+        refuse_contradictions(config)
+        self.config, self.origin, self.progress = config, origin, progress
+        self.judge_power, self.ledger_dir = judge_power, ledger_dir
+        self.draw: DrawNumber | None = None
+        """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
+        self._given_seed, self._store = seed, store or Store(None)
+        self._inputs = inputs if isinstance(inputs, Inputs) else None
+        if isinstance(inputs, Sources):
+            self.sources = inputs
+        self._parts: Parts | None = None
+        """Training and control persons of a fold; None where the split decides."""
+        self._whole: Pipeline | None = None
+        """The run that this one repeats for some of its people."""
 
-        Raises
-        ------
-        HybridError
-            The policy cannot be read, the evaluation names what does not exist, or a package is missing.
-        """
-        _ = self.policy
-        if not self.config.synthesize.is_off:
-            require(self.config.synthesize.engine)
-        check_options(self.config.evaluate, self.table.schema.without_identifiers())
-        if self.config.synthesize.tables > 1 and TABLE_NUMBER in self.table.schema:
-            raise ConfigError([refusal(TABLES, f"column {TABLE_NUMBER}")])
-        if self.config.privacy is None:
-            refuse_identifying(self.config, self.table)
-        refuse_misfits(self.config.constraints, self.table.schema)
-        refuse_misfit(self.config, self.table.schema)
-        refuse_undeclared(self.config, self.table.schema)
-        self._refuse_k()
-        _ = self.selection
+    def __repr__(self) -> str:
+        """Verdict and counts, if they are computed already."""
+        return in_words("Pipeline", self, self.config.name)
 
-    def _refuse_k(self) -> None:
-        """Refuse a k that is greater than the number of training people, before anything is searched."""
-        options = self.config.anonymize
-        if options is None or not options.generalizes or self.config.privacy is not None or self.config.is_pushed_down:
-            return
-        problem = k_problem(options.k, n_persons(self.train), rows_are_persons=self.train.rows_are_persons)
-        if problem is not None:
-            raise InfeasibleError(problem)
+    def _repr_html_(self) -> str:
+        return in_html(self, self.config.name)
 
-    @property
-    def tables(self) -> Mapping[str, Pipeline]:
-        """Runs of all tables about people, by their names: of the only one."""
-        return {SINGLE: self}
-
-    @property
-    def person(self) -> Pipeline:
-        """Run of the table whose quasi-identifiers are generalized: of the only one."""
-        return self
-
-    @property
+    @cached_property
     def sources(self) -> Sources:
         """All tables as they were read."""
-        return Sources({SINGLE: self.table}, {}, {}, {})
-
-    @property
-    def released(self) -> Mapping[str, Table]:
-        """The tables to release, by their names; of one that is drawn in parts, the sample that is judged."""
-        return {SINGLE: self.synthetic}
-
-    def verdict_of(self, name: str) -> Verdict:  # noqa: ARG002 - there is one table
-        """Part of the verdict that is about one table."""
-        return self.verdict
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """Names of all stages, in their order, for :meth:`compute`."""
-        return tuple(stage.name for stage in STAGES)
-
-    @property
-    def stages(self) -> list[StageRecord]:
-        """Seconds and memory of every stage that was computed."""
-        return self.recorder.stages
-
-    def compute(self, stage: str) -> None:
-        """Compute a stage by its name, or load it if the store has it.
-
-        ``evaluate-synthetic`` names the evaluation of one judged table.
-        """
-        judged = subject_of(stage)
-        _ = getattr(self, stage_named(stage).result) if judged is None else self.evaluated(judged)
-
-    people: int | None = None
-    """Number of people in the data, where this table is about some of them; None: those of this table."""
-    together: Evaluation | None = None
-    """Evaluation of this and other tables that are released together, whose intervals hold together; None: of this."""
-
-    @property
-    def parentage(self) -> Mapping[Subject, Parentage] | None:
-        """Parents of each judged table's rows; None without a parent table."""
-        return None
+        if not self.config.is_linked:
+            return Sources({SINGLE: self.person.table}, {}, {}, {})
+        self.progress("read", 0, 1)
+        return read_sources(self.config)
 
     @cached_property
-    def evaluation(self) -> Evaluation:
-        """Privacy, utility and fidelity of every judged table."""
-        found = self._evaluation_of(get_args(Subject))
-        printed = with_printed(found) if self.config.evaluate.paper else found
-        return replace(printed, all_rows=self.all_rows, crossed=self._crossed)
+    def person(self) -> TableRun:
+        """Run of the table whose rows, or persons, are generalized: the only one, or the person table."""
+        how = self._given_seed, self._store
+        about: dict[str, Any] = {"judge_power": self.judge_power, "origin": self.origin}
+        about["ledger_dir"] = self.ledger_dir
+        if not self.config.is_linked:
+            return TableRun(self.config, *how, self.progress, self._own_inputs, **about)
+        config, name = self.config, self.config.links.person
+        refuse_unknown(config, self.sources)
+        table = self.sources.tables[name]
+        told = self._progress_of_table(name)
+        given = GivenInputs(fitting(config, table.schema), table, told)
+        inputs = given if self._parts is None else given.of_fold(self._parts)
+        if self._whole is not None:
+            inputs = self._whole.person.inputs.with_training(table)
+        found = TableRun(given.config, *how, told, inputs, **about)
+        found.name, found.decided = name, self._whole is not None
+        found.behind = fingerprint(self.sources, config.links, config.protection)
+        found.attack = self._attacked
+        found.beside = tuple(
+            replace(column, name=f"{other}.{column.name}", order=None)
+            for other in list(config.views)[1:]
+            for column in self.sources.tables[other].schema.without_identifiers()
+        )
+        return found
 
-    def _evaluation_of(self, subjects: Collection[Subject]) -> Evaluation:
-        """Evaluation of those of these tables that the run has."""
-        judged = [subject for subject in subjects if evaluation_of(subject) in self.keys]
-        self._measure_together(judged)
-        return Evaluation(tuple(metric for subject in judged for metric in self.evaluated(subject).metrics))
-
-    def evaluated(self, subject: Subject) -> Evaluation:
-        """Privacy, utility and fidelity of one table.
-
-        Raises
-        ------
-        ConfigError
-            The configuration has no such table.
-        """
-        return self._stage(evaluation_of(subject), lambda: self._evaluated(subject))
-
-    def evaluate_beside(self, table: Table) -> Evaluation:
-        """Evaluation of a table that was made in another way, judged as the synthetic one.
-
-        The original and the generator alone are judged beside it. No verdict comes of it, and nothing of it is kept.
-        """
-        others: tuple[Subject, ...] = ("original", "baseline")
-        found = [self.evaluated(subject) for subject in others if evaluation_of(subject) in self.keys]
-        return Evaluation(tuple(one for each in [*found, self._evaluate({"synthetic": table})] for one in each.metrics))
+    @property
+    def _own_inputs(self) -> Inputs | None:
+        """Inputs of a single table that was read already."""
+        given = vars(self).get("sources")
+        if self._inputs is not None or given is None:
+            return self._inputs
+        return Inputs(self.config, Recorder(), self.progress, given.tables[SINGLE])
 
     @cached_property
-    def explanation(self) -> Explanation:
-        """Privacy statement of this configuration.
+    def tables(self) -> Mapping[str, TableRun]:
+        """Runs of all tables about people by their names, parents first."""
+        first, *others = self.config.views
+        found: dict[str, TableRun] = {first: self.person}
+        for name in others:
+            link, source = self._link(name, found), self.sources.tables[name]
+            beside = (replace(self.person.table.schema[old], name=new) for old, new in link.static.items())
+            config = fitting(self.config.views[name], Schema((*source.schema, *beside)))
+            called = {f"{first}.{old}": new for old, new in link.static.items()}
+            config = config.model_copy(update={"constraints": tuple(one.renamed(called) for one in config.constraints)})
+            how = self._store, self._progress_of_table(name)
+            found[name] = ChildRun(config, link, source, *how, judge_power=self.judge_power)
+            found[name].decided = self._whole is not None
+        if others:
+            for name, table in found.items():
+                table.folds = tuple(fold.tables[name] for fold in self.folds)
+        return found
 
-        Raises
-        ------
-        ConfigError
-            Nothing is anonymized, and the generator has no privacy budget.
+    @cached_property
+    def folds(self) -> tuple[Pipeline, ...]:
+        """Runs of all linked tables, each without the people who are its control.
+
+        On them ``split.control: cross`` judges the procedure; none without it.
         """
-        if not self.explanations:
-            raise ConfigError("without anonymization there is no guarantee to explain", hint="add an anonymize section")
-        return combined_explanation(self.explanations)
+        found = []
+        for config, seed, parts, told in self.person.runs_of_folds:
+            shared = {"split": config.split, "evaluate": config.evaluate}
+            run = Pipeline(self.config.with_sections(shared), seed, self._store, told, judge_power=False)
+            run.sources, run._parts = self.sources, parts
+            found.append(run)
+        return tuple(found)
 
-    @cached_property
-    def explanations(self) -> tuple[Explanation, ...]:
-        """The promises of every mechanism of this configuration."""
-        return self._explained(seeded=self.seeded)
+    def with_training(self, people: Rows, seed: int) -> Pipeline:
+        """The same linked tables for some people of the source, who all are training people.
 
-    @property
-    def promise(self) -> str:
-        """Formal promises of this configuration, where a run has a secret seed."""
-        return promise(self.config, self._explained(seeded=False))
+        Nothing is kept. The hierarchies are those of the whole source.
 
-    def _explained(self, *, seeded: bool) -> tuple[Explanation, ...]:
-        if self.config.privacy is not None:
-            return (explain_private(self.config, secret_seed=not seeded),)
-        schema = self.explained
-        known = self.hierarchies
-        derived = [name for name in schema.quasi_identifiers if name in known and known[name].rule]
-        nameless = bool((self.table.persons < 0).any())
-        linked = schema != self.table.schema.without_identifiers()
-        about = self.config, schema, self.inputs.domains, derived
-        whole = self.inputs.whole
-        drawn = 1.0 if whole is None else whole.result.drawn_share
-        return promises(*about, nameless=nameless, seeded=seeded, linked=linked, drawn=drawn)
-
-    @property
-    def statement(self) -> str | None:
-        """The explanation in words, with the account of a budget; None where there is nothing to explain."""
-        if self.config.privacy is not None:
-            return explain_private(self.config, secret_seed=not self.seeded, spent=self.budget).text
-        return self.explanation.text if self.explanations else None
+        Parameters
+        ----------
+        people : numpy.ndarray, shape (n,), int64
+            Different rows of the person table.
+        seed : int
+            The source of all randomness.
+        """
+        retrain, synthesize = self.config.evaluate.retrain, self.config.synthesize
+        config = self.config
+        if retrain is not None and retrain.drawn is not None:
+            rows = max(round(retrain.drawn * len(people)), 1)
+            config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows})})
+        run = Pipeline(config, seed, judge_power=False)
+        run.sources, run._whole, run.folds = some_people(config.links, self.sources, people), self, ()
+        return run
 
     @property
-    def explained(self) -> Schema:
-        """Columns that the privacy statement must cover."""
-        return self.table.schema.without_identifiers()
+    def untried(self) -> str:
+        """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
+        if not self.judge_power:
+            return ONLY_COMPARED
+        return untried(self.config, *(table.train for table in self.tables.values()))
+
+    def _attacked(self) -> Evaluation:
+        person = self.person
+        chosen = asked(person.judged_by, person.config.evaluate)
+        names = tuple(one.name for one in chosen if "trainings" in one.needs)
+        if not names:
+            return Evaluation(())
+        alone = dict.fromkeys(("targets", "secrets", "linkability", "groups", "analyses", "strata", "clusters"))
+        options = person.config.evaluate.model_copy(update={"metrics": names, "also": (), **alone})
+
+        def again(table: Table, seed: int) -> Table:
+            return drawn_people(self.with_training(table.persons, seed).tables)
+
+        return evaluate(
+            real_people(self.tables),
+            None,
+            {"synthetic": drawn_people(self.tables)},
+            options,
+            rng_for(self.seed, "evaluate people"),
+            person.progress,
+            making={"synthetic": Making(again=again, untried=self.untried)},
+        )
 
     @property
-    def is_private(self) -> bool:
-        """True if differential privacy is claimed."""
-        return any(explanation.is_private for explanation in self.explanations)
+    def seed(self) -> int:
+        """The source of all randomness."""
+        return self.person.seed
 
-    @cached_property
-    def give_away(self) -> GiveAway | None:
-        """Disclosure of originals by the transition; None without one."""
-        return None if self.anonymization is None else self.anonymization.give_away(self.generated.table)
+    @property
+    def policy(self) -> Policy:
+        """The rules of the gate."""
+        return self.person.policy
+
+    @property
+    def table(self) -> Table:
+        """The whole input table; of linked ones, the person table."""
+        return self.person.table
+
+    @property
+    def anonymized(self) -> AnonymizedTable | None:
+        """The k-anonymous training records; None without anonymization."""
+        return self.person.anonymized
+
+    @property
+    def trade_off(self) -> list[TradeoffPoint]:
+        """Information loss against suppression at the configured k; empty where it is not computed."""
+        return self.person.trade_off
+
+    @property
+    def synthetic(self) -> Table:
+        """The table to release; of linked ones, the person table."""
+        return self.released[self.config.links.person]
 
     def plot(self, *columns: str) -> Figure:
         """Draw columns, real beside synthetic, without small groups.
@@ -277,7 +293,7 @@ class Pipeline(DrawnTables):
         Parameters
         ----------
         columns : str
-            Names; by default every column that is learned.
+            Names, of linked tables TABLE.COLUMN; by default every column that is learned.
 
         Returns
         -------
@@ -288,224 +304,234 @@ class Pipeline(DrawnTables):
         Raises
         ------
         ConfigError
-            The synthetic table has no such column.
+            There is no such column.
         """
-        return plotted(self, columns)
+        if not self.config.is_linked:
+            return plotted(self.person, columns)
+        split = [column.partition(".") for column in columns]
+        unknown = [".".join(one) for one in split if one[0] not in self.tables or not one[2]]
+        if unknown:
+            raise ConfigError(f"no such column: {', '.join(unknown)}", hint="name it TABLE.COLUMN")
+        charts: list[tuple[str, Markup]] = []
+        for name, table in self.tables.items():
+            own = [column for of, _, column in split if of == name]
+            if own or not columns:
+                charts += [(f"{name}.{title}", chart) for title, chart in plotted(table, own).charts]
+        return Figure(tuple(charts))
 
-    def __repr__(self) -> str:
-        """Verdict and tables that are computed already; nothing is computed for it."""
-        return in_words("Pipeline", self, self.config.name)
+    @cached_property
+    def data_fingerprint(self) -> str:
+        """Content hash of what was read: all tables and the hierarchies."""
+        if not self.config.is_linked:
+            return self.person.data_fingerprint
+        return fingerprint(self.person.data_fingerprint, self.sources)
 
-    def _repr_html_(self) -> str:
-        return in_html(self, self.config.name)
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Names of all stages of all tables, in an order for :meth:`compute`."""
+        return steps_of(self.config)
 
-    def membership(self, secret: bytes) -> Membership:
-        """Equivalence class of each training record, by keyed hashes that only the secret can repeat.
+    @property
+    def keys(self) -> dict[str, str]:
+        """Keys of all kept stages of all tables, by their names as in :attr:`steps`."""
+        return {step_of(name, stage): key for name, table in self.tables.items() for stage, key in table.keys.items()}
+
+    def compute(self, step: str) -> None:
+        """Compute a stage of a table by its name, or load it.
+
+        ``evaluate-synthetic`` names the evaluation of one judged table.
+        """
+        name, stage = split_step(step)
+        if stage == POWER.name:
+            self._evaluate_together()
+        self.tables[name].compute(stage)
+
+    def check(self) -> None:
+        """Check the later stages before the first one is computed.
 
         Raises
         ------
-        ConfigError
-            Nothing is anonymized.
+        HybridError
+            As :meth:`hybrid.pipeline.table_run.TableRun.check`, of any table.
         """
-        if self.anonymized is None:
-            raise ConfigError("without anonymization there are no equivalence classes", hint="add an anonymize section")
-        train, learned = self.inputs.split(self.split_seed).train, self.labelled
-        if self.anonymization is not None and self.anonymization.drawn is not None:
-            kept = self.anonymization.drawn.kept
-            train, learned = train.take(kept), learned.take(kept)
-        return membership(train, learned, self.anonymized, secret, self.config.record_key)
+        if self.config.is_linked:
+            problems = [in_table(*found) for found in self.identifying]
+            if problems:
+                raise DataError(problems)
+        for table in self.tables.values():
+            table.check()
+
+    @property
+    def identifying(self) -> Iterator[tuple[str, Problem]]:
+        """Columns that hold identifiers, of all tables, by the table's name."""
+        return identifying_problems(self.sources.tables, kept_columns(self.config))
+
+    @cached_property
+    def evaluation(self) -> Evaluation:
+        """Privacy, utility and fidelity of all tables and references."""
+        if not self.config.is_linked:
+            return self.person.evaluation
+        found = [table.evaluation.of_table(name) for name, table in self.tables.items()]
+        crossed = tuple(one for each in found for one in each.crossed)
+        return Evaluation(tuple(metric for each in found for metric in each.metrics), crossed=crossed)
+
+    @cached_property
+    def power(self) -> Power | None:
+        """Planted leaks that the verdict noticed; None where none are planted.
+
+        Of each kind in the table where it noticed fewest.
+        """
+        if not self.config.is_linked:
+            return self.person.power
+        self._evaluate_together()
+        found = {name: table.power for name, table in self.tables.items()}
+        return worst_power({name: power for name, power in found.items() if power is not None})
+
+    def refuse_spent(self) -> None:
+        """Refuse a draw beyond the yearly budget before anything is read.
+
+        Raises
+        ------
+        GateRefused
+            The budget is spent, and the store keeps no draw that is paid.
+        """
+        if self.config.privacy is not None:
+            self.person.refuse_spent()
+
+    @property
+    def give_away(self) -> GiveAway | None:
+        """Disclosure of originals by the transition; None without one."""
+        return self.person.give_away
+
+    @property
+    def promise(self) -> str:
+        """Formal promises of the configuration, where a run has a secret seed."""
+        return self.person.promise
 
     @property
     def verdict(self) -> Verdict:
-        """The gate's verdict on the synthetic table.
+        """The gate's verdict on all tables together: the worst of the tables and of the references.
 
         It is judged as a first draw until the draw is counted.
         """
-        result = None if self.anonymized is None else self.anonymized.result
+        anonymized = self.person.anonymized
         policy = self.policy if self.judge_power else self.policy.without_detection()
         draws = 1 if self.draw is None else self.draw.number
+        result = None if anonymized is None else anonymized.result
         private = self.config.privacy is not None
         found = judge(policy, self.evaluation, result, draws=draws, power=self.power, private=private)
         return with_roles(found, self.roles)
 
+    def verdict_of(self, name: str) -> Verdict:
+        """Part of the verdict that is about one table."""
+        return self.verdict.about(name) if self.config.is_linked else self.verdict
+
     @cached_property
     def roles(self) -> DecidedRoles:
-        """Decision about the roles of the columns: by whom, and the columns that it leaves as they are."""
-        return decided_roles(self.config, self.table)
+        """Decision about the roles of all columns: by whom, and the columns that it leaves as they are.
+
+        Columns of other tables than the person table have the table's name.
+        """
+        person = decided_roles(self.person.config, self.person.table)
+        for name, table in self.sources.tables.items():
+            if name == self.config.links.person:
+                continue
+            found = decided_roles(self.config.views[name], table)
+            undecided, excluded, kept, suspected = (
+                tuple(f"{name}.{column}" for column in columns)
+                for columns in (found.undecided, found.excluded, found.as_they_are, found.suspected)
+            )
+            person = replace(
+                person,
+                undecided=(*person.undecided, *undecided),
+                excluded=(*person.excluded, *excluded),
+                as_they_are=(*person.as_they_are, *kept),
+                suspected=(*person.suspected, *suspected),
+            )
+        return person
 
     @cached_property
-    def power(self) -> Power | None:
-        """Planted leaks that the verdict noticed; None where none are planted."""
-        return self._stage(POWER.name, self._measure_power) if self._has_power else None
+    def released(self) -> Mapping[str, Table]:
+        """The tables to release, but for public ones: the sources' columns in order, with made-up keys.
 
-    def _measure_power(self) -> Power:
-        confidence = None if self.together is None else confidence_of_each(self.policy, self.together)
-        judged = [fold._judged_table for fold in self.folds or (self,)]
-        found = self.evaluated("synthetic")
-        return measure_power_of(judged, found, self.policy, self.seed, self.progress, confidence, self.people)
+        Of one table that is drawn in parts, the sample that is judged.
+        """
+        if not self.config.is_linked:
+            return {SINGLE: self.person.synthetic}
+        return with_keys(self.config.links, self.sources, self.tables)
 
     @property
-    def _judged_table(self) -> Context:
-        tables = self.train, self.control, self.generated.table
-        return judged_table(*tables, self.config.evaluate, self.seed, self._share)
+    def stages(self) -> list[StageRecord]:
+        """Seconds and memory of every stage of every table."""
+        return [
+            replace(stage, name=step_of(name, stage.name))
+            for name, table in self.tables.items()
+            for stage in table.recorder.stages
+        ]
 
-    @cached_property
-    def folds(self) -> tuple[Self, ...]:
-        """Runs of the same configuration, each without the people who are its control.
+    def _evaluate_together(self) -> None:
+        """Let the trials of every linked table know the evaluation of all."""
+        if not self.config.is_linked:
+            return
+        for table in self.tables.values():
+            table.together = self.evaluation
+            table.people = len(self.person.table)
 
-        On them ``split.control: cross`` judges the procedure; none without it.
-        """
-        return tuple(
-            type(self)(config, seed, self.store, told, self.inputs.of_fold(parts), judge_power=False)
-            for config, seed, parts, told in self.runs_of_folds
+    def _link(self, name: str, found: Mapping[str, TableRun]) -> Link:
+        links, person = self.config.links, self.config.links.person
+        options = links.tables[name].parent
+        assert options is not None
+        siblings = {
+            other: table
+            for other, table in found.items()
+            if isinstance(table, ChildRun) and table.link.parent_name == options.table
+        }
+        static = own_names(self.sources.tables[person], self.sources.tables[name], person)
+        owners = self.sources.owners[name]
+        parent = options.table
+        return Link(
+            name, parent, found[person], found[parent], siblings, owners, static, lambda: self._released_links(name)
         )
 
-    @property
-    def runs_of_folds(self) -> Iterator[tuple[RunConfig, int, Parts, Progress]]:
-        """Configuration, seed, parts and progress of the run of every fold."""
-        split = self.config.split
-        if not split.is_crossed:
-            return
-        chosen = {"metrics": self._metrics_of_folds, "also": ()}
-        evaluate = self.config.evaluate.model_copy(update=chosen)
-        config = self.config.model_copy(update={"split": split.of_one_fold, "evaluate": evaluate})
-        for number, parts in enumerate(self.inputs.folds(self.split_seed)):
-            seed = int(rng_for(self.seed, "fold", number).integers(2**63))
-            yield config, seed, parts, prefixed(f"fold {number + 1} of {split.folds}, ", self.progress)
+    def _released_links(self, name: str) -> tuple[Rows, int]:
+        """Parent row of each released row; number of broken references."""
+        tables, options = self.config.links.tables, self.config.links.tables[name]
+        frame, parent = self.released[name].frame, options.parent
+        assert parent is not None
+        key = tables[parent.table].key
+        keys = parent_keys(parent, self.released[name], self.released)
+        owners = places_of(self.released[parent.table].frame[key], keys)
+        broken = owners < 0
+        for column, other in options.references.items():
+            places = places_of(self.sources.public[other].frame[tables[other].key], frame[column])
+            broken |= (places < 0) & frame[column].notna().to_numpy()
+        return owners, int(broken.sum())
 
-    @cached_property
-    def _crossed(self) -> tuple[Crossed, ...]:
-        """Copies in the released table and in those of the folds; none without folds."""
-        folds = [fold._judged_table for fold in self.folds]
-        if not folds or evaluation_of("synthetic") not in self.keys:
-            return ()
-        tables = self.train, folds[0].control, self.generated.table
-        return compared_with_folds(judged_table(*tables, self.config.evaluate, self.seed), folds)
-
-    @property
-    def _metrics_of_folds(self) -> tuple[str, ...]:
-        return tuple(one.name for one in asked(self.judged_by, self.config.evaluate) if is_measured_in_folds(one))
-
-    def _measure_together(self, subjects: Sequence[Subject]) -> None:
-        names = {subject: evaluation_of(subject) for subject in subjects if subject not in self._measured}
-        absent = [subject for subject, name in names.items() if self.store.entry(name, self.keys[name]) is None]
-        tables = {subject: self._judged(subject) for subject in absent}
-        if len(absent) < 2:
-            return
-        begun = time.perf_counter()
-        with self.recorder.stage(EVALUATE.name):
-            found = self._evaluate({subject: table for subject, table in tables.items() if table is not None})
-        whole, known = time.perf_counter() - begun, sum(one.seconds for one in found.metrics)
-        for subject in absent:
-            metrics = tuple(one for one in found.metrics if one.stage == subject)
-            share = sum(one.seconds for one in metrics) / known if known else 1 / len(absent)
-            self._measured[subject] = Evaluation(metrics), share * whole
-
-    @property
-    def untried(self) -> str:
-        """Reason to repeat the whole process only if ``evaluate.retrain`` asks for it; empty if there is none."""
-        return untried(self.config, self.train) if self.judge_power else ONLY_COMPARED
-
-    @property
-    def measured_alone(self) -> EvaluateOptions:
-        """Options of the evaluation of this table."""
-        return self.config.evaluate
-
-    @property
-    def _again(self) -> Mapping[Subject, FitAndSample]:
-        """Ways to make the tables again from other records."""
-        retrain = self.config.evaluate.retrain
-        drawn = None if retrain is None else retrain.drawn
-        return {
-            "synthetic": lambda table, seed: self.with_training(table, seed, drawn).generated.table,
-            "baseline": lambda table, seed: learned_again(self.config, table, seed, drawn or 1.0),
-        }
-
-    def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
-        rng, options = rng_for(self.seed, "evaluate"), self.measured_alone
-        metrics = asked(self.judged_by, options)
-        origins: dict[Subject, Array] = {}
-        if leak_of(self.config.risk) is not None and any("origin" in metric.needs for metric in metrics):
-            origins = {"synthetic": self._known_leak.provenance}
-        compared = self.compared if self.is_conditional else None
-        known = self._share, self._again, self.rules, origins, compared, self.parentage, self.untried
-        redrawn = self.redrawn if "synthetic" in tables else None
-        model = self._kept_model if "synthetic" in tables else None
-        learned = self.learned_records or 0
-        how = rng, self.progress, *known, redrawn, model, metrics, learned
-        found = evaluate(self.train, self.control, tables, options, *how)
-        return self._with_folds(found) if self.folds else found
-
-    @property
-    def _kept_model(self) -> KeptModel | None:
-        """The model of the synthetic table, where the store keeps it."""
-        if self.config.privacy is not None or leak_of(self.config.risk) is not None or not self._is_model_attacked:
-            return None
-        return self._generation.kept_model(self.anonymization)
-
-    @property
-    def _is_model_attacked(self) -> bool:
-        """True if the model is attacked: where a verdict comes of it, or a metric that does so is named."""
-        options = self.measured_alone
-        attacks = [metric.name for metric in asked(self.judged_by, options) if "model" in metric.needs]
-        return any(self.judge_power or name in options.named for name in attacks)
-
-    def _with_folds(self, own: Evaluation) -> Evaluation:
-        decisive = own.stages if self.judged_by is None else [one for one in own.stages if one in self.judged_by.stages]
-        first, *others = self.folds
-        found = [first._evaluation_of(own.stages), *(fold._evaluation_of(decisive) for fold in others)]
-        return pooled_evaluation(own, found, self._metrics_of_folds)
-
-    def _evaluated(self, subject: Subject) -> Evaluation:
-        if subject in self._measured:
-            found, seconds = self._measured[subject]
-            took(seconds)
-            return found
-        table = self._judged(subject)
-        if table is None:
-            raise ConfigError(f"this configuration has no {subject} table to evaluate")
-        return self._evaluate({subject: table})
-
-    def _judged(self, subject: Subject) -> Table | None:
-        match subject:
-            case "original":
-                return self.compared[0]
-            case "anonymized":
-                return None if self.restored is None else self._selected(self.restored.table)
-            case "synthetic":
-                return self.generated.table
-            case "baseline":
-                return self.baseline
-
-    def _selected(self, table: Table) -> Table:
-        return table if self.selection is None else self.selection.of(table)
-
-    @cached_property
-    def _measured(self) -> dict[Subject, tuple[Evaluation, float]]:
-        return {}
-
-    @cached_property
-    def _share(self) -> Share:
-        code, once = (code_version(), library_versions(*libraries())), remembering({})
-
-        def share(key: str, compute: Callable[[], Any]) -> Any:
-            kept = fingerprint(key, code)
-            return once(key, lambda: self.store.get_or_compute("evaluate-shared", kept, compute))
-
-        return share
+    def _progress_of_table(self, name: str) -> Progress:
+        return prefixed(f"{name}{BETWEEN}", self.progress)
 
 
-def run_pipeline(
-    config: RunConfig, seed: int | None = None, store: Store | None = None, progress: Progress = silent
-) -> Pipeline:
-    """Compute all stages, up to the gate's verdict; arguments as for :class:`Pipeline`.
+def step_of(name: str, stage: str) -> str:
+    """Name of a stage of a table; of the only table, that of the stage alone."""
+    return f"{name}{BETWEEN}{stage}" if name else stage
 
-    Returns
-    -------
-    Pipeline
-        Every stage computed: ``pipeline.synthetic`` is the table, ``pipeline.verdict`` the gate's verdict on it.
-    """
-    pipeline = Pipeline(config, seed, store, progress)
-    pipeline.check()
-    _ = pipeline.verdict
-    return pipeline
+
+def split_step(step: str) -> tuple[str, str]:
+    """Names of the table and of the stage of a step."""
+    name, between, stage = step.partition(BETWEEN)
+    return (name, stage) if between else (SINGLE, step)
+
+
+def stage_of(step: str) -> str:
+    """Name of the stage of a step, without that of its table."""
+    return split_step(step)[1]
+
+
+def steps_of(config: RunConfig) -> tuple[str, ...]:
+    """Names of all stages of all tables; each stage of every table comes before the next stage."""
+    return tuple(
+        step_of(name, stage.name)
+        for stage in STAGES
+        for name in config.views
+        if name == config.links.person or stage in _OF_VIEWS
+    )

@@ -519,7 +519,6 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "transition.order: post is for single tables: rows are drawn given the values of their parents",
             "use order: pre",
         ),
-        "sample.order: pre": ("sample.order: pre is for single tables", "leave it out: persons are sampled after it"),
         "metrics that train again": ("evaluate: {0}: for single tables", "leave it out; membership_trained is tried"),
         "evaluate.retrain.stages": (
             "evaluate.retrain.stages: linked tables have one stage that is repeated",

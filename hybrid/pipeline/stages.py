@@ -15,7 +15,7 @@ from hybrid.synthesize.registry import ENGINES, REGISTRY, distributions
 from hybrid.table.persons import n_persons
 
 if TYPE_CHECKING:
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.pipeline.table_run import TableRun
     from hybrid.table import Table
 
 
@@ -28,7 +28,7 @@ class Stage:
     name : str
         In keys, kept results, progress, manifests and reports.
     result : str
-        The property of :class:`hybrid.pipeline.pipeline.Pipeline` that computes it.
+        The property of :class:`hybrid.pipeline.table_run.TableRun` that computes it.
     needs : tuple of str
         Stages that it is computed from, if the configuration has them.
     section : str or None
@@ -136,7 +136,7 @@ Count = tuple[int, str]
 """Number of records, exact, and a note."""
 
 
-def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
+def stage_records(pipeline: TableRun) -> Iterator[StageRecords]:
     """Row counts of the input, of the training records, and after each configured stage, in order."""
     seconds = {stage.name: stage.seconds for stage in pipeline.recorder.stages}
     yield from _read(pipeline, seconds.get(READ.name))
@@ -154,7 +154,7 @@ def stage_records(pipeline: Pipeline) -> Iterator[StageRecords]:
             yield StageRecords(stage.name, rows if released else rounded(rows), seconds.get(stage.name), note)
 
 
-def _read(pipeline: Pipeline, seconds: float | None) -> Iterator[StageRecords]:
+def _read(pipeline: TableRun, seconds: float | None) -> Iterator[StageRecords]:
     whole, note = pipeline.inputs.whole, ""
     if whole is not None:
         there = "stay there; labels were found and verified on all of them"
@@ -163,7 +163,7 @@ def _read(pipeline: Pipeline, seconds: float | None) -> Iterator[StageRecords]:
     yield StageRecords("input", rounded(len(pipeline.table)), seconds, note)
 
 
-def _people(pipeline: Pipeline) -> str:
+def _people(pipeline: TableRun) -> str:
     """Number of persons and of records beyond ``data.max_rows``; empty where each record is another person."""
     if pipeline.train.rows_are_persons:
         return ""
@@ -173,7 +173,7 @@ def _people(pipeline: Pipeline) -> str:
     return f"; {few(n_persons(pipeline.train))} persons{beyond}"
 
 
-def _protected(pipeline: Pipeline) -> Count | None:
+def _protected(pipeline: TableRun) -> Count | None:
     found = pipeline.protected
     if found is None:
         return None
@@ -182,7 +182,7 @@ def _protected(pipeline: Pipeline) -> Count | None:
     return len(found.table), f"values of fewer than {found.result.min_count} {unit} replaced"
 
 
-def _anonymized(pipeline: Pipeline) -> Count | None:
+def _anonymized(pipeline: TableRun) -> Count | None:
     table = pipeline.anonymized
     if table is None:
         return None
@@ -197,21 +197,21 @@ def _anonymized(pipeline: Pipeline) -> Count | None:
     return len(table), f"{how}{persons}, {few(result.suppressed)} records suppressed"
 
 
-def _sampled(pipeline: Pipeline) -> Count | None:
+def _sampled(pipeline: TableRun) -> Count | None:
     found = pipeline.sampled
     if found is None or pipeline.inputs.whole is not None:
         return None
     return found.actual, f"{pipeline.config.sample.method}, {few(round(found.expected))} {found.unit} expected"
 
 
-def _restored(pipeline: Pipeline) -> Count | None:
+def _restored(pipeline: TableRun) -> Count | None:
     before = pipeline.anonymization
     if before is None:
         return None
     return len(before.restored.table), f"{before.transition.method}, {before.transition.order}"
 
 
-def _filtered(pipeline: Pipeline) -> Count | None:
+def _filtered(pipeline: TableRun) -> Count | None:
     found, options = pipeline.filtered, pipeline.config.synthesize.filter
     if found is None or options is None:
         return None
@@ -222,7 +222,7 @@ def _filtered(pipeline: Pipeline) -> Count | None:
     return len(pipeline.generated.table), note
 
 
-def _generated(pipeline: Pipeline) -> Count:
+def _generated(pipeline: TableRun) -> Count:
     table, generator = pipeline.drawn.table, pipeline.config.synthesize.generator
     persons = "" if table.rows_are_persons else f", {n_persons(table):,} synthetic persons"
     if pipeline.all_rows is not None:
@@ -230,7 +230,7 @@ def _generated(pipeline: Pipeline) -> Count:
     return len(table), f"{generator}{persons}{_accepted(pipeline)}{_raked(pipeline, table)}"
 
 
-def _raked(pipeline: Pipeline, table: Table) -> str:
+def _raked(pipeline: TableRun, table: Table) -> str:
     totals = pipeline.inputs.totals
     if totals is None:
         return ""
@@ -239,7 +239,7 @@ def _raked(pipeline: Pipeline, table: Table) -> str:
     return f", weights raked to the published totals of {', '.join(totals.of)}, from which they differ {worst}"
 
 
-def _accepted(pipeline: Pipeline) -> str:
+def _accepted(pipeline: TableRun) -> str:
     chosen, redrawn = pipeline.selection, pipeline.redrawn
     if chosen is None or redrawn is None:
         return ""
@@ -248,7 +248,7 @@ def _accepted(pipeline: Pipeline) -> str:
     return f", drawn under a condition that {chosen.rate(redrawn)} of the draws met"
 
 
-_COUNTS: Mapping[str, Callable[[Pipeline], Count | None]] = {
+_COUNTS: Mapping[str, Callable[[TableRun], Count | None]] = {
     PROTECT.name: _protected,
     ANONYMIZE.name: _anonymized,
     SAMPLE.name: _sampled,

@@ -211,3 +211,18 @@ def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:
     trials = f"{leak.noticed} of {leak.made} trials"
     message = f"unknown: {against}, {leak.words} were noticed in {trials} only. So small a leak may go unnoticed."
     return Check(name, "not judged", message, hint)
+
+
+def worst_power(found: Mapping[str, Power]) -> Power | None:
+    """Trials of the table that notices a leak least, by kind and way; None without trials.
+
+    A table that lacks the columns of a leak counts only where all tables do.
+    """
+    if not found:
+        return None
+    of_kind: dict[tuple[str, str], list[LeakTrials]] = {}
+    for leak in (leak for power in found.values() for leak in power.leaks):
+        of_kind.setdefault((leak.kind, leak.way), []).append(leak)
+    worst = [min(leaks, key=lambda leak: (leak.lacks is not None, leak.noticed)) for leaks in of_kind.values()]
+    people = max((power.people or 0 for power in found.values()), default=0) or None
+    return Power(tuple(worst), min(power.control for power in found.values()), people)

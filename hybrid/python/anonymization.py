@@ -56,8 +56,8 @@ class Anonymized(ListedNames):
         """
         from hybrid.jobs.run import ordered_labels
 
-        assert self.run.anonymization is not None
-        return stated(self._give(ordered_labels(self.run.anonymization)), status_of(None))
+        assert self.run.person.anonymization is not None
+        return stated(self._give(ordered_labels(self.run.person.anonymization)), status_of(None))
 
     @property
     def result(self) -> AnonymizationResult:
@@ -75,7 +75,7 @@ class Anonymized(ListedNames):
         """Words for the level of each quasi-identifier, such as "groups of 10"; "by record" where levels differ."""
         from hybrid.hierarchy.labels import level_words
 
-        trees, found = self.run.hierarchies, self.result.levels
+        trees, found = self.run.person.hierarchies, self.result.levels
         names = self.run.table.schema.quasi_identifiers
         return {name: "by record" if found is None else level_words(trees[name], found[name]) for name in names}
 
@@ -107,7 +107,7 @@ class Anonymized(ListedNames):
         from hybrid.base.rng import fresh_seed, rng_for
         from hybrid.jobs.run import label_order
 
-        anonymization = self.run.anonymization
+        anonymization = self.run.person.anonymization
         assert anonymization is not None
         values = {"transition.method": transition} | {f"transition.{name}": one for name, one in options.items()}
         own = anonymization.with_transition(values)
@@ -210,10 +210,10 @@ def anonymize(
         run = anonymizing(found, seed, told)
         refuse_identifying(run.config, run.table)
         _ = run.anonymized
-    protected = () if run.protected is None else run.protected.result.columns
+    protected = () if run.person.protected is None else run.person.protected.result.columns
     others = set(run.table.schema.names) - set(run.table.schema.quasi_identifiers)
     changed = [f"changed: {one.sentence}" for one in protected if one.column in others and one.changed != 0]
-    result = Anonymized(run, like(data), (*found.notes, *changed), found.draft)  # type: ignore[arg-type]
+    result = Anonymized(run, like(data), (*found.notes, *changed), found.draft)
     if config is None:
         warn(
             status_of(None),
@@ -243,11 +243,10 @@ def anonymizing(found: Guessed, seed: int | None, progress: Progress) -> Pipelin
     ConfigError
         No column is a quasi-identifier.
     """
-    from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.pipeline import Pipeline
 
     config = found.config
-    if not isinstance(config, RunConfig):
+    if config.is_linked:
         raise ConfigError("linked tables are not anonymized alone", hint="hybrid.synthesize(tables), or one table")
     if config.anonymize is None or config.privacy is not None:
         raise ConfigError(

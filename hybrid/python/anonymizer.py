@@ -17,7 +17,6 @@ from hybrid.base.progress import silent
 from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import LabelTable
 from hybrid.hierarchy.labels import level_words
-from hybrid.pipeline.config import RunConfig
 from hybrid.python.anonymization import anonymizing, single
 from hybrid.python.classes import NONE, Classes
 from hybrid.python.common_values import CommonValues
@@ -175,7 +174,6 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         frame = _not_empty(_named(X))
         guessed = self._guessed(frame, all_columns=_is_array(X))
         config = guessed.config
-        assert isinstance(config, RunConfig)
         table = config.load_table()
         roles = Role.IDENTIFIER, Role.QUASI_IDENTIFIER
         others = [column.name for column in table.schema if column.role not in roles]
@@ -184,7 +182,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         left_out = {name: frame[name] for name in frame.columns if name not in table.schema}
         given = replace(guessed, config=config.with_frame(_texts(table, coarse).assign(**left_out)))
         run = anonymizing(given, self.random_state, silent)
-        self._keep(run.anonymization, run.config.data, common, table.schema, _nullable(frame))
+        self._keep(run.person.anonymization, run.config.data, common, table.schema, _nullable(frame))
         self.notes_ = guessed.notes
         self.n_features_in_ = len(frame.columns)
         if not _is_array(X):

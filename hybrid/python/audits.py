@@ -132,7 +132,7 @@ def audit(
         Columns that users will predict.
     metrics : sequence of str, optional
         Only these; by default all that the policy judges.
-    config : RunConfig, LinkedConfig, Draft, Path or str, optional
+    config : RunConfig, RunConfig, Draft, Path or str, optional
         Roles, metrics and policy; linked tables need one. Path or str: a YAML file.
     seed, progress
         As for :func:`hybrid.synthesize`.
@@ -154,7 +154,6 @@ def audit(
     >>> hybrid.audit(train=real, synthetic=made, control=held_out).verdict  # doctest: +SKIP
     """
     from hybrid.jobs.audit import config_with_roles, judge_tables, read_audit
-    from hybrid.linked.config import LinkedConfig
     from hybrid.table.typed_table import DATA_FRAME
 
     with shown(progress) as told:
@@ -163,7 +162,7 @@ def audit(
         if any(isinstance(one, Mapping) for one in (train, synthetic, control)):
             if quasi_identifiers or secrets or targets or metrics is not None:
                 raise ConfigError("roles and metrics of linked tables are in their configuration", hint="config=...")
-            if not isinstance(loaded, LinkedConfig):
+            if loaded is None or not loaded.is_linked:
                 hint = "config=hybrid.synthesize(train, judge=False).draft guesses them, or hybrid init FOLDER"
                 raise ConfigError("the audit of linked tables needs their keys and parents", hint=hint)
             given: Any = loaded
@@ -176,12 +175,12 @@ def audit(
 
 
 def _loaded(config: Any) -> Any:
-    from hybrid.linked.config import load_any
-    from hybrid.pipeline.draft_text import DraftText
+    from hybrid.pipeline.config import load_config
+    from hybrid.pipeline.draft import Draft
 
     if isinstance(config, str | Path):
-        return load_any(Path(config))
-    return config.config if isinstance(config, DraftText) else config
+        return load_config(Path(config))
+    return config.config if isinstance(config, Draft) else config
 
 
 def _source(data: Any) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from hybrid.jobs.trade_off import TradeOff
-    from hybrid.linked.config import AnyConfig
+    from hybrid.pipeline.config import RunConfig
     from hybrid.report.charts.svg import Figure
 
 COLUMNS = ("level", "message", "hint")
@@ -86,7 +86,7 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
 
     Parameters
     ----------
-    data : table, path, mapping of str to tables, Draft, RunConfig or LinkedConfig
+    data : table, path, mapping of str to tables, Draft, RunConfig or RunConfig
         A table, or linked tables, whose configuration is guessed; or a configuration. The path of a YAML file is that
         of a configuration.
     progress : callable or bool
@@ -111,21 +111,21 @@ def check(data: Any, *, progress: Progress | bool = True, **guesses: Any) -> Fin
     True
     """
     from hybrid.base.errors import HybridError
-    from hybrid.linked.check import diagnose_any
+    from hybrid.pipeline.check import diagnose
 
     _refuse_guesses(data, guesses)
     with shown(progress) as told:
         told("check", 0)
         try:
             config, notes = configured(data, guesses)
-            found = diagnose_any(config)
+            found = diagnose(config)
         except HybridError as error:
             return Findings([Line("error", one.message, one.hint) for one in error.problems])
         lines = [Line(one.level, one.message, one.hint) for one in found]
         return Findings([*lines, *(Line("note", note) for note in notes)])
 
 
-def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[AnyConfig, tuple[str, ...]]:
+def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[RunConfig, tuple[str, ...]]:
     """Configuration of a table, a draft or a file, and what was guessed for it.
 
     Raises
@@ -134,23 +134,22 @@ def configured(data: Any, guesses: Mapping[str, Any]) -> tuple[AnyConfig, tuple[
         Guesses were given beside a configuration.
     """
     from hybrid.jobs.start import configuration
-    from hybrid.pipeline.draft_text import DraftText
+    from hybrid.pipeline.draft import Draft
 
     if not is_configuration(data):
         found = guessed(data, Wishes.of(**guesses))
         return found.config, found.notes
     _refuse_guesses(data, guesses)
-    return of_draft(data) if isinstance(data, DraftText) else configuration(data), ()
+    return of_draft(data) if isinstance(data, Draft) else configuration(data), ()
 
 
 def is_configuration(data: Any) -> bool:
     """True for a configuration, a draft of one, or the path of a YAML file."""
-    from hybrid.linked.config import LinkedConfig
     from hybrid.pipeline.config import RunConfig
-    from hybrid.pipeline.draft_text import DraftText
+    from hybrid.pipeline.draft import Draft
 
     is_file = isinstance(data, str | Path) and Path(data).suffix.lower() in (".yaml", ".yml")
-    return is_file or isinstance(data, DraftText | RunConfig | LinkedConfig)
+    return is_file or isinstance(data, Draft | RunConfig)
 
 
 def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
@@ -160,11 +159,11 @@ def _refuse_guesses(data: Any, guesses: Mapping[str, Any]) -> None:
         raise ConfigError(f"beside a configuration there is no {', '.join(guesses)}", hint="change the configuration")
 
 
-def of_draft(draft: Any) -> AnyConfig:
+def of_draft(draft: Any) -> RunConfig:
     """Configuration of a draft, with the table that it was guessed from."""
     from hybrid.jobs.start import configuration
 
-    found: AnyConfig = draft.config
+    found: RunConfig = draft.config
     source = getattr(draft, "source", None)
     return found if source is None else configuration(found, source)
 
@@ -249,7 +248,7 @@ def trade_off(
 
     Parameters
     ----------
-    data : table, path, mapping of str to tables, Draft, RunConfig or LinkedConfig
+    data : table, path, mapping of str to tables, Draft, RunConfig or RunConfig
         As for :func:`hybrid.check`. Of a table, one level for all records is searched (``anonymize.recoding: global``).
     ks : sequence of int
         Class sizes, 1 or more.

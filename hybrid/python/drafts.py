@@ -14,8 +14,7 @@ from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not
 if TYPE_CHECKING:
     from hybrid.base.yaml_document import YamlDocument
     from hybrid.hierarchy.load import HierarchySource
-    from hybrid.linked.config import AnyConfig
-    from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.config import RunConfig
     from hybrid.pipeline.draft import Draft
     from hybrid.table import Table
 
@@ -98,16 +97,16 @@ class Guessed:
 
     Parameters
     ----------
-    draft : Draft or LinkedDraft
+    draft : Draft
         Its text.
-    config : RunConfig or LinkedConfig
+    config : RunConfig or RunConfig
         Checked, with the tables in memory.
     notes : tuple of str
         Every guess, and what to think about; no cell values.
     """
 
-    draft: Draft | LinkedDraft
-    config: AnyConfig
+    draft: Draft
+    config: RunConfig
     notes: tuple[str, ...]
 
 
@@ -156,14 +155,14 @@ def _single(data: AnyTable, wishes: Wishes) -> Guessed:
     return Guessed(draft, config, (*_roles(draft, wishes), *texts, *draft.notes))
 
 
-def _change(draft: Draft | LinkedDraft, wishes: Wishes) -> None:
+def _change(draft: Draft, wishes: Wishes) -> None:
     for name, role in wishes.roles.items():
         draft.columns[name].role = role
     for name in wishes.targets:
         draft.columns[name].target = True
 
 
-def _drop_models(draft: Draft | LinkedDraft, table: Table | None = None, least: int = 0) -> None:
+def _drop_models(draft: Draft, table: Table | None = None, least: int = 0) -> None:
     """Drop guessed privacy models of columns that were given another role, or of which nothing is left to learn.
 
     The latter are those of which so few people hold each value that fewer than two are kept.
@@ -187,7 +186,7 @@ def _drop_models(draft: Draft | LinkedDraft, table: Table | None = None, least: 
             draft["anonymize.models"] = kept
 
 
-def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
+def _roles(draft: Draft, wishes: Wishes) -> Iterator[str]:
     """Sentences on the roles that were guessed."""
     words = {
         "quasi_identifier": "taken for known to others, and generalized",
@@ -204,22 +203,21 @@ def _roles(draft: Draft | LinkedDraft, wishes: Wishes) -> Iterator[str]:
     yield from (f"guessed: {', '.join(by_role[role])}: {said}" for role, said in words.items() if role in by_role)
 
 
-def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig, *, keep_models: bool = True) -> Iterator[str]:
+def _decide_texts(draft: Draft, config: RunConfig, *, keep_models: bool = True) -> Iterator[str]:
     """Let rare values of texts be drawn anew, where a configuration file would ask a person first; sentences on them.
 
     That is the default of all other columns, and the strictest choice that keeps a column.
     """
     from hybrid.protect.categories import MOST_CHANGED, texts_to_decide
 
-    person = config.person
-    if person.protection is None:
+    if config.protection is None:
         return
     for of, table in _read(config).items():
         known = table.without_identifiers()
         if not of and not keep_models:
-            _drop_models(draft, known, person.protection.least_holders(person.k))
-        generalized = known.schema.quasi_identifiers if person.anonymize is not None else ()
-        for name, share in texts_to_decide(known, person.protection, person.k, generalized, most=MOST_CHANGED / 2):
+            _drop_models(draft, known, config.protection.least_holders(config.k))
+        generalized = known.schema.quasi_identifiers if config.anonymize is not None else ()
+        for name, share in texts_to_decide(known, config.protection, config.k, generalized, most=MOST_CHANGED / 2):
             draft["protect", "columns", name] = "sample"
             if share > MOST_CHANGED:
                 column = f"{of}.{name}" if of else name
@@ -229,12 +227,11 @@ def _decide_texts(draft: Draft | LinkedDraft, config: AnyConfig, *, keep_models:
                 )
 
 
-def _read(config: AnyConfig) -> Mapping[str, Table]:
+def _read(config: RunConfig) -> Mapping[str, Table]:
     """Tables about people, with their persons."""
-    from hybrid.linked.sources import read_sources
-    from hybrid.pipeline.config import SINGLE, RunConfig
+    from hybrid.pipeline.sources import read_sources
 
-    return {SINGLE: config.load_table()} if isinstance(config, RunConfig) else read_sources(config).tables
+    return read_sources(config).tables
 
 
 def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDocument:
@@ -242,7 +239,7 @@ def with_settings(document: YamlDocument, settings: Mapping[str, Any]) -> YamlDo
 
     Options that belong to another generator, or another transition, than the chosen one are left out.
     """
-    from hybrid.pipeline.config import overridden
+    from hybrid.pipeline.config_file import overridden
 
     if not settings:
         return document
@@ -308,8 +305,7 @@ def hierarchy_source(given: Any) -> HierarchySource:
 
 def _linked(data: Any, wishes: Wishes) -> Guessed:
     from hybrid.base.yaml_document import YamlDocument
-    from hybrid.linked.config import LinkedConfig
-    from hybrid.linked.draft import LinkedDraft
+    from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.starter.linked import described_links, guess_links, links_text
     from hybrid.pipeline.starter.reading import read_folder
 
@@ -318,17 +314,14 @@ def _linked(data: Any, wishes: Wishes) -> Guessed:
     frames = {name: in_memory(one) for name, one in data.items()} if isinstance(data, Mapping) else {}
     folder = Path() if frames else Path(data)
     links = guess_links(_place(frames) if frames else read_folder(folder))
-    draft = LinkedDraft(YamlDocument(links_text(links, folder), "config.yaml"), folder)
+    draft = Draft(YamlDocument(links_text(links, folder), "config.yaml"), folder)
     _change(draft, wishes)
     if wishes.k is not None and draft["anonymize"] is not None:
         draft["anonymize.k"] = wishes.k
     draft.keep(with_settings(draft.document, wishes.settings))
 
-    def loaded() -> LinkedConfig:
-        config = draft.config
-        person = config.links.person
-        views = {**config.views, person: config.views[person].with_hierarchies(described_links(links))}
-        return LinkedConfig(config.links, views, config.public).with_frames(frames)
+    def loaded() -> RunConfig:
+        return draft.config.with_hierarchies(described_links(links)).with_frames(frames)
 
     texts = list(_decide_texts(draft, loaded()))
     return Guessed(draft, loaded(), (*_roles(draft, wishes), *texts, *links.notes))

@@ -14,8 +14,8 @@ from hybrid.python.frames import AnyTables, like
 from hybrid.python.status import stated
 
 if TYPE_CHECKING:
-    from hybrid.linked.config import AnyConfig
     from hybrid.mocks import MockStatement
+    from hybrid.pipeline.config import RunConfig
     from hybrid.table import Table
 
 
@@ -101,7 +101,7 @@ def mock(
         called TABLE.COLUMN.
     roles : mapping of str to str, optional
         Role of single columns, as for :func:`hybrid.synthesize`. Excluded and undecided columns are left out.
-    config : RunConfig, LinkedConfig, Draft, mapping, Path or str, optional
+    config : RunConfig, RunConfig, Draft, mapping, Path or str, optional
         A configuration in the place of guesses. Then no file of records is opened unless ``epsilon`` is given.
     epsilon : float, optional
         Budget above 0 of noisy counts of each column of ``columns``, which an account in ``work`` pays.
@@ -142,7 +142,7 @@ def mock(
     return Mock(statement, {name: _given(given.get(name, Path())) for name in names}, notes)
 
 
-def _configured(data: AnyTables, roles: Mapping[str, str] | None, config: Any) -> tuple[AnyConfig, tuple[str, ...]]:
+def _configured(data: AnyTables, roles: Mapping[str, str] | None, config: Any) -> tuple[RunConfig, tuple[str, ...]]:
     from hybrid.jobs.start import configuration
     from hybrid.python.drafts import Wishes, guessed
     from hybrid.python.frames import several_in_memory
@@ -155,20 +155,17 @@ def _configured(data: AnyTables, roles: Mapping[str, str] | None, config: Any) -
     return found.config, found.notes
 
 
-def _with_columns(config: AnyConfig, columns: Mapping[str, Mapping[str, Any]]) -> AnyConfig:
+def _with_columns(config: RunConfig, columns: Mapping[str, Mapping[str, Any]]) -> RunConfig:
     """The configuration with other public knowledge about some columns."""
     from hybrid.base.config_files import ConfigSource, validated
-    from hybrid.linked.config import LinkedConfig
     from hybrid.pipeline.mock_options import MockOptions
 
-    before = config.person.mock or MockOptions()
+    before = config.mock or MockOptions()
     known = before.model_dump(exclude_unset=True)
     changed = validated(
         MockOptions, {**known, "columns": {**known.get("columns", {}), **columns}}, ConfigSource("mock")
     )
-    if isinstance(config, LinkedConfig):
-        return config.with_sections({"mock": changed})
-    return config.model_copy(update={"mock": changed})
+    return config.with_sections({"mock": changed})
 
 
 def _given(data: Any) -> Callable[[Table], Any]:

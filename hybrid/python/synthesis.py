@@ -18,9 +18,8 @@ from hybrid.python.status import stated, status_of, warn, words_of
 
 if TYPE_CHECKING:
     from hybrid.evaluation import Evaluation
-    from hybrid.linked.draft import LinkedDraft
-    from hybrid.linked.run import AnyRun
     from hybrid.pipeline.draft import Draft
+    from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
     from hybrid.python.page import Page
     from hybrid.report.charts.svg import Figure
@@ -32,22 +31,22 @@ class Synthesis(ListedNames):
 
     Parameters
     ----------
-    run : Pipeline or LinkedRun
+    run : Pipeline
         The run behind it.
     give : mapping of str to callable
         Makes each table one of the kind that came in; of a single table under the empty name.
     notes : tuple of str
         What was guessed.
-    draft : Draft or LinkedDraft, optional
+    draft : Draft, optional
         The guessed configuration.
     """
 
     def __init__(
         self,
-        run: AnyRun,
+        run: Pipeline,
         give: Mapping[str, Callable[[Table], Any]],
         notes: tuple[str, ...] = (),
-        draft: Draft | LinkedDraft | None = None,
+        draft: Draft | None = None,
     ) -> None:
         self.run = run
         self.notes = notes
@@ -109,17 +108,16 @@ class Synthesis(ListedNames):
             Too few draws meet the condition.
         """
         from hybrid.pipeline.config import SINGLE
-        from hybrid.pipeline.pipeline import Pipeline
 
-        if not isinstance(self.run, Pipeline):
+        if self.run.config.is_linked:
             raise ConfigError("further rows are drawn of a single table", hint="make larger tables: rows=...")
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ConfigError("n is no whole number of 1 or more", hint="result.sample(100)")
         self._further += 1
         before = len(self.run.synthetic) + self._rows
         with shown(progress) as told:
-            self.run.progress = told
-            drawn = self.run.further(n, self._further, where, before)
+            self.run.person.progress = told
+            drawn = self.run.person.further(n, self._further, where, before)
         self._rows += len(drawn)
         return stated(self._give[SINGLE](drawn), status_of(None))
 
@@ -156,21 +154,7 @@ class Synthesis(ListedNames):
         ConfigError
             There is no such column.
         """
-        from hybrid.pipeline.pipeline import Pipeline
-        from hybrid.report.charts.svg import Figure
-
-        if isinstance(self.run, Pipeline):
-            return self.run.plot(*columns)
-        split = [column.partition(".") for column in columns]
-        unknown = [".".join(one) for one in split if one[0] not in self.run.tables or not one[2]]
-        if unknown:
-            raise ConfigError(f"no such column: {', '.join(unknown)}", hint="name it TABLE.COLUMN")
-        charts: list[Any] = []
-        for name, table in self.run.tables.items():
-            own = [column for of, _, column in split if of == name]
-            if own or not columns:
-                charts += [(f"{name}.{title}", chart) for title, chart in table.plot(*own).charts]
-        return Figure(tuple(charts))
+        return self.run.plot(*columns)
 
     def save(self, folder: Path | str, work: Path | str = "work") -> Path:
         """Write tables, evaluation, report and manifest, as ``hybrid run --out`` does, and count the draw.
@@ -329,29 +313,24 @@ def synthesize(
 def decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guessed:
     """A configuration that a caller gives, with its tables; errors as :func:`hybrid.jobs.start.configuration`."""
     from hybrid.jobs.start import configuration
-    from hybrid.pipeline.config import RunConfig
 
     loaded = configuration(config, several_in_memory(data))
-    if settings and not isinstance(loaded, RunConfig):
-        raise ConfigError("settings are for a single table", hint="write them into the configuration of linked tables")
-    found = loaded.with_values(settings) if settings and isinstance(loaded, RunConfig) else loaded
-    return Guessed(config, found, ())
+    return Guessed(config, loaded.with_values(settings) if settings else loaded, ())
 
 
 def _started(found: Guessed, data: AnyTables, seed: int | None, progress: Progress) -> Synthesis:
     """Run of a configuration, checked; nothing is drawn yet."""
-    from hybrid.linked.run import run_of
     from hybrid.pipeline.pipeline import Pipeline
 
-    run = run_of(found.config, seed, progress=progress, ledger_dir=Path("work"))
+    run = Pipeline(found.config, seed, progress=progress, ledger_dir=Path("work"))
     run.refuse_spent()
-    if isinstance(run, Pipeline):
-        run.keeps_model = True
+    if not found.config.is_linked:
+        run.person.keeps_model = True
     run.check()
     return Synthesis(run, _givers(data, run), found.notes, found.draft)
 
 
-def _givers(data: AnyTables, run: AnyRun) -> dict[str, Callable[[Table], Any]]:
+def _givers(data: AnyTables, run: Pipeline) -> dict[str, Callable[[Table], Any]]:
     """Function for each table that makes it one of the kind that came in; files come back as pandas."""
     names = [*run.config.views, *run.config.public]
     given = data if isinstance(data, Mapping) else dict.fromkeys(names, data)

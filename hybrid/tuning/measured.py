@@ -15,6 +15,7 @@ from hybrid.evaluation.options import RetrainOptions
 from hybrid.pipeline.config import RunConfig
 from hybrid.publication.policy import Policy
 from hybrid.table import Role, Table
+from hybrid.tuning.people import Halves
 
 EXPOSED, RANDOM = ATTACK = ("membership_trained", "membership_trained_random")
 """Metrics of the attacker who trains again: on the people least like others, and on random people."""
@@ -181,7 +182,9 @@ def attacked_config(config: RunConfig, people: int, trainings: int) -> RunConfig
 
 def used_config(config: RunConfig, targets: Sequence[str]) -> RunConfig:
     """Configuration of the trial whose usefulness and leaks are measured on training people that it held out."""
-    return _alone(config, HELD_OUT, {"metrics": (*USE, *LEAKS), "retrain": None, "targets": tuple(targets)})
+    names = [name.partition(".")[2] for name in targets] if config.is_linked else targets
+    measured = {"metrics": (*USE, *LEAKS), "retrain": None, "targets": tuple(dict.fromkeys(names))}
+    return _alone(config, HELD_OUT, measured)
 
 
 def _alone(config: RunConfig, control: float, evaluate: Mapping[str, Any]) -> RunConfig:
@@ -190,27 +193,42 @@ def _alone(config: RunConfig, control: float, evaluate: Mapping[str, Any]) -> Ru
         "split": config.split.model_copy(update={"control": control, "release": 0.0, "rows": None}),
         "evaluate": config.evaluate.model_copy(update=alone | dict(evaluate)),
     }
-    return config.model_copy(update=changes)
+    return config.with_sections(changes)
 
 
-def predicted(train: Table, held_out: Table, config: RunConfig, rng: np.random.Generator) -> dict[str, float]:
+def predicted(halves: Mapping[str, Halves], config: RunConfig, rng: np.random.Generator) -> dict[str, float]:
     """Columns whose prediction is measured, each with the score of models of real rows beyond chance.
 
     The targets; where none is declared, the columns that real rows predict best, of those that they predict well.
+    Columns of linked tables are called TABLE.COLUMN.
     """
-    declared = config.evaluate.targets or tuple(train.schema.targets)
-    names = declared or tuple(column.name for column in train.schema.columns if column.role is not Role.WEIGHT)
-    asked = EvaluateOptions(metrics=("tstr",), targets=names)
-    found = evaluate(train, held_out, {"original": train}, asked, rng).of_stage("tstr", "original")
-    signal = {
+    named = config.evaluate.targets
+    declared = {
+        name: [one for one in half.own if (one in named if named else half.train.schema[one].target)]
+        for name, half in halves.items()
+    }
+    found: dict[str, float] = {}
+    for name, half in halves.items():
+        names = declared[name]
+        if not any(declared.values()):
+            names = [column for column in half.own if half.train.schema[column].role is not Role.WEIGHT]
+        signals = _signals(half.train, half.held_out, names, rng)
+        found |= {f"{name}.{column}" if name else column: signal for column, signal in signals.items()}
+    if any(declared.values()):
+        return found
+    best = sorted((name for name in found if found[name] >= SIGNAL), key=lambda name: -found[name])
+    return {name: found[name] for name in best[:MOST_TARGETS]}
+
+
+def _signals(train: Table, held_out: Table, names: Sequence[str], rng: np.random.Generator) -> dict[str, float]:
+    """Score of models of real rows beyond chance, of each column that can be predicted."""
+    asked = EvaluateOptions(metrics=("tstr",), targets=tuple(names))
+    found = evaluate(train, held_out, {"original": train}, asked, rng).of_stage("tstr", "original") if names else ()
+    return {
         metric.column or "": metric.outcome.value - (CHANCE if metric.outcome.details["score"] == "auc" else 0.0)
         for metric in found
         if isinstance(metric.outcome, Measure)
     }
-    if declared:
-        return signal
-    best = sorted((name for name in signal if signal[name] >= SIGNAL), key=lambda name: -signal[name])
-    return {name: signal[name] for name in best[:MOST_TARGETS]}
 
 
 def _auc(row: Mapping[str, Any], metric: str, policy: Policy) -> Auc | None:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from hybrid.base.atomic import write_text
 from hybrid.base.yaml_document import Path as KeyPath
 from hybrid.base.yaml_document import YamlDocument
-from hybrid.pipeline.config import overridden
+from hybrid.pipeline.config_file import overridden
 from hybrid.report.charts.exploration import FrontierPoint, frontier_chart
 from hybrid.report.charts.svg import Figure
 from hybrid.tuning.measured import CHANCE, Auc, Measured

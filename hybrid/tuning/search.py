@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.errors import ConfigError, DataError, InfeasibleError
-from hybrid.base.manifest import Recorder
 from hybrid.base.ownership import seal
 from hybrid.base.progress import Progress, silent
 from hybrid.base.resources import cpu_seconds
@@ -19,23 +18,17 @@ from hybrid.comparison.results import ROWS, Rows, collect, filled_alone, kept_st
 from hybrid.comparison.schedule import Configuration, planned_trials
 from hybrid.comparison.trial import Workplace
 from hybrid.jobs.start import Frames, configuration
-from hybrid.linked.config import AnyConfig, LinkedConfig
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.draft import Draft
-from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.kept_split import keep_split
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import leak_of
 from hybrid.publication.policy import Policy
 from hybrid.report.charts.svg import Figure
 from hybrid.store import StorePlace
 from hybrid.synthesize import SynthesizeOptions
 from hybrid.synthesize.estimate import estimate
-from hybrid.table import Table
-from hybrid.table.persons import n_persons
-from hybrid.table.split import split
 from hybrid.tuning.measured import HELD_OUT, Measured, attacked_config, has_rule, predicted, used_config
 from hybrid.tuning.page import applied, picture, reason, write_results
+from hybrid.tuning.people import TuningPeople
 from hybrid.tuning.settings import CONFIGURED, Setting, is_searched, largest_k, settings
 
 AS_USEFUL = 0.01
@@ -228,7 +221,7 @@ class Tuned:
 
 
 def tune(
-    config: AnyConfig | Draft | Mapping[str, Any] | Path | str,
+    config: RunConfig | Draft | Mapping[str, Any] | Path | str,
     data: Frames | None = None,
     *,
     out: Path | str | None = None,
@@ -267,37 +260,25 @@ def tune(
     Raises
     ------
     ConfigError
-        The tables are linked, stay in a warehouse, or are to be differentially private.
+        The tables stay in a warehouse, or are to be differentially private.
     DataError
         No setting could be measured.
     """
     began = cpu_seconds()
     loaded = configuration(config, data, overrides)
-    single = _refused(loaded)
-    folder, zone = Path(work) / KIND / single.name if out is None else Path(out), Path(work)
-    inputs = Inputs(single, Recorder(), progress)
-    given = single.seed if seed is None else seed
-    split_seed = keep_split(zone, single, inputs.table) if given is None else given
-    parts = inputs.split(split_seed)
-    people = parts.train
-    pipeline = Pipeline(single, split_seed, inputs=Inputs(single, Recorder(), progress, people), judge_power=False)
-    pipeline.check()
-    mine = int(rng_for(split_seed, "tune").integers(2**31))
-    inner = split(
-        people,
-        single.split.model_copy(update={"control": HELD_OUT, "release": 0.0, "rows": None}),
-        rng_for(mine, "targets"),
-        single.data.person_columns,
-        single.data.household_columns,
-    )
-    assert inner.control is not None
-    held_out = inner.control.without_identifiers()
-    targets = predicted(inner.train.without_identifiers(), held_out, single, rng_for(mine, "predicted"))
-    planned_rounds = halving_rounds(_pace(single, people.without_identifiers()))
-    generalizes = _generalizes(single, split_seed, people, largest_k(pipeline.policy, n_persons(people)))
-    tried = settings(single, pipeline.policy, n_persons(people), planned_rounds[0].settings, mine, generalizes)
-    with filled_alone(folder, single.name, KIND, None, None), kept_store(None, folder) as store:
-        trials = _Trials(people, targets, pipeline.policy, store, folder, jobs, mine)
+    asked = _refused(loaded)
+    folder, zone = Path(work) / KIND / asked.name if out is None else Path(out), Path(work)
+    people = TuningPeople.of(asked, asked.seed if seed is None else seed, zone, progress)
+    run = people.run(asked, progress)
+    run.check()
+    mine = int(rng_for(people.split_seed, "tune").integers(2**31))
+    halves = people.halves(HELD_OUT, rng_for(mine, "targets"))
+    targets = predicted(halves, asked, rng_for(mine, "predicted"))
+    planned_rounds = halving_rounds(_pace(asked, people))
+    generalizes = _generalizes(people, largest_k(run.policy, len(people)), progress)
+    tried = settings(asked, run.policy, len(people), planned_rounds[0].settings, mine, generalizes)
+    with filled_alone(folder, asked.name, KIND, None, None), kept_store(None, folder) as store:
+        trials = _Trials(people, targets, run.policy, store, folder, jobs, mine)
         rounds = tuple(trials.rounds(tried, planned_rounds, progress))
         names = {each.name for each in rounds[0]}
         done = Tuned(
@@ -306,13 +287,13 @@ def tune(
             tuple(one.name for one in tried if one.name not in names),
             choose(rounds[-1]),
             tuple(targets),
-            n_persons(people),
-            parts.control is not None,
-            has_rule(pipeline.policy),
+            len(people),
+            people.has_control,
+            has_rule(run.policy),
             cpu_seconds() - began,
         )
         write_results(done, folder)
-    seal(folder, single.name, KIND)
+    seal(folder, asked.name, KIND)
     return done
 
 
@@ -320,7 +301,7 @@ def tune(
 class _Trials:
     """The trials of a tune, and where they are kept."""
 
-    people: Table
+    people: TuningPeople
     targets: Mapping[str, float]
     policy: Policy
     store: StorePlace
@@ -338,7 +319,7 @@ class _Trials:
             found = self.measured(going, at, planned, lambda done, start=units: progress("tune", start + done, whole))
             if not found:
                 raise DataError(
-                    f"none of {len(going)} settings could be measured on {n_persons(self.people):,} training people: "
+                    f"none of {len(going)} settings could be measured on {len(self.people):,} training people: "
                     f"{self._why() or 'they are too few for the attack'}",
                     hint=f"hybrid check finds what stops a run; {self.folder / ROWS} has the reason of each setting",
                 )
@@ -355,7 +336,7 @@ class _Trials:
 
     def measured(self, going: Sequence[Setting], at: int, planned: HalvingRound, told: Any) -> tuple[Measured, ...]:
         """Numbers of the settings of a round; without those that failed."""
-        count, draws = n_persons(self.people), range(planned.draws)
+        count, draws = len(self.people), range(planned.draws)
         seeds = [self.seed + 100 * (at + 1) + draw for draw in draws]
         attacked = [self._about(one, "attack", attacked_config(one.config, count, planned.trainings)) for one in going]
         used = [self._about(one, "use", used_config(one.config, tuple(self.targets))) for one in going]
@@ -377,7 +358,7 @@ class _Trials:
         return next((str(row["reason"]) for row in rows if row["status"] == "failed"), "")
 
     def _about(self, one: Setting, what: str, config: RunConfig) -> Configuration:
-        return Configuration(f"{one.name}-{what}", one.values, config, people=self.people)
+        return Configuration(f"{one.name}-{what}", one.values, config, people=self.people.sources)
 
     def _rows(self, pairs: Sequence[tuple[Configuration, int]], told: Any) -> list[dict[str, Any]]:
         def report(step: str, done: int, total: int | None = None, **values: float) -> None:  # noqa: ARG001
@@ -387,13 +368,14 @@ class _Trials:
         return collect(planned, Workplace(self.store, None), self.folder, self.jobs, report)
 
 
-def _generalizes(config: RunConfig, seed: int, people: Table, k: int) -> bool:
+def _generalizes(people: TuningPeople, k: int, progress: Progress) -> bool:
     """True if the anonymization changes a record at the largest k that is tried."""
+    config = people.config
     if config.anonymize is None or not is_searched(config):
         return False
     asked = config.with_values({"anonymize.k": max(config.anonymize.k, k)})
     try:
-        found = Pipeline(asked, seed, inputs=Inputs(asked, Recorder(), silent, people), judge_power=False).anonymized
+        found = people.run(asked, progress).anonymized
     except InfeasibleError:
         return True
     if found is None:
@@ -406,12 +388,7 @@ def _units(planned: HalvingRound, count: int) -> int:
     return count * (planned.trainings + planned.draws * _DRAW)
 
 
-def _refused(config: AnyConfig) -> RunConfig:
-    if isinstance(config, LinkedConfig):
-        raise ConfigError(
-            "settings of linked tables are not tuned",
-            hint="tune the table of persons alone, and write its anonymize, transition and synthesize into the file",
-        )
+def _refused(config: RunConfig) -> RunConfig:
     if config.privacy is not None:
         raise ConfigError(
             "settings under privacy.mode dp are not tuned: every trial would spend privacy budget of the same people",
@@ -426,7 +403,8 @@ def _refused(config: AnyConfig) -> RunConfig:
     return config
 
 
-def _pace(config: RunConfig, people: Table) -> float:
-    """Expected time of ``cart`` on a table as a share of the generator's."""
-    cart, own = (estimate(people, options)[0].seconds for options in (SynthesizeOptions(), config.synthesize))
-    return cart / own
+def _pace(config: RunConfig, people: TuningPeople) -> float:
+    """Expected time of ``cart`` on one table as a share of that of the generator on all tables."""
+    table = people.table.without_identifiers()
+    cart, own = (estimate(table, options)[0].seconds for options in (SynthesizeOptions(), config.synthesize))
+    return cart / own / len(people.sources.tables)

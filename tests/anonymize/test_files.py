@@ -37,6 +37,7 @@ from hybrid.jobs.anonymize_file import is_for_duckdb, write_from_files
 from hybrid.jobs.run import write_anonymized
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import csv_files
 from tests.anonymize.people_job import L_DIVERSITY, QUASI_IDENTIFIERS, people, write_job
 
@@ -273,7 +274,7 @@ def test_persons_as_in_memory(name: str, most: int | None, tmp_path: Path) -> No
     config = load_config(path, changes | {"anonymize.k": 3, "data.path": "people.csv" if most else "people.parquet"})
     found = assert_as_in_memory(config, tmp_path).result
     assert found.min_class_persons >= 3
-    pipeline = Pipeline(config)
+    pipeline = TableRun(config)
     train = pipeline.inputs.split(pipeline.seed)[0].frame["patient"]
     assert found.persons == len({text.strip() for text in train.dropna()})
     said, whole = (json.loads((tmp_path / at / "manifest.json").read_text()) for at in ("files", "memory"))
@@ -339,7 +340,6 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from hybrid.jobs import anonymize_file
-from hybrid.pipeline.config import load_config
 
 verify = anonymize_file.anonymize_files
 

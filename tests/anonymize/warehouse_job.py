@@ -18,7 +18,7 @@ from hybrid.anonymize.warehouse.draw_rows import draw_rows
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import silent
 from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table.warehouse import Warehouse
 from tests.anonymize.people_job import people, write_job
 
@@ -80,7 +80,7 @@ class Job:
 
     def here(self, overrides: Mapping[str, Any]) -> tuple[dict[str, Any], Rows]:
         """Aggregates and labelled rows of the table in memory."""
-        done = Pipeline(load_config(self.path, overrides)).anonymized
+        done = TableRun(load_config(self.path, overrides)).anonymized
         assert done is not None
         labels = done.labels.to_table().frame
         names = done.quasi_identifiers

@@ -18,7 +18,7 @@ from hybrid.comparison.plan import load_plan
 from hybrid.comparison.schedule import expand, schedule
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.guarantees import NOTHING
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import delta_of, rho_for
 
 ROOT = Path(__file__).parents[2]
@@ -79,8 +79,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_each_strategy_names_its_promise_whatever_the_seed(folder: Path) -> None:
     plan = load_plan(folder / "plan.yaml")
     found = {each.factors["strategy"]: each.config for each in expand(plan, folder).configurations}
-    assert {name: Pipeline(config, seed=1).promise for name, config in found.items() if config} == PROMISES
-    seeded = Pipeline(found["dp"], seed=1)  # type: ignore[arg-type]
+    assert {name: TableRun(config, seed=1).promise for name, config in found.items() if config} == PROMISES
+    seeded = TableRun(found["dp"], seed=1)  # type: ignore[arg-type]
     assert not seeded.is_private
 
 
@@ -96,7 +96,7 @@ def test_sampled_labels_promise_their_own_numbers(folder: Path) -> None:
         "synthesize": {"generator": "none"},
         "evaluate": {},
     }
-    promised = Pipeline(load_config(folder / "config.yaml", changes), seed=1).promise
+    promised = TableRun(load_config(folder / "config.yaml", changes), seed=1).promise
     assert promised.startswith("differential privacy, epsilon = ") and "delta <= " in promised
 
 

@@ -114,14 +114,14 @@ def test_a_failure_is_a_row_with_its_reason(folder: Path, tmp_path: Path) -> Non
 def test_a_stray_error_does_not_stop_the_others_and_its_text_is_not_told(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = trial_module.Pipeline.check
+    original = trial_module.TableRun.check
 
     def check(pipeline: Any) -> None:
         if pipeline.seed == 1:
             raise ValueError("the record of Mrs. Smith")
         original(pipeline)
 
-    monkeypatch.setattr(trial_module.Pipeline, "check", check)
+    monkeypatch.setattr(trial_module.TableRun, "check", check)
     plan = load_plan(write_plan(folder, factors={"anonymize.k": [5]}))
     table = compare(plan, folder, tmp_path)
     assert list(table["status"]) == ["failed", "ok"]

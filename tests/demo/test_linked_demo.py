@@ -12,7 +12,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.constraints import AnyConstraint
 from hybrid.demo import write_linked_demo
 from hybrid.hierarchy.load import load_hierarchies
-from hybrid.linked.config import LinkOptions, TableOptions
+from hybrid.pipeline.links import LinkOptions, TableOptions
 from hybrid.pipeline.starter import guess_links, read_folder
 from hybrid.table import Table
 from hybrid.table.read_file import read_table

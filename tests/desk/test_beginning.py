@@ -20,6 +20,7 @@ from hybrid.pipeline.config import load_config
 from hybrid.publication.verdict import Check
 from hybrid.report.run.render import section_of
 from tests.desk.open_desk import opened
+from tests.pipeline.tables import hospital
 
 
 @pytest.fixture
@@ -137,6 +138,14 @@ def test_a_hint_becomes_the_change_that_it_asks_for(table: Path) -> None:
     assert wanted("sample.beta below 1", **{"sample.method": "beta", "sample.beta": 0.4}) == []
     for one in wanted("raise anonymize.k, sample.beta below 1, or a more careful generator (larger min_leaf)"):
         assert config.with_values({one.key: one.value}) != config
+
+
+def test_linked_tables_get_the_same_actions(tmp_path: Path) -> None:
+    config = load_config(hospital.write(tmp_path))
+    (remedy,) = remedies_of(Check("rule", "review", "found", "raise anonymize.k"), config)
+    changed = config.with_values({remedy.key: remedy.value})
+    assert (changed.k, list(changed.views)) == (2 * config.k, list(config.views))
+    assert changed.model_dump(mode="json")["tables"] == config.model_dump(mode="json")["tables"]
 
 
 def test_a_section_is_cut_out_of_a_report() -> None:

@@ -16,7 +16,6 @@ from hybrid.demo import write_linked_demo
 from hybrid.desk import editor
 from hybrid.desk.serve import read_ahead
 from hybrid.hierarchy.files import read_rows, read_spec
-from hybrid.linked.draft import LinkedDraft, read_draft
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.draft import Draft
 from tests.desk.open_desk import OpenDesk, Visitor, opened, opened_copy
@@ -302,8 +301,7 @@ def test_the_commands_of_a_terminal_do_the_same(own: tuple[Visitor, OpenDesk, Pa
 def test_columns_of_linked_tables_are_decided(tmp_path: Path) -> None:
     write_linked_demo(tmp_path / "demo", admissions=150, seed=3)
     config = tmp_path / "demo" / "config.yaml"
-    draft = read_draft(config)
-    assert isinstance(draft, LinkedDraft)
+    draft = Draft.read(config)
     person = str(draft["person"])
     other = next(name for name in draft.columns if not name.startswith(f"{person}."))
     own = next(name for name in draft.columns if name.startswith(f"{person}.") and draft.columns[name].hierarchy)

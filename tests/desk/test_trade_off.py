@@ -15,10 +15,9 @@ from hybrid.base.errors import ConfigError
 from hybrid.cli import main
 from hybrid.demo import write_linked_demo
 from hybrid.jobs.trade_off import TradeOff, basis, no_curve, trade_off_of
-from hybrid.linked.config import LinkedConfig, load_any
-from hybrid.linked.run import LinkedRun
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.level_costs import LevelWords
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.report.charts.exploration import Dot, Line, line_chart, scatter_chart
 from tests.desk.open_desk import OpenDesk, Visitor, opened
 
@@ -128,10 +127,9 @@ def test_a_point_is_looked_at_and_taken_into_the_file(own: Own, monkeypatch: pyt
 
 def test_the_points_of_linked_tables_are_those_of_the_person_table(tmp_path: Path) -> None:
     write_linked_demo(tmp_path, admissions=150, seed=3)
-    config = load_any(tmp_path / "config.yaml", {"seed": 5, "anonymize.k": 3, "anonymize.suppression_limit": 0.1})
-    assert isinstance(config, LinkedConfig)
+    config = load_config(tmp_path / "config.yaml", {"seed": 5, "anonymize.k": 3, "anonymize.suppression_limit": 0.1})
     (point,) = trade_off_of(config, (), ()).points
-    anonymized = LinkedRun(config, seed=5).person.anonymized
+    anonymized = Pipeline(config, seed=5).person.anonymized
     assert anonymized is not None and (point.k, point.suppression_limit) == (3, 0.1)
     assert point.levels == anonymized.result.levels
 

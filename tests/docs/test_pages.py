@@ -17,8 +17,8 @@ from hybrid.base.config_files import ConfigSource
 from hybrid.cli import app
 from hybrid.comparison.plan import ComparePlan
 from hybrid.lab.plan import LabPlan
-from hybrid.linked.config import is_linked, linked_config
 from hybrid.pipeline.config import RunConfig, parse_config
+from hybrid.pipeline.links import is_linked
 from hybrid.publication.policy import load_policy
 from tests.docs.documentation_pages import DOCS, ROOT, anchors, blocks, everything, prose, written
 
@@ -93,10 +93,8 @@ def test_configurations_shown_are_accepted(page: str, tmp_path: Path) -> None:
                 (tmp_path / content["league"]).write_text(json.dumps(LEAGUE), encoding="utf-8")
             (tmp_path / "policy.yaml").write_text(block, encoding="utf-8")
             load_policy(tmp_path / "policy.yaml")
-        elif is_linked(content):
-            linked_config(content, ConfigSource(page), Path(page))
-        elif "columns" in content.get("data", {}):
-            parse_config(content)
+        elif is_linked(content) or "columns" in content.get("data", {}):
+            parse_config(content, ConfigSource(page))
         elif set(content) & set(RunConfig.model_fields):
             RunConfig.model_validate({"data": {"path": "table.csv"}} | content)
 

@@ -11,6 +11,7 @@ import pytest
 from hybrid.base.errors import ConfigError
 from hybrid.estimates import combine, estimate
 from hybrid.evaluation import EvaluateOptions, Measure, NotComputable, evaluate
+from hybrid.evaluation.context import Making
 from hybrid.evaluation.utility.analyses import default_analyses
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.evaluation.simulated_people import make_people
@@ -21,7 +22,9 @@ CHOSEN = ("interval_overlap", "conclusions_kept", "pmse_ratio")
 def measured(train: Table, table: Table, learned: int | None = None, **options: Any) -> dict[str, Any]:
     chosen = EvaluateOptions.model_validate({"metrics": CHOSEN, **options})
     stages: Any = {"synthetic": table}
-    found = evaluate(train, None, stages, chosen, np.random.default_rng(1), learned=learned)
+    found = evaluate(
+        train, None, stages, chosen, np.random.default_rng(1), making={"synthetic": Making(learned=learned)}
+    )
     return {one.name: one.outcome for one in found.metrics}
 
 

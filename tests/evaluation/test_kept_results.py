@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, evaluate
-from hybrid.evaluation.context import FitAndSample
+from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Subject
 from hybrid.evaluation.metric import Need
 from hybrid.table import Schema, Table
@@ -44,8 +44,8 @@ def rounded(value: Any) -> Any:
 def results(train: Table, control: Table, table: Table, **options: Any) -> str:
     """One line per metric: its JSON form without its times."""
     chosen = EvaluateOptions.model_validate({"secrets": ("illness", "cost"), "paper": True, **options})
-    retrain: dict[Subject, FitAndSample] | None = {"synthetic": half} if chosen.retrain else None
-    found = evaluate(train, control, {"synthetic": table}, chosen, np.random.default_rng(5), retrain=retrain)
+    making: dict[Subject, Making] | None = {"synthetic": Making(again=half)} if chosen.retrain else None
+    found = evaluate(train, control, {"synthetic": table}, chosen, np.random.default_rng(5), making=making)
     lines = []
     for one in found.metrics:
         said = {key: rounded(each) for key, each in one.to_json().items() if "seconds" not in key}

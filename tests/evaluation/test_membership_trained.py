@@ -22,7 +22,7 @@ from hybrid.evaluation.attacks.membership_trained import (
     rates,
 )
 from hybrid.evaluation.attacks.retraining import most_rows, trainings
-from hybrid.evaluation.context import Context, FitAndSample
+from hybrid.evaluation.context import Context, FitAndSample, Making
 from hybrid.evaluation.options import RetrainOptions
 from hybrid.table import Table
 from tests.evaluation.known_generators import copier, ignorant
@@ -36,7 +36,12 @@ OPTIONS = EvaluateOptions.model_validate({"metrics": NAMES, "retrain": RETRAIN, 
 def attacked(generator: FitAndSample, table: Table, **changes: Any) -> dict[str, Any]:
     options = OPTIONS.model_copy(update=changes)
     found = evaluate(
-        table, None, {"synthetic": table}, options, np.random.default_rng(1), retrain={"synthetic": generator}
+        table,
+        None,
+        {"synthetic": table},
+        options,
+        np.random.default_rng(1),
+        making={"synthetic": Making(again=generator)},
     )
     return {result.name: result.outcome for result in found.metrics}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Making
 from hybrid.table import Table
 from tests.evaluation.simulated_people import make_people
 
@@ -44,7 +44,7 @@ PRINTED = {
 def measured(train: Table, control: Table, table: Table, paper: bool = True) -> dict[str, Measure]:
     options = EvaluateOptions(paper=paper, secrets=("cost", "illness"), attacks=200, singling_out_columns=(3, 4))
     origin = np.arange(len(table))  # A copy in the order of the records.
-    context, found = Context(train, control, table, options, 1, origin=origin), {}
+    context, found = Context(train, control, table, options, 1, making=Making(origin=origin)), {}
     for metric in REGISTRY.values():
         outcome = metric.measure(context, metric.columns(context)[0]).outcome
         if isinstance(outcome, Measure):

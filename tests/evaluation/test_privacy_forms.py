@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, NotComputable, evaluate
 from hybrid.evaluation.attacks.close_values import close_value, farthest
 from hybrid.evaluation.attacks.inference import most_frequent
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Making
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.intervals import wilson
 from hybrid.evaluation.engine.space import euclidean, gower
@@ -119,7 +119,9 @@ def of_copy_and_fresh() -> dict[str, dict[str, Measure]]:
     found = {}
     for name, (table, origin) in tables.items():
         drawn = np.random.default_rng(1)
-        made = evaluate(train, control, {"synthetic": table}, options, drawn, origins={"synthetic": origin})
+        made = evaluate(
+            train, control, {"synthetic": table}, options, drawn, making={"synthetic": Making(origin=origin)}
+        )
         found[name] = {result.name: result.outcome for result in made.metrics if isinstance(result.outcome, Measure)}
         assert set(found[name]) == set(FORMS)
     return found

@@ -14,11 +14,11 @@ FOLDER = Path(os.environ.get("HYBRID_TEST_HOLD", ""))
 
 
 def plant() -> None:
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.pipeline.table_run import TableRun
 
-    original = Pipeline._stage
+    original = TableRun._stage
 
-    def held(pipeline: Pipeline, name: str, *parts: Any) -> Any:
+    def held(pipeline: TableRun, name: str, *parts: Any) -> Any:
         *others, compute = parts
 
         def computed() -> Any:
@@ -27,7 +27,7 @@ def plant() -> None:
 
         return original(pipeline, name, *others, computed)
 
-    Pipeline._stage = held  # type: ignore[method-assign]
+    TableRun._stage = held  # type: ignore[method-assign]
 
 
 def wait(stage: str) -> None:

@@ -18,7 +18,7 @@ import yaml
 
 from tests.helpers.approving import approved
 from tests.helpers.whole_demo import write_whole_demo
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 pytestmark = pytest.mark.prefect
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -187,7 +187,7 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
     job: Path, heard: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from flows.nightly import nightly
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.pipeline.table_run import TableRun
 
     def judged_by(**limit: float) -> None:
         policy["rules"] = [rule | limit]
@@ -203,7 +203,7 @@ def test_a_night_that_waits_or_is_refused_is_no_failure(
         ended = nightly(str(job), **options, return_state=True)
         assert (ended.name, ended.type.value, ended.result()) == ("Waiting for approval", "COMPLETED", None), night
         # from here on nothing may be computed
-        monkeypatch.setattr(Pipeline, "evaluation", property(lambda _: pytest.fail("drawn again")))
+        monkeypatch.setattr(TableRun, "evaluation", property(lambda _: pytest.fail("drawn again")))
     (run,) = Path(options["runs"]).iterdir()
     outcome = _artifacts()["nightly-test-outcome"]
     assert "# Waiting for approval" in outcome and f"hybrid approve {run}" in outcome
@@ -252,12 +252,12 @@ def test_a_flow_by_hand_ends_with_the_code_of_its_outcome(
 def test_a_stray_error_reaches_prefect_without_its_text(job: Path, heard: list[str], monkeypatch: Any) -> None:
     from flows.nightly import nightly
     from hybrid.base.errors import HybridError
-    from hybrid.pipeline.pipeline import Pipeline
+    from hybrid.pipeline.table_run import TableRun
 
-    def broken(pipeline: Pipeline) -> None:
+    def broken(pipeline: TableRun) -> None:
         raise ValueError("canary-stray")
 
-    monkeypatch.setattr(Pipeline, "check", broken)
+    monkeypatch.setattr(TableRun, "check", broken)
     with pytest.raises(HybridError, match=r"ValueError in "):
         nightly(str(job), **_options(job), notify="custom-webhook/operators")
     assert "canary-stray" not in _dump() and "canary-stray" not in heard[-1]

@@ -22,7 +22,7 @@ from tests.helpers.whole_demo import write_whole_demo
 from tests.jobs import private_clinic, warehouse_clinic
 from tests.jobs.small_job import POLICY
 from tests.lab import lab_jobs
-from tests.linked import hospital
+from tests.pipeline.tables import hospital
 
 ROWS = 300
 ROLES = {"decided_by": "A Person", "date": "2026-01-01"}

@@ -31,8 +31,8 @@ import hybrid.jobs.release
 import hybrid.jobs.run
 import hybrid.publication.publish
 from hybrid.base.hashing import code_version
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import column_names
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication import rare_values
 from hybrid.report.run import render, sections
 
@@ -112,9 +112,9 @@ def plant(fault: str, point: str, when: str, source: str) -> None:
 
 def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source: str) -> None:
     """Before: once the stage's inputs are there; after: once its result is kept."""
-    original = Pipeline._stage
+    original = TableRun._stage
 
-    def struck(pipeline: Pipeline, name: str, *parts: Any) -> Any:
+    def struck(pipeline: TableRun, name: str, *parts: Any) -> Any:
         *others, compute = parts
 
         def computed() -> Any:
@@ -127,7 +127,7 @@ def plant_in_stage(strike: Callable[[str], None], stage: str, when: str, source:
             strike(source)
         return result
 
-    Pipeline._stage = struck  # type: ignore[method-assign]
+    TableRun._stage = struck  # type: ignore[method-assign]
 
 
 def night(request: dict[str, Any]) -> dict[str, Any]:

@@ -14,9 +14,11 @@ import yaml
 
 from hybrid.anonymize.result import AnonymizationResult
 from hybrid.anonymize.risk import household_risk
+from hybrid.base.errors import ConfigError
+from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.gate import judge
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.policy import Policy, load_policy, packaged_policies
@@ -57,11 +59,11 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pipeline(survey: Path) -> Pipeline:
-    return Pipeline(load_config(survey))
+def pipeline(survey: Path) -> TableRun:
+    return TableRun(load_config(survey))
 
 
-def test_every_stage_keeps_households_together(pipeline: Pipeline) -> None:
+def test_every_stage_keeps_households_together(pipeline: TableRun) -> None:
     train, control, sampled = pipeline.train, pipeline.control, pipeline.sampled
     assert control is not None and train.has_households and control.has_households
     assert not set(train.households.tolist()) & set(control.households.tolist())
@@ -72,7 +74,7 @@ def test_every_stage_keeps_households_together(pipeline: Pipeline) -> None:
     assert np.isin(before, kept).sum() == len(kept), "all members or none"
 
 
-def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: Pipeline) -> None:
+def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: TableRun) -> None:
     found = pipeline.anonymized
     result = found.result
     assert result.household is not None and found.originals.has_households
@@ -89,11 +91,11 @@ def test_the_risk_is_measured_and_rounded_for_the_public(pipeline: Pipeline) -> 
     assert "household" not in json.dumps(public_anonymization(pipeline_without(pipeline)))
 
 
-def pipeline_without(pipeline: Pipeline) -> AnonymizationResult:
+def pipeline_without(pipeline: TableRun) -> AnonymizationResult:
     return replace(pipeline.anonymized.result, household=None)
 
 
-def test_a_policy_limits_it(pipeline: Pipeline) -> None:
+def test_a_policy_limits_it(pipeline: TableRun) -> None:
     rule: dict[str, Any] = {"name": "households", "quantity": "household_risk", "review": 0.3, "reason": "People."}
     rule["applies_if"] = ["households"]
     policy = Policy.model_validate({"name": "own", "version": "1", "owner": "x", "anonymity": [rule]})
@@ -106,6 +108,20 @@ def test_a_policy_limits_it(pipeline: Pipeline) -> None:
     assert not judged(pipeline_without(pipeline)).applies
     office = load_policy(packaged_policies()["statistics_office"])
     assert "household_risk" in {one.quantity for one in office.anonymity}
+
+
+@pytest.mark.parametrize("recoding", ["global", "local"])
+def test_every_class_has_people_of_as_many_households_as_asked_for(survey: Path, recoding: str) -> None:
+    changes = {"anonymize.models": [{"model": "households", "least": 13}], "anonymize.recoding": recoding}
+    found = TableRun(load_config(survey, changes))
+    homes = pd.Series(found.anonymized.originals.households).groupby(found.anonymized.class_ids).nunique()
+    said = guarantee_sentence(found.anonymized.result, {"data": {}}, Evaluation(()))
+    assert homes.min() >= 13 and found.generated.table is not None
+    free = TableRun(load_config(survey, {"anonymize.recoding": recoding})).anonymized
+    assert pd.Series(free.originals.households).groupby(free.class_ids).nunique().min() < 13, "k alone does not give it"
+    assert "persons of at least 13 households" in said
+    with pytest.raises(ConfigError, match="households are not known"):
+        load_config(survey, changes | {"data.household": None})
 
 
 def test_check_says_how_many_there_are(survey: Path) -> None:

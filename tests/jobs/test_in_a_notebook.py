@@ -59,7 +59,7 @@ def test_results_are_short_and_hold_no_record(result: Pipeline, frame: pd.DataFr
 def test_a_run_that_is_not_judged_is_not_computed_to_be_shown(draft: Draft) -> None:
     waiting = Pipeline(draft.config)
     assert "not judged yet" in repr(waiting) and "not judged yet" in waiting._repr_html_()
-    assert "train" not in vars(waiting) and "evaluation" not in vars(waiting)
+    assert "person" not in vars(waiting) and "evaluation" not in vars(waiting)
 
 
 def test_metrics_and_checks_are_frames(result: Pipeline) -> None:

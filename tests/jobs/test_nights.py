@@ -26,6 +26,7 @@ from hybrid.jobs.release import Candidate
 from hybrid.operations.notify import Notice
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.ledger import LEDGER, Ledger
 from hybrid.publication.status import releases_state
 from hybrid.publication.verify import verify
@@ -244,7 +245,7 @@ def test_a_night_that_was_cut_off_is_told(clinic: Clinic) -> None:
     first = clinic.latest
     clinic.frame = grown(clinic.frame, 0.01)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Pipeline, "check", _interrupt)
+        patch.setattr(TableRun, "check", _interrupt)
         with pytest.raises(KeyboardInterrupt):
             clinic.night()
     (problem,) = problems(clinic)
@@ -260,11 +261,11 @@ def test_a_night_that_goes_on_or_failed_is_not_cut_off(clinic: Clinic, monkeypat
     clinic.night()
     seen: list[list[str]] = []
 
-    def look_and_fail(_: Pipeline) -> None:
+    def look_and_fail(_: TableRun) -> None:
         seen.append(problems(clinic))
         raise DataError("the source is broken")
 
-    monkeypatch.setattr(Pipeline, "check", look_and_fail)
+    monkeypatch.setattr(TableRun, "check", look_and_fail)
     with pytest.raises(DataError):
         clinic.night()
     assert seen == [[]]
@@ -276,7 +277,7 @@ def problems(clinic: Clinic, name: str = "clinic") -> list[str]:
     return [problem.message for problem in state.problems]
 
 
-def _interrupt(_: Pipeline) -> None:
+def _interrupt(_: TableRun) -> None:
     raise KeyboardInterrupt
 
 
@@ -390,10 +391,10 @@ def test_the_webhook_hears_and_its_absence_stops_nothing(
 
 
 def test_a_stray_error_is_told_by_its_type_alone(clinic: Clinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(pipeline: Pipeline) -> None:
+    def broken(pipeline: TableRun) -> None:
         raise ValueError("canary-value")
 
-    monkeypatch.setattr(Pipeline, "check", broken)
+    monkeypatch.setattr(TableRun, "check", broken)
     with pytest.raises(ValueError, match="canary"):
         clinic.night()
     assert clinic.notices[-1].message == "ValueError"

@@ -24,9 +24,9 @@ from hybrid.hierarchy.doctor import summarize
 from hybrid.hierarchy.load import load_hierarchy
 from hybrid.jobs.report_inputs import run_report
 from hybrid.jobs.run import write_run
-from hybrid.linked.draft import read_draft
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.level_findings import role_effect
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
@@ -92,9 +92,7 @@ class Case:
 
     @cached_property
     def config(self) -> RunConfig:
-        config = load_config(self.folder / "config.yaml")
-        assert isinstance(config, RunConfig)
-        return config
+        return load_config(self.folder / "config.yaml")
 
     @cached_property
     def pipeline(self) -> Pipeline:
@@ -133,7 +131,7 @@ def desk_effect(case: Case) -> Any:
 
 
 def desk_column(case: Case) -> Any:
-    draft = read_draft(case.folder / "config.yaml")
+    draft = Draft.read(case.folder / "config.yaml")
     facts = _facts(case.table, draft, draft.columns["birth_year"])
     return facts["without"], facts["with"], [(one.smallest, one.median, one.alone) for one in facts["levels"]]
 
@@ -162,7 +160,7 @@ def report(case: Case) -> Any:
 
 
 def class_sizes(case: Case) -> Any:
-    found = run_report(case.pipeline, MADE)
+    found = run_report(case.pipeline, "", MADE)
     assert found.sharing_before is not None and found.sharing_after is not None
     return [
         (np.bincount(sizes) / len(sizes)).round(9).tolist() for sizes in (found.sharing_before, found.sharing_after)
@@ -176,7 +174,7 @@ def anonymization(case: Case) -> Any:
 
 
 def guarantee(case: Case) -> Any:
-    return people_in(run_report(case.pipeline, MADE).guarantee)
+    return people_in(run_report(case.pipeline, "", MADE).guarantee)
 
 
 def certificate(case: Case) -> Any:
@@ -207,7 +205,7 @@ def groups_of_the_sample(case: Case) -> Any:
 
 
 def protection(case: Case) -> Any:
-    train = case.pipeline.train
+    train = case.pipeline.person.train
     found = protect(train, ProtectOptions(), np.random.default_rng(1), 5).result
     return [(one.column, one.values, one.rare) for one in found.columns]
 

@@ -18,8 +18,8 @@ from hybrid.jobs.audit import audit_tables
 from hybrid.jobs.audited import read_audited
 from hybrid.jobs.release import release
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import stage_records
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import (
     NOT_LINKED,
     PERSONS_DRAWN,
@@ -78,7 +78,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_stage_keeps_the_rows_of_a_person_together(job: Path) -> None:
-    pipeline = Pipeline(load_config(job))
+    pipeline = TableRun(load_config(job))
     train, control, found, sampled = pipeline.train, pipeline.control, pipeline.anonymized, pipeline.sampled
     assert not train.rows_are_persons and control is not None and not control.rows_are_persons
     assert not set(train.persons.tolist()) & set(control.persons.tolist())
@@ -118,7 +118,7 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
 
 
 def test_rows_that_no_generator_drew_are_not_linked(job: Path, tmp_path: Path) -> None:
-    pipeline = Pipeline(load_config(job, {"synthesize.generator": "none"}))
+    pipeline = TableRun(load_config(job, {"synthesize.generator": "none"}))
     assert pipeline.generated.table.rows_are_persons
     assert pipeline.synthetic.frame["patient"].is_unique
     config = pipeline.config.model_dump(mode="json")
@@ -161,7 +161,7 @@ def test_contradictions(job: Path, changes: dict[str, Any], message: str) -> Non
 
 def test_what_is_said_without_anonymization(job: Path) -> None:
     config = load_config(job, {"anonymize": None, "transition": None, "sample": {"method": "simple", "beta": 0.5}})
-    pipeline = Pipeline(config)
+    pipeline = TableRun(config)
     assert len(pipeline.generated.table)
     assert not pipeline.is_private
 
@@ -175,7 +175,7 @@ def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypa
         return fit_or_reuse(table, *others, **options)
 
     monkeypatch.setattr("hybrid.pipeline.generation.fit_or_reuse", kept)
-    pipeline = Pipeline(load_config(job, {"transition.order": order, "synthesize.generator": "baynet"}))
+    pipeline = TableRun(load_config(job, {"transition.order": order, "synthesize.generator": "baynet"}))
     assert pipeline.generated.table.rows_are_persons, "synthetic rows are nobody's"
     (table,) = learned
     original = pipeline.anonymized.originals
@@ -185,7 +185,7 @@ def test_the_generator_learns_whose_the_rows_are(job: Path, order: str, monkeypa
 
 
 def test_a_report_counts_the_source_in_tens(job: Path) -> None:
-    pipeline = Pipeline(load_config(job))
+    pipeline = TableRun(load_config(job))
     _ = pipeline.generated
     steps = list(stage_records(pipeline))
     assert [step.name for step in steps][:2] == ["input", "train"] and steps[-1].name == "synthesize"

@@ -17,10 +17,10 @@ from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run
-from hybrid.linked.run import run_of
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
+from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import rho_for
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.privacy_account import PaidDraws, SpentBudget
@@ -34,7 +34,7 @@ CHEAP = {"metrics": ["column_shapes"]}
 
 @pytest.fixture(scope="module")
 def drawn() -> PrivateTable:
-    found = Pipeline(configuration({**content(), "policy": None}, people(300, 1))).drawn
+    found = TableRun(configuration({**content(), "policy": None}, people(300, 1))).drawn
     assert isinstance(found, PrivateTable)
     return found
 
@@ -94,7 +94,7 @@ def test_run_that_continues_from_its_store_pays_once(clinic: Path, monkeypatch: 
 
     write_clinic(clinic, people(300, 1), {"yearly_budget": {"epsilon": 2.0, "delta": 1e-5}}, evaluate=CHEAP)
     with monkeypatch.context() as patch:
-        patch.setattr(Pipeline, "_evaluate", interrupted)
+        patch.setattr(TableRun, "_evaluate", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run("config.yaml", out="one", store="kept")
     run("config.yaml", out="one", store="kept")
@@ -127,7 +127,7 @@ def test_night_without_budget_stops_and_status_shows_what_is_spent(clinic: Path)
     places = Places(WORK, Path("runs"), Path("releases"))
 
     def night() -> Any:
-        return Night(run_of(configuration("config.yaml"), None, places.store, ledger_dir=WORK), places).run(
+        return Night(Pipeline(configuration("config.yaml"), None, places.store, ledger_dir=WORK), places).run(
             accept_drift=True
         )
 

@@ -24,10 +24,10 @@ from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import release
 from hybrid.jobs.start import configuration, run
-from hybrid.linked.run import run_of
 from hybrid.pipeline import tables
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import PrivateTable
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.difference import verdict_of
 from hybrid.publication.dossier.dossier import dossier_of
@@ -50,7 +50,7 @@ SECRET = "wardofone"
 def drawn() -> PrivateTable:
     """A table of the real generator, with its account."""
     chosen = configuration({**content(), "policy": None}, people(400, 1))
-    found = Pipeline(chosen).drawn
+    found = TableRun(chosen).drawn
     assert isinstance(found, PrivateTable)
     return found
 
@@ -258,10 +258,10 @@ def test_night_keeps_a_release_of_the_same_records_and_draws_for_others(
     monkeypatch.chdir(folder)
     monkeypatch.setattr(tables, "drawn_privately", lambda *_: drawn)
     places = Places(Path("work"), Path("runs"), Path("releases"))
-    night = Night(run_of(configuration("config.yaml"), None, places.store, ledger_dir=places.work), places).run()
+    night = Night(Pipeline(configuration("config.yaml"), None, places.store, ledger_dir=places.work), places).run()
     assert (night.outcome, night.release) == ("kept", three["neighbour"].name)
     people(390, 5).to_csv("people.csv", index=False)
-    after = Night(run_of(configuration("config.yaml"), None, places.store, ledger_dir=places.work), places).run(
+    after = Night(Pipeline(configuration("config.yaml"), None, places.store, ledger_dir=places.work), places).run(
         accept_drift=True
     )
     assert (after.outcome, after.release != night.release) == ("released", True)

@@ -55,7 +55,7 @@ def test_a_run_without_a_folder_writes_nothing(job: Path, tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     pipeline = hybrid.run(str(job))
     assert pipeline.verdict.status == "pass"
-    assert len(pipeline.synthetic) == len(pipeline.train)
+    assert len(pipeline.synthetic) == len(pipeline.person.train)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,8 +13,8 @@ from hybrid.cli import main
 from hybrid.jobs.nightly import Night, deliver_latest
 from hybrid.jobs.places import Places
 from hybrid.jobs.start import configuration
-from hybrid.linked.run import run_of
 from hybrid.operations.sql_versions import deliver_versions, plain_rows
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.publication.ledger import Ledger, Withdrawal
 from tests.jobs.small_job import write_small_job
 
@@ -47,7 +47,7 @@ def test_a_night_that_fails_takes_it_out(withdrawn: Path) -> None:
     withdrawn.with_name("admissions.csv").unlink()
     assert len(tables(withdrawn)) == 2
     found = places(withdrawn)
-    night = Night(run_of(configuration(withdrawn), ledger_dir=found.work), found)
+    night = Night(Pipeline(configuration(withdrawn), ledger_dir=found.work), found)
     with pytest.raises(HybridError):
         night.run()
     assert tables(withdrawn) == []

@@ -20,12 +20,12 @@ from hybrid.anonymize.search import branch_and_bound
 from hybrid.anonymize.search.problem import prepare
 from hybrid.demo import write_demo
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from tests.anonymize.cases import wide_table
 
 task = prepare(*wide_table(10, 3000), AnonymizeOptions(), None)
 branch_and_bound.search(task.checker(task.lattice), task.loss(task.lattice), task.allowed, 60.0)
-Pipeline(load_config(write_demo(Path("demo"), rows=800, seed=2))).evaluation
+TableRun(load_config(write_demo(Path("demo"), rows=800, seed=2))).evaluation
 """
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from hybrid.anonymize.risk import class_risk
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.redact import public_anonymization
 from tests.jobs.small_job import POLICY
@@ -49,11 +49,11 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def pipeline(survey: Path) -> Pipeline:
-    return Pipeline(load_config(survey))
+def pipeline(survey: Path) -> TableRun:
+    return TableRun(load_config(survey))
 
 
-def test_margins_are_kept_within_one_percent(pipeline: Pipeline) -> None:
+def test_margins_are_kept_within_one_percent(pipeline: TableRun) -> None:
     source = pipeline.table.frame
     released = pipeline.synthetic.frame
     for name in ("sex", "work"):
@@ -68,13 +68,13 @@ def test_margins_are_kept_within_one_percent(pipeline: Pipeline) -> None:
     assert found.outcome.value > 0  # type: ignore[union-attr]
 
 
-def test_no_weight_is_that_of_a_person(pipeline: Pipeline) -> None:
+def test_no_weight_is_that_of_a_person(pipeline: TableRun) -> None:
     shared = np.isin(pipeline.synthetic.frame["weight"], pipeline.train.frame["weight"]).mean()
     chance = np.isin(pipeline.train.frame["weight"] + 0.37, pipeline.train.frame["weight"]).mean()
     assert shared <= chance + 0.1
 
 
-def test_the_risk_in_the_population_is_said(pipeline: Pipeline) -> None:
+def test_the_risk_in_the_population_is_said(pipeline: TableRun) -> None:
     found = pipeline.anonymized
     risk, sizes = class_risk(found.class_ids, found.originals.persons, found.originals.frame["weight"].to_numpy())
     assert found.result.population_risk is not None

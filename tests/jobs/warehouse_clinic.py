@@ -10,7 +10,7 @@ import pandas as pd
 import yaml
 
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from tests.jobs.small_job import write_small_job
 
 QUASI_IDENTIFIERS = ["age", "sex", "postcode", "nationality", "occupation", "admission_date"]
@@ -31,14 +31,14 @@ def write_clinic(folder: Path, rows: int = 700, sample_rows: int = 250) -> Path:
     return config
 
 
-def here(config: Path, **overrides: Any) -> Pipeline:
+def here(config: Path, **overrides: Any) -> TableRun:
     """A pipeline of the same rows in memory."""
     content = yaml.safe_load(config.read_text())
     del content["data"]["sql"]
     content["data"]["path"] = "admissions.csv"
     path = config.with_name("here.yaml")
     path.write_text(yaml.safe_dump(content))
-    return Pipeline(load_config(path, overrides))
+    return TableRun(load_config(path, overrides))
 
 
 def rows_of(folder: Path) -> pd.DataFrame:

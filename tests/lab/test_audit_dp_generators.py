@@ -15,7 +15,7 @@ from hybrid.lab.audit_dp import walk as walks
 from hybrid.lab.audit_dp.walk import walk_of
 from hybrid.pipeline.config import RunConfig, parse_config
 from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import at_most, epsilon_of
 from hybrid.synthesize.generators import noisy_marginals as marginals
 from tests.helpers.seeded_bits import seed_bits
@@ -56,7 +56,7 @@ def test_true_build_passes_and_missing_values_are_no_pair(listed: str) -> None:
 
 
 def test_a_domain_of_the_records_is_refuted(listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    walk = walk_of(Pipeline(config(listed, iterations=5), judge_power=False))
+    walk = walk_of(TableRun(config(listed, iterations=5), judge_power=False))
     monkeypatch.setattr(Inputs, "domains", {})
     pair = next(one for one in walks._pairs(walk) if one.name == "alone at the other end")
     assert any(attack.refutes for attack in walks._game(walk, pair, 16, 0.95, np.random.default_rng(1)))
@@ -64,7 +64,7 @@ def test_a_domain_of_the_records_is_refuted(listed: str, monkeypatch: pytest.Mon
 
 def test_halved_noise_of_its_counts_is_refuted(listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, true = "marginals of one column", marginals.discrete_gaussian
-    walk = walk_of(Pipeline(config(listed), judge_power=False))
+    walk = walk_of(TableRun(config(listed), judge_power=False))
     monkeypatch.setattr(parts, "PARTS", {name: parts.PARTS[name]})
     monkeypatch.setattr(marginals, "discrete_gaussian", lambda size, variance, bits: true(size, variance, bits) // 2)
     found = parts.attack_parts(walk, 15_000, 0.998, np.random.default_rng(1), silent)
@@ -77,7 +77,7 @@ def test_noise_that_a_seed_repeats_leaves_nothing_to_audit(listed: str) -> None:
 
 
 def test_budget_given_as_rho_is_stated_as_its_epsilon(listed: str) -> None:
-    pipeline = Pipeline(config(listed, rho=2.0), judge_power=False)
+    pipeline = TableRun(config(listed, rho=2.0), judge_power=False)
     stated = walk_of(pipeline).stated
     assert stated.epsilon == epsilon_of(2.0, 1e-6)
     words = f"epsilon = {at_most(stated.epsilon, 6)} and delta = 1e-06"

@@ -23,7 +23,7 @@ from hybrid.lab.audit_dp.attack import Attack
 from hybrid.lab.audit_dp.walk import Walk, walk_of
 from hybrid.pipeline import inputs
 from hybrid.pipeline.config import RunConfig, parse_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy import plan
 from hybrid.privacy.domain import ValueGrid, neutral_column, single_value_domain
 from hybrid.privacy.plan import FoundKeys
@@ -59,7 +59,7 @@ def config() -> RunConfig:
 
 @pytest.fixture(scope="module")
 def walk(config: RunConfig) -> Walk:
-    return walk_of(Pipeline(config, judge_power=False))
+    return walk_of(TableRun(config, judge_power=False))
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def game(walk: Walk, name: str, runs: int = 16) -> list[Attack]:
 def part(config: RunConfig, name: str, draws: int, monkeypatch: pytest.MonkeyPatch) -> list[Attack]:
     """Bounds of rho by the games on one part."""
     monkeypatch.setattr(parts, "PARTS", {name: parts.PARTS[name]})
-    walk = walk_of(Pipeline(config, judge_power=False))
+    walk = walk_of(TableRun(config, judge_power=False))
     return list(parts.attack_parts(walk, draws, 0.998, np.random.default_rng(1), silent))
 
 
@@ -171,7 +171,7 @@ def test_rows_beyond_the_limit_are_refuted(walk: Walk, monkeypatch: pytest.Monke
 
 
 def test_missing_values_that_are_left_as_they_are_are_refuted(walk: Walk, monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Pipeline.drawn.func  # type: ignore[attr-defined]
+    true = TableRun.drawn.func  # type: ignore[attr-defined]
 
     def drawn(self: Any) -> Any:
         found = true(self)
@@ -180,7 +180,7 @@ def test_missing_values_that_are_left_as_they_are_are_refuted(walk: Walk, monkey
         frame = found.table.frame.assign(age=pd.Series([None] * len(found.table), dtype="Int64"))
         return replace(found, table=Table(frame, found.table.schema))
 
-    monkeypatch.setattr(Pipeline, "drawn", property(drawn))
+    monkeypatch.setattr(TableRun, "drawn", property(drawn))
     assert refuted(game(walk, "alone with missing values"))
 
 
@@ -194,7 +194,7 @@ def wide() -> Iterator[RunConfig]:
 
 
 def one_run(config: RunConfig, **changes: Any) -> Attack:
-    known = walk_of(Pipeline(config.model_copy(update=changes), judge_power=False))
+    known = walk_of(TableRun(config.model_copy(update=changes), judge_power=False))
     return walks._one_run(known, 140, 0.95, np.random.default_rng(2))
 
 

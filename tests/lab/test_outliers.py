@@ -15,8 +15,8 @@ from hybrid.evaluation.context import Context
 from hybrid.evaluation.options import EvaluateOptions
 from hybrid.jobs.start import run
 from hybrid.lab.leak import without_unusual
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import RemovalOptions
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Column, Kind, Role, Schema, Table
 
 
@@ -94,9 +94,9 @@ def settings_of_run() -> dict[str, Any]:
 
 def test_the_generator_learns_the_rest_and_all_people_are_measured(settings_of_run: dict[str, Any]) -> None:
     frame = people(200, 5).frame
-    everybody: Pipeline = run(settings_of_run, frame)
+    everybody: TableRun = run(settings_of_run, frame).person
     others = settings_of_run | {"risk": settings_of_run["risk"] | {"measured": "kept"}}
-    kept: Pipeline = run(others, frame)
+    kept: TableRun = run(others, frame).person
     assert (len(everybody.train), len(everybody.learned), len(everybody.synthetic)) == (80, 72, 72)
     assert (len(kept.train), len(kept.learned)) == (72, 72)
     pd.testing.assert_frame_equal(kept.learned.frame, everybody.learned.frame)

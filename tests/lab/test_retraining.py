@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Evaluation, Measure, NotComputable, evaluate
 from hybrid.evaluation.attacks.retraining import trainings
-from hybrid.evaluation.context import FitAndSample
+from hybrid.evaluation.context import FitAndSample, Making
 from hybrid.lab.attacks.counting_queries import (
     LARGEST_SET,
     MOST_SETS,
@@ -33,7 +33,7 @@ def attacked(generator: FitAndSample, metric: str, seed: int = 1, **retrain: obj
         {"metrics": (metric,), "secrets": ("illness", "cost"), "retrain": {**SMALL, **retrain}, "paper": True}
     )
     rng = np.random.default_rng(seed)
-    return evaluate(train, control, {"synthetic": train}, options, rng, retrain={"synthetic": generator})
+    return evaluate(train, control, {"synthetic": train}, options, rng, making={"synthetic": Making(again=generator)})
 
 
 def measures(evaluation: Evaluation) -> list[Measure]:
@@ -90,7 +90,9 @@ def test_nothing_is_trained_unless_asked_for() -> None:
     rng = np.random.default_rng(1)
     tables = make_people(50, rng), make_people(50, rng)
     options = EvaluateOptions(metrics=("canary", "counting_queries"))
-    for result in evaluate(*tables, {"synthetic": tables[0]}, options, rng, retrain={"synthetic": copier}).metrics:
+    for result in evaluate(
+        *tables, {"synthetic": tables[0]}, options, rng, making={"synthetic": Making(again=copier)}
+    ).metrics:
         assert isinstance(result.outcome, NotComputable)
         assert "evaluate.retrain" in result.outcome.reason
     options = EvaluateOptions.model_validate({"metrics": ("counting_queries",), "retrain": SMALL})

@@ -13,7 +13,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.evaluation import REGISTRY, EvaluateOptions, Measure, evaluate
 from hybrid.evaluation.attacks.retraining import Rows, coder, with_places
 from hybrid.evaluation.attacks.vulnerability import mean_of_nearest, vulnerability
-from hybrid.evaluation.context import Context, FitAndSample
+from hybrid.evaluation.context import Context, FitAndSample, Making
 from hybrid.evaluation.engine.encoding import encode
 from hybrid.evaluation.engine.space import gower
 from hybrid.lab.attacks import counting_queries
@@ -41,7 +41,9 @@ def attacks(generator: FitAndSample, **changes: object) -> dict[tuple[str, str |
     train, control = make_people(120, rng), make_people(120, rng)
     settings = {"metrics": SHARED, "secrets": ("illness", "cost"), "retrain": RETRAIN, **changes}
     options, drawn = EvaluateOptions.model_validate(settings), np.random.default_rng(1)
-    found = evaluate(train, control, {"synthetic": train}, options, drawn, retrain={"synthetic": generator})
+    found = evaluate(
+        train, control, {"synthetic": train}, options, drawn, making={"synthetic": Making(again=generator)}
+    )
     outcomes = {(result.name, result.column): result.outcome for result in found.metrics}
     assert all(isinstance(outcome, Measure) for outcome in outcomes.values()), outcomes
     return outcomes  # type: ignore[return-value]
@@ -203,7 +205,7 @@ def test_wide_tables_are_attacked() -> None:
     few = {**RETRAIN, "shadows": 20, "tests": 20}
     settings = {"metrics": ("counting_queries", "inference_queries"), "secrets": ("illness",), "retrain": few}
     options, drawn = EvaluateOptions.model_validate(settings), np.random.default_rng(1)
-    found = evaluate(train, control, {"synthetic": train}, options, drawn, retrain={"synthetic": copier})
+    found = evaluate(train, control, {"synthetic": train}, options, drawn, making={"synthetic": Making(again=copier)})
     for result in found.metrics:
         assert isinstance(result.outcome, Measure), result
         assert result.outcome.excess is not None and result.outcome.excess[1] > 0

@@ -17,8 +17,8 @@ import hybrid as package
 from hybrid.base.errors import ConfigError, GateRefused
 from hybrid.jobs.mock import mock
 from hybrid.jobs.mock_draft import proposal, rounded_outward
-from hybrid.linked.config import configured_any, load_any
 from hybrid.mocks import mock_tables
+from hybrid.pipeline.config import configured, load_config
 from hybrid.privacy import histograms
 from hybrid.privacy.accounting import rho_for
 from hybrid.privacy.domain import CategoryDomain
@@ -61,7 +61,7 @@ def _content(**changes: Any) -> dict[str, Any]:
 
 
 def _config(**changes: Any) -> Any:
-    return configured_any(_content(**changes), {}, Path("config.yaml"))
+    return configured(_content(**changes), {}, Path("config.yaml"))
 
 
 def _made(seed: int = 1, rows: int = 100, **changes: Any) -> pd.DataFrame:
@@ -162,9 +162,9 @@ def test_all_problems_are_named_at_once() -> None:
 def test_a_list_is_public_only_if_somebody_says_so(tmp_path: Path) -> None:
     config = _written(tmp_path, mock=None)
     (tmp_path / "sex.csv").write_text("CANARY;*\nf;*\n")
-    assert set(mock(load_any(config), seed=1).made.tables[""].table.frame["sex"]) == {"A", "B", "C"}
+    assert set(mock(load_config(config), seed=1).made.tables[""].table.frame["sex"]) == {"A", "B", "C"}
     named = _written(tmp_path, mock={"lists": ["sex"]})
-    assert set(mock(load_any(named), seed=1).made.tables[""].table.frame["sex"]) == {"CANARY", "f"}
+    assert set(mock(load_config(named), seed=1).made.tables[""].table.frame["sex"]) == {"CANARY", "f"}
 
 
 def test_linked_tables_have_keys_that_join(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_linked_tables_have_keys_that_join(tmp_path: Path) -> None:
         },
         "mock": {"columns": {"people.age": {"bounds": [30, 31]}, "stays.stay": {"form": "9####"}}},
     }
-    found = mock(configured_any(content, {}, tmp_path / "config.yaml"), rows=40, seed=2)
+    found = mock(configured(content, {}, tmp_path / "config.yaml"), rows=40, seed=2)
     people, stays, drugs = (found.made.tables[name].table.frame for name in ("people", "stays", "drugs"))
     assert len(people) == 40 and people["id"].is_unique and set(people["age"]) == {30, 31}
     assert stays["stay"].is_unique and set(stays["id"]) <= set(people["id"]) and set(stays["ward"]) == {"W1", "W2"}
@@ -198,7 +198,7 @@ def test_linked_tables_have_keys_that_join(tmp_path: Path) -> None:
     assert stays.groupby("id")["day"].is_monotonic_increasing.all()
     content["mock"] = {"columns": {"nowhere.age": {"bounds": [30, 31]}}}
     with pytest.raises(ConfigError, match=r"'nowhere.age' is no column"):
-        mock(configured_any(content, {}, tmp_path / "config.yaml"), seed=2)
+        mock(configured(content, {}, tmp_path / "config.yaml"), seed=2)
 
 
 def _people(n: int, **last: Any) -> Table:
@@ -258,7 +258,7 @@ def test_draft_writes_what_a_person_then_decides(tmp_path: Path, hybrid: Run) ->
     config.write_text(yaml.safe_dump({"name": "p", "data": {"path": "p.csv", "columns": columns}}) + "# end\n")
     assert hybrid("mock", config, "--draft") == 0
     assert "Canary" not in config.read_text() and "117" not in config.read_text()
-    found = mock(load_any(config), seed=1)
+    found = mock(load_config(config), seed=1)
     assert any("at least ten people hold each" in one for one in found.discloses)
     assert hybrid("mock", config, "--draft") == 2
     assert exit_code("mock", config, "--epsilon", 0.1) == 2
@@ -312,7 +312,7 @@ def test_noisy_counts_are_paid_and_refused_when_the_year_is_spent(tmp_path: Path
     columns = {column.name: {"kind": column.kind.value} for column in table.schema}
     known = {"age": {"bounds": [0, 110]}, "town": {"values": ["A", "B", "C"]}}
     content = {"name": "p", "data": {"path": "p.csv", "columns": columns}, "mock": {"columns": known}}
-    config = configured_any(content | {"policy": "./policy.yaml", "roles": SIGNED}, {}, tmp_path / "config.yaml")
+    config = configured(content | {"policy": "./policy.yaml", "roles": SIGNED}, {}, tmp_path / "config.yaml")
     work = tmp_path / "work"
     found = mock(config, epsilon=0.1, work=work, seed=1)
     assert found.counted == ("age", "town") and found.budget is not None and found.budget.rho <= rho_for(0.1, 1e-6)
@@ -328,7 +328,7 @@ def test_noisy_counts_are_paid_and_refused_when_the_year_is_spent(tmp_path: Path
 def test_the_policy_says_which_mock_tables_may_leave(tmp_path: Path) -> None:
     policy = {"extends": "default", "name": "own", "version": "1", "owner": "t", "mock": {"release": False}}
     (tmp_path / "policy.yaml").write_text(yaml.safe_dump(policy))
-    config = configured_any(_content(policy="./policy.yaml", roles=None), {}, tmp_path / "config.yaml")
+    config = configured(_content(policy="./policy.yaml", roles=None), {}, tmp_path / "config.yaml")
     found = mock(config, seed=1)
     assert len(found.reasons) == 2 and "own" in found.decision and "roles.decided_by" in found.decision
     default = load_policy()

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.errors import InfeasibleError
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 
 CONFIG = """
 data:
@@ -25,13 +25,13 @@ synthesize: {generator: none}
 """
 
 
-def _pipeline(folder: Path, illnesses: int) -> Pipeline:
+def _pipeline(folder: Path, illnesses: int) -> TableRun:
     """Forty people with so many illnesses in turn."""
     rows = [f"{20 + i % 5},ill {i % illnesses}" for i in range(40)]
     (folder / "data.csv").write_text("age,illness\n" + "\n".join(rows) + "\n")
     (folder / "age.yaml").write_text("type: intervals\nwidths: [5]\n")
     (folder / "config.yaml").write_text(CONFIG)
-    return Pipeline(load_config(folder / "config.yaml"), seed=1)
+    return TableRun(load_config(folder / "config.yaml"), seed=1)
 
 
 def test_protection_is_named_where_it_left_too_few_different_secrets(tmp_path: Path) -> None:

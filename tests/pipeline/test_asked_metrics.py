@@ -11,15 +11,14 @@ import yaml
 
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, MetricResult
-from hybrid.linked.check import diagnose_any
-from hybrid.linked.config import LinkedConfig, load_any
-from hybrid.linked.run import LinkedRun
+from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked_by
 from hybrid.publication.policy import load_policy, packaged_policies
 from tests.helpers.whole_demo import write_whole_demo
-from tests.linked import hospital
+from tests.pipeline.tables import hospital
 
 CHEAP = {"evaluate.families": ["fidelity"], "evaluate.power": False, "evaluate.baseline": False}
 """Of privacy and utility the same function chooses; nothing is planted."""
@@ -36,10 +35,10 @@ def results(found: Evaluation) -> dict[tuple[Any, ...], MetricResult]:
 def test_a_run_is_measured_by_what_is_asked_for_and_no_number_depends_on_that(tmp_path: Path, several: bool) -> None:
     path = write_whole_demo(tmp_path / "demo", 300, several=several)
     config = load_config(path, CHEAP)
-    run = Pipeline(config, 1)
+    run = TableRun(config, 1)
     usual = results(run.evaluation)
-    everything = results(Pipeline(load_config(path, CHEAP | {"evaluate.also": "all"}), 1).evaluation)
-    compared = results(Pipeline(config, 1, judge_power=False).evaluation)
+    everything = results(TableRun(load_config(path, CHEAP | {"evaluate.also": "all"}), 1).evaluation)
+    compared = results(TableRun(config, 1, judge_power=False).evaluation)
     assert {name for _, name, *_ in usual} == ASKED - PARENTS
     assert usual == {key: everything[key] for key in usual}
     assert everything == compared
@@ -53,7 +52,7 @@ def test_a_kept_evaluation_is_used_again_where_as_much_is_asked_for(tmp_path: Pa
     text = yaml.safe_dump({"extends": "default", "name": "own", "version": "1", "owner": "A Person", "rules": [rule]})
     (tmp_path / "demo" / "own.yaml").write_text(text)
     keys = [
-        Pipeline(load_config(path, {"policy": policy, **changes}), 1).keys["evaluate-synthetic"]
+        TableRun(load_config(path, {"policy": policy, **changes}), 1).keys["evaluate-synthetic"]
         for policy, changes in (("default", {}), ("statistics_office", {}), ("own.yaml", {}))
     ]
     office = asked_by(load_policy(packaged_policies()["statistics_office"]))
@@ -64,13 +63,12 @@ def test_a_kept_evaluation_is_used_again_where_as_much_is_asked_for(tmp_path: Pa
 def test_linked_tables_are_measured_by_what_is_asked_for(tmp_path: Path) -> None:
     settings = hospital.content()
     settings["evaluate"] = {"families": ["fidelity"], "power": False, "original": False, "baseline": False}
-    config = load_any(hospital.write(tmp_path, settings=settings))
-    assert isinstance(config, LinkedConfig)
-    run = LinkedRun(config, 1)
+    config = load_config(hospital.write(tmp_path, settings=settings))
+    run = Pipeline(config, 1)
     names: dict[str | None, set[str]] = {}
     for one in run.evaluation.metrics:
         names.setdefault(one.table, set()).add(one.name)
     assert set(names) >= {"patients", "visits"}
     assert names["patients"] == ASKED - PARENTS
     assert names["visits"] == ASKED
-    assert not [finding for finding in diagnose_any(config) if finding.level == "error"]
+    assert not [finding for finding in diagnose(config) if finding.level == "error"]

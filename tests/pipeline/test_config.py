@@ -13,7 +13,7 @@ from hybrid.anonymize import AnonymizeOptions
 from hybrid.base.errors import ConfigError
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table.files import File
 from tests.helpers.whole_demo import write_whole_demo
 
@@ -122,27 +122,27 @@ def test_what_check_shows_is_a_config_again() -> None:
     assert parse_config(yaml.safe_load(config.to_yaml())) == config
 
 
-def _as_file(folder: Path, content: dict[str, Any]) -> Pipeline:
+def _as_file(folder: Path, content: dict[str, Any]) -> TableRun:
     path = folder / "c.yaml"
     path.write_text(yaml.safe_dump(content))
-    return Pipeline(load_config(path), seed=1)
+    return TableRun(load_config(path), seed=1)
 
 
-def _as_mapping(_: Path, content: dict[str, Any]) -> Pipeline:
-    return Pipeline(parse_config(content), seed=1)
+def _as_mapping(_: Path, content: dict[str, Any]) -> TableRun:
+    return TableRun(parse_config(content), seed=1)
 
 
-def _as_object(_: Path, content: dict[str, Any]) -> Pipeline:
+def _as_object(_: Path, content: dict[str, Any]) -> TableRun:
     options = AnonymizeOptions(**content["anonymize"]) if content.get("anonymize") else content.get("anonymize")
-    return Pipeline(RunConfig(**{**content, "anonymize": options}), seed=1)
+    return TableRun(RunConfig(**{**content, "anonymize": options}), seed=1)
 
 
-def _as_changed_copy(_: Path, content: dict[str, Any]) -> Pipeline:
+def _as_changed_copy(_: Path, content: dict[str, Any]) -> TableRun:
     """Without validation: only what is wanted off is off."""
     off = {name: None for name in ("anonymize", "transition") if content.get(name) is False}
     kept = {name: value for name, value in content.items() if name not in off}
     whole = RunConfig(**{"transition": {"method": "uniform"}, **kept})
-    return Pipeline(whole.model_copy(update=off), seed=1)
+    return TableRun(whole.model_copy(update=off), seed=1)
 
 
 WAYS = (_as_file, _as_mapping, _as_object, _as_changed_copy)
@@ -182,7 +182,7 @@ def test_no_original_record_is_released_by_a_changed_configuration(tmp_path: Pat
     config = load_config(tmp_path / "config.yaml", {"synthesize.generator": generator})
     changed = config.model_copy(update={"transition": None})
     with pytest.raises(ConfigError, match="only the original ones are left"):
-        Pipeline(changed, seed=1)
+        TableRun(changed, seed=1)
     assert any("transition is off" in finding.message for finding in diagnose(changed) if finding.level == "error")
     with pytest.raises(ConfigError, match="transition is off"):
         _ = changed.required_transition

@@ -20,8 +20,8 @@ from hybrid.evaluation.measure import Measure
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.column_findings import constraint_findings
 from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
+from hybrid.pipeline.table_run import TableRun
 from tests.constraints.small_tables import stays
 from tests.helpers.pages import report_text
 
@@ -86,7 +86,7 @@ def command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
     ids=["pre", "post", "not anonymized", "no generator", "not protected", "other"],
 )
 def test_no_row_breaks_a_constraint(job: Path, overrides: dict[str, Any]) -> None:
-    pipeline = Pipeline(config_of(job, **overrides))
+    pipeline = TableRun(config_of(job, **overrides))
     table = pipeline.generated.table
     assert len(table) >= 150
     assert {rule.constraint.key: int(mask.sum()) for rule, mask in pipeline.rules.masks(table)} == {
@@ -111,7 +111,7 @@ def test_no_row_breaks_a_constraint(job: Path, overrides: dict[str, Any]) -> Non
 @pytest.mark.parametrize("order", ["pre", "post"])
 def test_a_date_tied_to_a_quasi_identifier_follows_its_restored_value(job: Path, order: str) -> None:
     """Beside a restored admission the exact discharge would tell it, and the stay would be lost."""
-    pipeline = Pipeline(config_of(job, transition__order=order, constraints=[{"tied": ["admitted", "discharged"]}]))
+    pipeline = TableRun(config_of(job, transition__order=order, constraints=[{"tied": ["admitted", "discharged"]}]))
     anonymization = pipeline.anonymization
     assert anonymization is not None
     real, protected = (gaps(table, "admitted", "discharged") for table in (pipeline.train, pipeline.learned))
@@ -141,7 +141,7 @@ def test_what_is_computed_from_a_quasi_identifier_follows_it_and_stands_beside_n
     formulas = [{"derived": {"stay": "days(admitted, discharged)"}}, {"derived": {"fee": "stay * 2.5"}}]
     content = {"path": "lengths.csv", "columns": columns}
     constraints = [*formulas, {"le": ["admitted", "discharged"]}]
-    pipeline = Pipeline(config_of(job, data=content, transition__order=order, constraints=constraints))
+    pipeline = TableRun(config_of(job, data=content, transition__order=order, constraints=constraints))
     anonymization = pipeline.anonymization
     assert anonymization is not None
     labels = anonymization.with_gaps(anonymization.anonymized)
@@ -160,20 +160,20 @@ def test_equal_columns_are_copies_in_every_table(job: Path) -> None:
     frame.to_csv(job.parent / "twice.csv", index=False)
     content = {"path": "twice.csv", "columns": yaml.safe_load(job.read_text())["data"]["columns"]}
     content["columns"]["left"] = {"role": "insensitive", "kind": "date"}
-    pipeline = Pipeline(config_of(job, data=content, constraints=[{"equal": ["discharged", "left"]}]))
+    pipeline = TableRun(config_of(job, data=content, constraints=[{"equal": ["discharged", "left"]}]))
     assert pipeline.protected is not None and pipeline.restored is not None
     for table in (pipeline.protected.table, pipeline.restored.table, pipeline.generated.table):
         assert table.frame["left"].rename("discharged").equals(table.frame["discharged"])
 
 
 def test_without_constraints_rows_break_them(job: Path) -> None:
-    held, free = Pipeline(config_of(job)), Pipeline(load_config(job))
+    held, free = TableRun(config_of(job)), TableRun(load_config(job))
     assert free.redrawn is None
     assert held.rules.broken(free.generated.table).mean() > 0.1
 
 
 def test_restored_rows_keep_the_constraints_within_their_labels(job: Path) -> None:
-    before = Pipeline(config_of(job)).anonymization
+    before = TableRun(config_of(job)).anonymization
     assert before is not None
     restored, labels = before.restored.table.frame, before.sampled.anonymized.labels
     assert (restored["postcode"].astype(str).str[:-3].replace("", "0") == restored["city"].str[-1]).all()
@@ -188,13 +188,13 @@ def test_a_combination_of_few_people_does_not_come_out(job: Path, tmp_path: Path
     frame.loc[[3, 50, 90], "city"] = "city 0"
     frame.loc[[3, 50, 90], "postcode"] = 3000
     frame.to_csv(tmp_path / "stays.csv", index=False)
-    pipeline = Pipeline(config_of(job, data__path=str(tmp_path / "stays.csv")))
+    pipeline = TableRun(config_of(job, data__path=str(tmp_path / "stays.csv")))
     assert pipeline.learned.frame.query("city == 'city 0' and postcode == '3000'").empty
     assert pipeline.generated.table.frame.query("city == 'city 0' and postcode == '3000'").empty
 
 
 def test_the_metric_is_about_every_stage_and_masks_real_rows(job: Path) -> None:
-    evaluation = Pipeline(config_of(job)).evaluation
+    evaluation = TableRun(config_of(job)).evaluation
     values = {metric.stage: metric.outcome for metric in evaluation.metrics}
     assert set(values) == {"original", "anonymized", "synthetic", "baseline"}
     original, synthetic = values["original"], values["synthetic"]
@@ -272,7 +272,7 @@ def visits(job: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any
 def test_persons_with_several_rows_keep_the_constraints_in_all_of_them(
     job: Path, visits: dict[str, Any], more: dict[str, Any]
 ) -> None:
-    pipeline = Pipeline(config_of(job, **visits, **more, constraints=VISITS))
+    pipeline = TableRun(config_of(job, **visits, **more, constraints=VISITS))
     table = pipeline.generated.table
     assert not table.rows_are_persons
     assert {rule.constraint.key: int(mask.sum()) for rule, mask in pipeline.rules.masks(table)} == dict.fromkeys(
@@ -290,7 +290,7 @@ def test_uniqueness_of_an_identifier_is_held_by_surrogates_and_of_the_source_che
     frame.to_csv(tmp_path / "stays.csv", index=False)
     declared: dict[str, Any] = {"data__path": str(tmp_path / "stays.csv"), "constraints": [{"unique": ["visit"]}]}
     declared["data__columns"] = load_config(job).model_dump()["data"]["columns"] | {"visit": {"role": "identifier"}}
-    pipeline = Pipeline(config_of(job, **declared))
+    pipeline = TableRun(config_of(job, **declared))
     assert [mask.sum() for _, mask in pipeline.rules.masks(pipeline.synthetic)] == [0]
     outcome = pipeline.evaluated("synthetic").metrics[0].outcome
     assert isinstance(outcome, Measure) and outcome.value == 0
@@ -339,14 +339,14 @@ def test_a_run_reports_and_judges_them(job: Path, tmp_path: Path, monkeypatch: p
 
 
 def test_constraints_are_in_the_keys_of_what_they_decide(job: Path) -> None:
-    keys = [Pipeline(config_of(job, constraints=declared)).keys for declared in ([], CONSTRAINTS, CONSTRAINTS[:2])]
+    keys = [TableRun(config_of(job, constraints=declared)).keys for declared in ([], CONSTRAINTS, CONSTRAINTS[:2])]
     for first, second in ((0, 1), (1, 2)):
         same = {name for name, key in keys[first].items() if keys[second][name] == key}
         assert same == set()
 
 
 def test_the_same_seed_gives_the_same_rows(job: Path) -> None:
-    first, second = (Pipeline(config_of(job)).generated.table.frame for _ in range(2))
+    first, second = (TableRun(config_of(job)).generated.table.frame for _ in range(2))
     pd.testing.assert_frame_equal(first, second)
     assert isinstance(first.index, pd.RangeIndex) and np.isfinite(len(first))
 
@@ -364,6 +364,5 @@ def test_a_limit_that_one_person_gives_away_is_noted(tmp_path: Path, limits: lis
     }
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(config))
     loaded = load_config(tmp_path / "config.yaml")
-    assert isinstance(loaded, RunConfig)
     notes = [finding for finding in diagnose(loaded) if "a limit of range.bed" in finding.message]
     assert bool(notes) == told and all("41" not in finding.message for finding in notes)

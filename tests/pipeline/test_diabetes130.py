@@ -9,8 +9,8 @@ import pytest
 
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import guess_config
+from hybrid.pipeline.table_run import TableRun
 from tests.helpers.reference_data import unpack
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def test_nothing_is_wrong_with_it(config: Path) -> None:
 
 
 def test_every_class_is_of_five_patients(config: Path) -> None:
-    found = Pipeline(load_config(config, {"split.control": 0})).anonymized
+    found = TableRun(load_config(config, {"split.control": 0})).anonymized
     assert found is not None
     persons = found.originals.persons
     assert persons is not None
@@ -48,7 +48,7 @@ def test_every_class_is_of_five_patients(config: Path) -> None:
 
 
 def test_the_private_configuration_has_a_domain_for_every_column(config: Path) -> None:
-    pipeline = Pipeline(load_config(config.with_name("diabetes130_dp.yaml")))
+    pipeline = TableRun(load_config(config.with_name("diabetes130_dp.yaml")))
     pipeline.check()
     assert pipeline.is_private
     train = pipeline.train

@@ -18,8 +18,8 @@ from hybrid.lab.leak import known_leak
 from hybrid.pipeline.config import RunConfig, load_config, parse_config
 from hybrid.pipeline.filtering import FilteredTable, control_halves, filtered
 from hybrid.pipeline.generation import Generated, learned_again
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.risk import KnownLeak, RiskOptions
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.rules.comparisons import COMPARISONS, Compared
 from hybrid.synthesize.options import FilterOptions
 from hybrid.table import Table
@@ -135,11 +135,11 @@ def changed(config: RunConfig, **update: Any) -> RunConfig:
 
 def test_the_filter_is_a_stage_with_its_own_key(job: Path) -> None:
     config = load_config(job)
-    with_filter, without = Pipeline(config), Pipeline(changed(config, filter=None))
+    with_filter, without = TableRun(config), TableRun(changed(config, filter=None))
     assert set(with_filter.keys) - set(without.keys) == {"filter"}
     assert with_filter.keys["synthesize"] == without.keys["synthesize"], "the draw is the same"
     assert with_filter.keys["evaluate-synthetic"] != without.keys["evaluate-synthetic"]
-    coarse = Pipeline(changed(config, filter=FilterOptions(below=0.1)))
+    coarse = TableRun(changed(config, filter=FilterOptions(below=0.1)))
     moved = {name for name, key in coarse.keys.items() if key != with_filter.keys[name]}
     assert moved == {"filter", "evaluate-synthetic"}
     assert len(with_filter.generated.table) == len(with_filter.drawn.table) == len(without.generated.table)
@@ -151,7 +151,7 @@ def test_the_filter_is_a_stage_with_its_own_key(job: Path) -> None:
 
 
 def test_an_attacker_who_trains_again_filters_too(job: Path) -> None:
-    pipeline = Pipeline(load_config(job))
+    pipeline = TableRun(load_config(job))
     again = pipeline.with_training(pipeline.train, 4)
     assert again.filtered is not None
     assert again.control is None
@@ -159,7 +159,7 @@ def test_an_attacker_who_trains_again_filters_too(job: Path) -> None:
 
 
 def test_an_attacker_draws_as_many_rows_as_the_attack_wants(job: Path) -> None:
-    pipeline = Pipeline(load_config(job, {"synthesize.filter": None, "synthesize.rows": 70}))
+    pipeline = TableRun(load_config(job, {"synthesize.filter": None, "synthesize.rows": 70}))
     some = pipeline.train.take(np.arange(60))
     drawn = [pipeline.with_training(some, 4, times).generated.table for times in (None, 0.5, 2.0)]
     assert [len(table) for table in drawn] == [70, 30, 120]
@@ -181,7 +181,7 @@ def test_a_run_says_what_was_left_out_and_what_it_costs(job: Path, tmp_path: Pat
 def test_no_budget_is_claimed_behind_a_filter(job: Path) -> None:
     config = load_config(job, {"synthesize.generator": "privbayes", "synthesize.options": {"epsilon": 1.0}})
     assert config.synthesize.filter is not None
-    unmet = [c.text for c in Pipeline(config).explanation.conditions if not c.met]
+    unmet = [c.text for c in TableRun(config).explanation.conditions if not c.met]
     assert "no row is left out for its distance to a training record" in unmet
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from hybrid.base.errors import DataError
 from hybrid.pipeline.check import diagnose
-from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.config import load_config
 from hybrid.pipeline.identifying_texts import identifying_problems
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter.value_patterns import contact_in, pattern_of
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import DTYPES, Column, Kind, Role, Schema, Table
 
 N = 300
@@ -110,8 +110,7 @@ def test_check_and_run_say_so(tmp_path: Path) -> None:
         "    age: {role: insensitive}\n    remark: {role: insensitive}\nsynthesize: {generator: cart}\n"
     )
     config = load_config(tmp_path / "config.yaml")
-    assert isinstance(config, RunConfig)
     errors = [finding.message for finding in diagnose(config) if finding.level == "error"]
     assert any("data.columns.remark" in message and "identifier" in message for message in errors)
     with pytest.raises(DataError, match="remark"):
-        Pipeline(config, seed=1).check()
+        TableRun(config, seed=1).check()

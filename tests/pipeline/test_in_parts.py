@@ -144,7 +144,7 @@ def test_a_run_in_parts(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert len(trained) == 1
     run = read_run(tmp_path / "run")
     rows = pd.read_parquet(tmp_path / "run" / "synthetic.parquet")
-    assert len(rows) == 700 == run.manifest["table"]["rows"] == pipeline.released_rows
+    assert len(rows) == 700 == run.manifest["table"]["rows"] == pipeline.person.released_rows
     assert rows["patient_id"].is_unique and not set(rows["patient_id"]) & set(pipeline.table.frame["patient_id"])
     assert not rows.drop(columns="patient_id").duplicated().any()
     assert run.evaluation.all_rows is not None
@@ -159,5 +159,5 @@ def test_a_run_in_parts(job: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     page = report_text(tmp_path / "run")
     assert "what all rows disclose together was not measured" in page and "drawn at random, were judged" in page
     again = Pipeline(load_config(job, PARTS))
-    assert isinstance(again.drawn, DrawnInParts)
-    assert again.drawn.file.read_bytes() == (tmp_path / "run" / "synthetic.parquet").read_bytes()
+    assert isinstance(again.person.drawn, DrawnInParts)
+    assert again.person.drawn.file.read_bytes() == (tmp_path / "run" / "synthetic.parquet").read_bytes()

@@ -12,10 +12,10 @@ import yaml
 
 from hybrid.base.arrays import Array
 from hybrid.evaluation import EvaluateOptions, Measure, evaluate
-from hybrid.evaluation.context import KeptModel
-from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable, Outcome
+from hybrid.evaluation.context import KeptModel, Making
+from hybrid.evaluation.measure import Evaluation, MetricResult, NotComputable, Outcome, Subject
 from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.store import Store
 from hybrid.table import Table
@@ -26,7 +26,8 @@ NAME = "membership_whitebox"
 
 def measured(train: Table, control: Table, model: KeptModel | None) -> Outcome | None:
     options = EvaluateOptions(families=("privacy",), metrics=None if model is None else (NAME,))
-    found = evaluate(train, control, {"synthetic": train}, options, np.random.default_rng(1), model=model)
+    making: dict[Subject, Making] = {"synthetic": Making(model=model)}
+    found = evaluate(train, control, {"synthetic": train}, options, np.random.default_rng(1), making=making)
     result = found.find(NAME, "synthetic")
     return None if result is None else result.outcome
 
@@ -104,7 +105,7 @@ def told(evaluation: Evaluation) -> str:
 
 def test_a_run_whose_store_keeps_the_model_says_what_it_gives_away(tmp_path: Path) -> None:
     config = config_of(make_people(600, np.random.default_rng(5)), tmp_path)
-    pipeline = Pipeline(config, store=Store(tmp_path / "store"))
+    pipeline = TableRun(config, store=Store(tmp_path / "store"))
     result = pipeline.evaluation.find(NAME, "synthetic")
     assert result is not None
     assert isinstance(result.outcome, Measure)
@@ -119,7 +120,7 @@ def test_a_run_whose_store_keeps_the_model_says_what_it_gives_away(tmp_path: Pat
 
 
 def test_a_run_without_a_store_keeps_no_model(tmp_path: Path) -> None:
-    evaluation = Pipeline(config_of(make_people(300, np.random.default_rng(5)), tmp_path)).evaluation
+    evaluation = TableRun(config_of(make_people(300, np.random.default_rng(5)), tmp_path)).evaluation
     assert evaluation.find(NAME, "synthetic") is None
     assert told(evaluation) == ""
 

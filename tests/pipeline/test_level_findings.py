@@ -17,7 +17,7 @@ from hybrid.jobs.trade_off import trade_off_of
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.level_costs import LevelWords, column_words
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.store import Store
 
 ILL = {"model": "l_diversity", "kind": "distinct", "l": 2, "attribute": "ill"}
@@ -62,7 +62,7 @@ def _notes(config: RunConfig, store: Store | None = None) -> list[str]:
 @pytest.mark.parametrize("anonymize", [{}, {"models": [ILL]}, {"k": 20}, {"suppression_limit": 0.3}])
 def test_the_lines_of_columns_are_the_levels_of_the_run(tmp_path: Path, anonymize: dict[str, Any]) -> None:
     config = _job(tmp_path, **anonymize)
-    notes, run = _notes(config), Pipeline(config)
+    notes, run = _notes(config), TableRun(config)
     assert run.anonymized is not None
     words = LevelWords.named(run.hierarchies, ["age"])
     for name, level in run.anonymized.result.levels.items():
@@ -77,7 +77,7 @@ def test_the_lines_of_columns_share_out_the_levels_of_a_run_with_local_recoding(
     tmp_path: Path, anonymize: dict[str, Any]
 ) -> None:
     config = _job(tmp_path, recoding="local", **anonymize)
-    notes, run = _notes(config), Pipeline(config)
+    notes, run = _notes(config), TableRun(config)
     assert run.anonymized is not None
     words = LevelWords.named(run.hierarchies, ["age"])
     (price,) = [note for note in notes if note.startswith(f"k={config.k}: ")]
@@ -109,7 +109,7 @@ def test_the_rule_that_takes_a_column_away_is_named_with_what_it_would_be_withou
 def test_values_that_protection_replaces_are_announced(tmp_path: Path) -> None:
     notes = _notes(_job(tmp_path))
     (said,) = [note for note in notes if note.startswith("values that fewer than 5 people have are replaced")]
-    run = Pipeline(load_config(tmp_path / "config.yaml"))
+    run = TableRun(load_config(tmp_path / "config.yaml"))
     assert run.protected is not None
     rare = {one.column: one.rare for one in run.protected.result.columns}
     assert rare["job"] and f"job: {rare['job']} of " in said
@@ -120,7 +120,7 @@ def test_values_that_protection_replaces_are_announced(tmp_path: Path) -> None:
 def test_a_store_gives_the_check_the_split_of_the_run_and_the_run_its_work(tmp_path: Path) -> None:
     config, store = _job(tmp_path, seed=None), Store(tmp_path / "store")
     _notes(config, store)
-    run = Pipeline(config, store=store)
+    run = TableRun(config, store=store)
     assert store.entry("protect", run.keys["protect"]) is not None
     assert store.entry("tradeoff", run.keys["tradeoff"]) is not None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hybrid.evaluation.measure import Measure, MetricResult
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.policy import Policy
 from hybrid.store import Store
 from tests.helpers.whole_demo import write_whole_demo
@@ -22,17 +22,17 @@ def _without_seconds(results: tuple[MetricResult, ...]) -> list[MetricResult]:
 def test_tables_measured_together_score_as_each_on_its_own(tmp_path: Path) -> None:
     write_whole_demo(tmp_path / "demo", 400)
     config = load_config(tmp_path / "demo" / "config.yaml", FEW)
-    together = Pipeline(config, 1, Store(tmp_path / "store"))
-    alone = Pipeline(config, 1)
+    together = TableRun(config, 1, Store(tmp_path / "store"))
+    alone = TableRun(config, 1)
     subjects = ("original", "anonymized", "synthetic", "baseline")
     each = [result for subject in subjects for result in alone.evaluated(subject).metrics]
     assert _without_seconds(together.evaluation.metrics) == _without_seconds(tuple(each))
-    again = Pipeline(config, 1, Store(tmp_path / "store"))
+    again = TableRun(config, 1, Store(tmp_path / "store"))
     assert again.evaluation == together.evaluation
     cheap = load_config(
         tmp_path / "demo" / "config.yaml", {**FEW, "evaluate.original": False, "evaluate.baseline": False}
     )
-    night = Pipeline(cheap, 1, Store(tmp_path / "store"))
+    night = TableRun(cheap, 1, Store(tmp_path / "store"))
     assert {result.stage for result in night.evaluation.metrics} == {"anonymized", "synthetic"}
     assert night.keys["evaluate-synthetic"] == together.keys["evaluate-synthetic"]
 
@@ -50,7 +50,7 @@ def test_folds_measure_the_stages_that_the_rules_are_about(tmp_path: Path) -> No
         "reason": "No copies.",
     }
     for stage, others in (("synthetic", {}), ("anonymized", {"anonymized": 2})):
-        run = Pipeline(config, 1, Store(tmp_path / "store"))
+        run = TableRun(config, 1, Store(tmp_path / "store"))
         head = {"name": "own", "version": "1", "owner": "the tests"}
         run.policy = Policy.model_validate(head | {"rules": [rule | {"name": "copies", "stage": stage}]})
         assert run.policy.stages == {"synthetic", stage}
@@ -63,8 +63,8 @@ def test_leaks_are_planted_only_where_the_verdict_is_asked_for(tmp_path: Path) -
     write_whole_demo(tmp_path / "demo", 300)
     chosen = {"evaluate.metrics": ["identical_match"], "evaluate.original": False, "evaluate.baseline": False}
     config = load_config(tmp_path / "demo" / "config.yaml", chosen)
-    found = Pipeline(config, 1).power
+    found = TableRun(config, 1).power
     assert found is not None and {leak.kind for leak in found.leaks} >= {"copy", "near"}
-    assert Pipeline(config, 1, judge_power=False).power is None
+    assert TableRun(config, 1, judge_power=False).power is None
     switched_off = load_config(tmp_path / "demo" / "config.yaml", chosen | {"evaluate.power": False})
-    assert Pipeline(switched_off, 1).power is None
+    assert TableRun(switched_off, 1).power is None

@@ -19,8 +19,8 @@ from hybrid.evaluation.measure import Evaluation
 from hybrid.hierarchy.build import from_rows
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.guarantees import promises
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.privacy_statements import PREFIX
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.transition.strategies import noisy
@@ -121,11 +121,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_people(tmp_path_factory.mktemp("people"), content(), rows=120).parent
 
 
-def explained(folder: Path, seed: int | None = None, **changes: Any) -> Pipeline:
-    return Pipeline(load_config(folder / "config.yaml", changes), seed)
+def explained(folder: Path, seed: int | None = None, **changes: Any) -> TableRun:
+    return TableRun(load_config(folder / "config.yaml", changes), seed)
 
 
-def of_values(pipeline: Pipeline) -> Any:
+def of_values(pipeline: TableRun) -> Any:
     (found,) = [one for one in pipeline.explanations if one.of_values]
     return found
 
@@ -170,7 +170,7 @@ def test_a_chosen_seed_and_a_domain_of_the_records_void_it(folder, tmp_path):
     assert not of_values(explained(folder, seed=3)).holds
     path = write_people(tmp_path, content(), rows=120)
     (tmp_path / "age.yaml").write_text("type: intervals\nwidths: [10]\n")
-    found = of_values(Pipeline(load_config(path, {"data.columns.age.hierarchy": "age.yaml"})))
+    found = of_values(TableRun(load_config(path, {"data.columns.age.hierarchy": "age.yaml"})))
     assert not found.holds and "(not so: 'age')" in found.text
 
 

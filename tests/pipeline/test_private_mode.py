@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.cli import app
 from hybrid.pipeline.config import RunConfig, parse_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_generation import drawn_privately
 from hybrid.pipeline.private_mode import explain_private
+from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import delta_of
 from hybrid.table.split import SplitOptions, split
 from tests.helpers.seeded_bits import seed_bits
@@ -63,12 +63,12 @@ def config(**changes: Any) -> RunConfig:
 
 
 def drawn(chosen: RunConfig) -> Any:
-    pipeline = Pipeline(chosen)
+    pipeline = TableRun(chosen)
     return pipeline.drawn, pipeline
 
 
 @pytest.fixture(scope="module")
-def finished() -> tuple[Any, Pipeline]:
+def finished() -> tuple[Any, TableRun]:
     return drawn(config())
 
 
@@ -136,12 +136,12 @@ def test_person_must_be_declared() -> None:
 def test_columns_without_bounds_are_named_before_the_run() -> None:
     chosen = config(privacy={"mode": "dp", "epsilon": 1, "delta": 1e-6})
     with pytest.raises(ConfigError) as caught:
-        Pipeline(chosen).check()
+        TableRun(chosen).check()
     named = "".join(problem.message for problem in caught.value.problems)
     assert "age" in named and "cost" in named and "ward" not in named
 
 
-def test_account_is_within_the_budget_and_says_every_part(finished: tuple[Any, Pipeline]) -> None:
+def test_account_is_within_the_budget_and_says_every_part(finished: tuple[Any, TableRun]) -> None:
     budget = finished[0].budget
     names = [part.name for part in budget.parts]
     assert names[:4] == ["number of rows", "intervals of age", "categories of ward", "intervals of cost"]
@@ -152,7 +152,7 @@ def test_account_is_within_the_budget_and_says_every_part(finished: tuple[Any, P
     assert all(f"{part.name} {part.rho:.3g}" in text for part in budget.parts)
 
 
-def test_table_has_declared_values_alone(finished: tuple[Any, Pipeline]) -> None:
+def test_table_has_declared_values_alone(finished: tuple[Any, TableRun]) -> None:
     frame = finished[1].synthetic.frame
     assert list(frame.columns) == ["age", "ward", "cost", "ill"]
     assert set(frame["ward"].dropna()) <= {"ICU", "eye"}
@@ -164,7 +164,7 @@ def test_table_has_declared_values_alone(finished: tuple[Any, Pipeline]) -> None
 
 def test_noise_is_fresh_and_rows_of_a_person_are_limited() -> None:
     chosen = config()
-    train = Pipeline(chosen, 1).train
+    train = TableRun(chosen, 1).train
     assert np.bincount(train.persons[train.persons >= 0]).max() <= 2
     one, two = (drawn_privately(chosen, train, {}, 1, lambda *_, **__: None) for _ in range(2))
     assert one.budget is not None
@@ -183,7 +183,7 @@ def answers(*, odd: bool) -> RunConfig:
 
 def table_of(chosen: RunConfig, seed: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
     seed_bits(monkeypatch, bits)
-    return Pipeline(chosen, seed).synthetic.frame
+    return TableRun(chosen, seed).synthetic.frame
 
 
 def test_table_is_a_function_of_noisy_counts_of_values_and_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +199,7 @@ def test_noise_comes_from_the_bits_of_the_system_alone(monkeypatch: pytest.Monke
     first = table_of(chosen, 1, 2, monkeypatch)
     assert table_of(chosen, 1, 2, monkeypatch).equals(first)
     assert not table_of(chosen, 1, 3, monkeypatch).equals(first)
-    used = [Pipeline(config(), seed).train.frame for seed in (1, 1, 2)]
+    used = [TableRun(config(), seed).train.frame for seed in (1, 1, 2)]
     assert used[0].equals(used[1]) and not used[0].equals(used[2])
 
 
@@ -232,10 +232,10 @@ def test_sides_of_others_do_not_depend_on_a_person() -> None:
     assert not keys[0] & keys[1]
 
 
-def test_claim_needs_a_secret_seed(finished: tuple[Any, Pipeline]) -> None:
+def test_claim_needs_a_secret_seed(finished: tuple[Any, TableRun]) -> None:
     chosen = config()
     assert finished[1].is_private
-    assert not Pipeline(chosen, 3).is_private
+    assert not TableRun(chosen, 3).is_private
     said = explain_private(chosen, secret_seed=False)
     assert "No differential privacy is claimed" in said.text
     assert "secret" in said.text

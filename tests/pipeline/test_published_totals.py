@@ -12,9 +12,9 @@ import pytest
 from hybrid.base.errors import ConfigError, VerificationError
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.config import RunConfig, configured
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.published_totals import PublishedTotals, published_totals
 from hybrid.pipeline.stages import stage_records
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.table import Column, Kind, Role, Schema, Table
 
@@ -44,7 +44,7 @@ SEX, WORK = "sex,total\nf,52000\nm,48000\n", "work,people\nclerk,20000\nnurse,50
 
 def test_weighted_totals_of_the_released_table_are_the_published_ones(tmp_path: Path) -> None:
     _survey(tmp_path)
-    pipeline = Pipeline(_config(tmp_path, {"sex": SEX, "work": WORK}))
+    pipeline = TableRun(_config(tmp_path, {"sex": SEX, "work": WORK}))
     frame = pipeline.synthetic.frame
     sums = frame.groupby("work", observed=True)["w"].sum()
     assert sums.to_dict() == pytest.approx({"clerk": 20000, "nurse": 50000, "smith": 30000}, rel=0.002)
@@ -57,7 +57,7 @@ def test_weighted_totals_of_the_released_table_are_the_published_ones(tmp_path: 
 
 def test_the_files_of_totals_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _survey(tmp_path)
-    pipeline = Pipeline(_config(tmp_path, {"sex": SEX}))
+    pipeline = TableRun(_config(tmp_path, {"sex": SEX}))
     keys = pipeline.keys
     (tmp_path / "sex.csv").write_text("sex,total\nf,1000\nm,99000\n")
     assert pipeline.synthetic.frame.groupby("sex", observed=True)["w"].sum()["f"] == pytest.approx(52000, rel=0.002)
@@ -68,10 +68,10 @@ def test_the_files_of_totals_are_read_once(tmp_path: Path, monkeypatch: pytest.M
 
 def test_other_totals_are_another_table_and_those_that_no_row_can_meet_an_error(tmp_path: Path) -> None:
     _survey(tmp_path, 200)
-    first = Pipeline(_config(tmp_path, {"sex": SEX})).keys["synthesize"]
-    second = Pipeline(_config(tmp_path, {"sex": "sex,total\nf,60000\nm,40000\n"})).keys["synthesize"]
+    first = TableRun(_config(tmp_path, {"sex": SEX})).keys["synthesize"]
+    second = TableRun(_config(tmp_path, {"sex": "sex,total\nf,60000\nm,40000\n"})).keys["synthesize"]
     assert first != second
-    absent = Pipeline(_config(tmp_path, {"sex": "sex,total\nf,52000\nm,48000\nx,9000\n"}))
+    absent = TableRun(_config(tmp_path, {"sex": "sex,total\nf,52000\nm,48000\nx,9000\n"}))
     with pytest.raises(VerificationError, match="a weighted total of sex differs from the published one by 1e"):
         _ = absent.synthetic
 

@@ -11,8 +11,8 @@ from hybrid.base.errors import ConfigError
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.amplification import epsilon_for
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import stage_records
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.description.provenance import _steps
 from hybrid.publication.guarantee import guarantee_sentence
 from hybrid.publication.protection_words import _sampled
@@ -27,13 +27,13 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def computed(path: Path) -> Pipeline:
-    pipeline = Pipeline(load_config(path), seed=11)
+def computed(path: Path) -> TableRun:
+    pipeline = TableRun(load_config(path), seed=11)
     _ = pipeline.generated
     return pipeline
 
 
-def test_classes_are_counted_in_the_sample_and_small_ones_left_out(computed: Pipeline) -> None:
+def test_classes_are_counted_in_the_sample_and_small_ones_left_out(computed: TableRun) -> None:
     found, sampled = computed.anonymized, computed.sampled
     assert found is not None and sampled is not None and computed.anonymization is not None
     drawn = computed.anonymization.drawn
@@ -49,13 +49,13 @@ def test_classes_are_counted_in_the_sample_and_small_ones_left_out(computed: Pip
     assert drawn.table.frame.equals(computed.train.frame.take(drawn.kept).reset_index(drop=True))
 
 
-def test_only_drawn_records_are_members_of_classes(computed: Pipeline) -> None:
+def test_only_drawn_records_are_members_of_classes(computed: TableRun) -> None:
     """Others with the same values hide nobody in the sample."""
     assert computed.anonymized is not None
     assert len(computed.membership(b"0" * SECRET_BYTES).records) == len(computed.anonymized)
 
 
-def test_stages_keys_and_words_follow_the_order(computed: Pipeline) -> None:
+def test_stages_keys_and_words_follow_the_order(computed: TableRun) -> None:
     assert computed.config.described_stages == ("sample", "anonymize", "transition")
     assert list(computed.keys)[:2] == ["sample", "anonymize"]
     rows = [one.name for one in stage_records(computed)]
@@ -69,7 +69,7 @@ def test_stages_keys_and_words_follow_the_order(computed: Pipeline) -> None:
 
 
 def test_a_chosen_seed_voids_the_claim(path: Path) -> None:
-    secret, chosen = Pipeline(load_config(path)), Pipeline(load_config(path), seed=0)
+    secret, chosen = TableRun(load_config(path)), TableRun(load_config(path), seed=0)
     assert secret.is_private and not chosen.is_private
     assert next(one.text for one in chosen.explanation.conditions if not one.met).startswith("the sample is secret")
     number = epsilon_for(8, 0.25, 2e-5)
@@ -87,4 +87,4 @@ def test_a_chosen_seed_voids_the_claim(path: Path) -> None:
 )
 def test_impossible_orders_are_refused(path: Path, changes: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        Pipeline(load_config(path, changes))
+        TableRun(load_config(path, changes))

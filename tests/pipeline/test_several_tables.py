@@ -45,7 +45,7 @@ def test_the_file_has_equally_many_rows_of_each_table(run: tuple[Path, Pipeline]
     assert frame[TABLE_NUMBER].value_counts().to_dict() == dict.fromkeys((1, 2, 3), len(frame) // 3)
     assert list(frame)[:-1] == list(pipeline.table.frame)
     one = Pipeline(pipeline.config.with_values({"synthesize.tables": 1}))
-    assert len(one.synthetic) * 3 == len(frame) == len(pipeline.generated.table)
+    assert len(one.synthetic) * 3 == len(frame) == len(pipeline.person.generated.table)
     assert TABLE_NUMBER not in one.synthetic.frame
 
 
@@ -54,16 +54,16 @@ def test_all_tables_are_judged_and_said(run: tuple[Path, Pipeline]) -> None:
     copies = pipeline.evaluation.find("identical_match", "synthetic")
     assert copies is not None and copies.outcome.n == len(pipeline.synthetic)  # type: ignore[union-attr]
     manifest = read_run(folder).manifest
-    assert manifest["table"]["learned"] == 10 * round(len(pipeline.values) / 10)
+    assert manifest["table"]["learned"] == 10 * round(len(pipeline.person.values) / 10)
     text = report_text(folder)
-    assert "3 tables of one trained generator" in str(pipeline._said)
+    assert "3 tables of one trained generator" in str(pipeline.person._said)
     assert f"The generator learned from about {manifest['table']['learned']:,} records." in text
     assert "What an analyst may conclude" in text and "readmitted ~ age + sex" in text
     assert "coefficients of users’ models lead to the same conclusion as those from real people" in text
 
 
 def test_a_training_on_others_draws_as_many_tables(run: tuple[Path, Pipeline]) -> None:
-    _, pipeline = run
+    pipeline = run[1].person
     some = pipeline.train.take(np.arange(150))
     assert len(pipeline.with_training(some, 5).generated.table) == 3 * 150
     assert len(pipeline.with_training(some, 5, drawn=2.0).generated.table) == 300

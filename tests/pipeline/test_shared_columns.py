@@ -13,8 +13,8 @@ import yaml
 from typer.testing import CliRunner
 
 from hybrid.cli import app
-from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.rules.metric import THROWN_OUT
 from tests.constraints.police_stops import CONSTRAINTS, police_stops
 
@@ -55,10 +55,9 @@ def settings(folder: Path, constraints: list[dict[str, Any]], **more: Any) -> Pa
     return path
 
 
-def run(folder: Path, constraints: list[dict[str, Any]], **more: Any) -> Pipeline:
+def run(folder: Path, constraints: list[dict[str, Any]], **more: Any) -> TableRun:
     config = load_config(settings(folder, constraints, **more))
-    assert isinstance(config, RunConfig)
-    return Pipeline(config)
+    return TableRun(config)
 
 
 def moved(real: pd.Series, drawn: pd.Series) -> float:

@@ -21,8 +21,8 @@ from hybrid.evaluation.measure import Subject
 from hybrid.pipeline import stages
 from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import parse_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import STAGES, libraries, needed_by
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.redact import METHOD
 from hybrid.synthesize.fitted import model_version
 from hybrid.synthesize.registry import REGISTRY
@@ -145,8 +145,8 @@ def test_options_that_change_nothing_do_not_move_a_key() -> None:
 
 KEYS = """
 import json
-from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.pipeline.config import parse_config
+from hybrid.pipeline.cache_keys import stage_keys
 from hybrid.synthesize.fitted import model_version
 from hybrid.synthesize.registry import REGISTRY
 print(json.dumps({{
@@ -178,7 +178,7 @@ def test_one_line_in_the_split_makes_every_kept_result_unusable(tmp_path: Path) 
 def test_the_one_list_agrees_with_what_is_derived_from_it() -> None:
     assert tuple(stage.section for stage in STAGES if stage.section) == get_args(StageName)
     assert {stage.judged for stage in STAGES if stage.judged} == set(get_args(Subject))
-    assert all(hasattr(Pipeline, stage.result) for stage in STAGES)
+    assert all(hasattr(TableRun, stage.result) for stage in STAGES)
     assert set(get_args(StageName)) <= set(METHOD)
     assert set(stages._COUNTS) == {"protect", "filter", *get_args(StageName)}
     assert needed_by("evaluate-synthetic") == ("synthesize", "filter") and needed_by("evaluate-original") == ()

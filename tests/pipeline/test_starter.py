@@ -14,9 +14,9 @@ import yaml
 from hybrid.base.errors import ConfigError, DataError
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import RunConfig, load_config
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.starter import GuessedConfig, guess_config, guess_frame
 from hybrid.pipeline.starter.reading import MOST_COLUMNS
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Kind, Role
 from hybrid.table.read_file import read_table
 from tests.helpers.whole_demo import write_whole_demo
@@ -50,7 +50,7 @@ def test_demo_runs_from_a_guess(tmp_path: Path, format: str) -> None:
     assert roles["admission_date"] == "undecided", "do others know it? somebody has to say"
     assert not any(column.target for column in config.data.columns.values()), "what users predict is asked"
     assert config.data.path == f"../demo/admissions.{format}"
-    pipeline = Pipeline(config, seed=1)
+    pipeline = TableRun(config, seed=1)
     assert pipeline.anonymized is not None
     assert pipeline.anonymized.result.min_class_size >= 5
     assert pipeline.synthetic.schema.names == read_table(data, config.data).without_left_out().schema.names
@@ -380,7 +380,7 @@ def test_a_town_in_its_state_is_declared(tmp_path: Path) -> None:
     guessed.write(tmp_path / "config.yaml")
     (declared,) = load_config(tmp_path / "config.yaml").constraints
     assert declared.columns == ("region", "state", "city")
-    run = Pipeline(load_config(tmp_path / "config.yaml"), seed=1)
+    run = TableRun(load_config(tmp_path / "config.yaml"), seed=1)
     pairs = set(zip(frame["city"], frame["state"], strict=True))
     released = run.synthetic.frame[["city", "state"]].astype(str)
     real = released[released["city"].isin(set(frame["city"]))]
@@ -549,3 +549,11 @@ def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None
     else:
         assert content["split"]["control"] == 0.3 and content["sample"] == {"method": "beta", "beta": 0.5}
         assert anonymize == {"k": 5, "suppression_limit": 0.05} and options is None
+
+
+def test_a_repeating_number_of_a_family_is_a_question_about_households(tmp_path: Path) -> None:
+    rows = "\n".join(f"{home},{20 + home % 50},{'mf'[child % 2]}" for home in range(60) for child in range(3))
+    for name, asked in (("family_id", True), ("hh_nr", True), ("batch_id", False)):
+        (tmp_path / "people.csv").write_text(f"{name},age,sex\n{rows}\n")
+        notes = guess_config(tmp_path / "people.csv").notes
+        assert any(f"{name} looks like the number of a household" in one for one in notes) is asked, (name, notes)

@@ -12,7 +12,7 @@ import pytest
 
 from hybrid.pipeline.check import diagnose
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table.persons import constant_within
 from tests.helpers.whole_demo import write_whole_demo
 
@@ -38,7 +38,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("walk", WALKS)
 def test_people_come_out(config: Path, walk: str) -> None:
-    pipeline = Pipeline(load_config(config, {"data.max_rows": 4, "evaluate.baseline": False, **WALKS[walk]}))
+    pipeline = TableRun(load_config(config, {"data.max_rows": 4, "evaluate.baseline": False, **WALKS[walk]}))
     table, train = pipeline.generated.table, pipeline.train
     assert set(pipeline.static or ()) == STATIC
     assert not table.rows_are_persons and not train.rows_are_persons
@@ -60,15 +60,15 @@ def test_people_come_out(config: Path, walk: str) -> None:
 
 
 def test_as_many_rows_as_asked_for_come_out_about(config: Path) -> None:
-    pipeline = Pipeline(load_config(config, {"synthesize.rows": 400}))
+    pipeline = TableRun(load_config(config, {"synthesize.rows": 400}))
     assert len(pipeline.generated.table) == pytest.approx(400, rel=0.1)
 
 
 def test_without_an_order_and_with_a_number_as_the_order(config: Path) -> None:
     changes = WALKS["not anonymized"]
-    table = Pipeline(load_config(config, {"data.order": None, **changes})).generated.table
+    table = TableRun(load_config(config, {"data.order": None, **changes})).generated.table
     assert not table.rows_are_persons and table.schema.order is None
-    found = Pipeline(load_config(config, {"data.order": "length_of_stay", **changes})).generated.table
+    found = TableRun(load_config(config, {"data.order": "length_of_stay", **changes})).generated.table
     assert not found.rows_are_persons and found.schema.order == "length_of_stay"
     stays = found.frame["length_of_stay"].groupby(found.persons)
     assert all(rows.dropna().is_monotonic_increasing for _, rows in stays)
@@ -96,7 +96,7 @@ def test_values_that_rarely_change_within_their_label_rarely_change_again(config
     fixed = {"anonymize.levels": {"age": 2}, "anonymize.suppression_limit": 0.3, "protect": "off"}
 
     def alike(**changes: Any) -> float:
-        pipeline = Pipeline(load_config(folder / "config.yaml", {**fixed, **changes}))
+        pipeline = TableRun(load_config(folder / "config.yaml", {**fixed, **changes}))
         assert pipeline.static is not None and "age" not in pipeline.static and pipeline.restored is not None
         table = pipeline.restored.table
         assert not table.rows_are_persons

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hybrid.hierarchy.build import build_hierarchy
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, HierarchySpec, IntervalsSpec, MaskSpec, TreeSpec
 from hybrid.pipeline.config import parse_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import ProtectOptions, protect
 from hybrid.protect.below_labels import Restorable, has_public_list, restorable
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table
@@ -217,7 +217,7 @@ def test_labels_of_a_run_are_those_of_the_true_values(tmp_path: Path) -> None:
             "seed": 1,
         }
     )
-    run = Pipeline(config)
+    run = TableRun(config)
     assert run.protected is not None and run.anonymized is not None
     result = run.anonymized.result
     assert " ".join(f"{name}={result.levels[name]}" for name in names) == row["levels_by_attr"]

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hybrid.cli import app
 from hybrid.pipeline.config import parse_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from tests.helpers.pages import report_text
 
 REMARK, DIAGNOSIS, INCOME, WARD = "Erika Mustermann 0171 2345678", "Kuru", 77_000_000, "Ward of one"
@@ -82,7 +82,7 @@ def test_no_planted_value_comes_out(tmp_path: Path, walk: tuple[str, str] | None
     if walk is not None:
         sections |= {"anonymize": {"k": 2}, "transition": {"method": walk[0], "order": walk[1]}}
     loaded = parse_config(config(tmp_path, **sections)).with_frame(visits())
-    pipeline = Pipeline(loaded)
+    pipeline = TableRun(loaded)
     assert came_out(pipeline.synthetic.frame) == []
     assert set(pipeline.protected.table.frame.columns) == set(visits().columns)  # type: ignore[union-attr]
 
@@ -90,7 +90,7 @@ def test_no_planted_value_comes_out(tmp_path: Path, walk: tuple[str, str] | None
 def test_without_protection_they_come_out(tmp_path: Path) -> None:
     """The check above can fail."""
     off = parse_config(config(tmp_path, protect="off", synthesize={"generator": "none"}))
-    pipeline = Pipeline(off.with_frame(visits()))
+    pipeline = TableRun(off.with_frame(visits()))
     assert came_out(pipeline.synthetic.frame) == ["income", REMARK, DIAGNOSIS, WARD]
     assert pipeline.protected is None
 

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from hybrid.base.errors import GeneratorError, MissingExtraError
 from hybrid.base.progress import silent
 from hybrid.pipeline.config import load_config
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.synthesize import REGISTRY, SynthesizeOptions, fit
 from hybrid.synthesize.generators import synthcity as module
 from hybrid.synthesize.protocol import Encoded, Feature
@@ -163,7 +163,7 @@ def test_no_differential_privacy_is_claimed(name, tmp_path):
     pd.DataFrame({"age": range(10)}).to_csv(tmp_path / "people.csv", index=False)
     content = {"data": {"path": "people.csv"}, "anonymize": None, "transition": None, "synthesize": {"generator": name}}
     (tmp_path / "people.yaml").write_text(json.dumps(content))
-    found = Pipeline(load_config(tmp_path / "people.yaml")).explanation
+    found = TableRun(load_config(tmp_path / "people.yaml")).explanation
     assert not found.holds
     assert "noise covers all that its library takes" in found.text and "What is left" not in found.text
     assert "delta" not in found.text

@@ -13,7 +13,7 @@ from hybrid.base.errors import DataError
 from hybrid.hierarchy.build import build_hierarchy, hierarchy_of_values
 from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, TreeSpec
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Schema
 from hybrid.transition import REGISTRY, fit_transition
 from hybrid.transition.fit import with_known_values
@@ -158,7 +158,7 @@ class PipelineRun:
         self.transition = {"method": method, "order": order, **options}
 
     @cached_property
-    def pipeline(self) -> Pipeline:
+    def pipeline(self) -> TableRun:
         """Suppress the records of an outlying group, so that their codes are theirs alone."""
         frame = self.frame
         frame.loc[frame.index[:3], "code"] = ["S0001", "S0002", "S0003"]
@@ -187,7 +187,7 @@ class PipelineRun:
             "transition": self.transition,
             "synthesize": {"generator": "none"},
         }
-        return Pipeline(RunConfig.model_validate(config))
+        return TableRun(RunConfig.model_validate(config))
 
     def shares(self) -> tuple[set[str], set[str]]:
         """Codes that came out, and those that a record has from which the transition learned."""

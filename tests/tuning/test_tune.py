@@ -19,10 +19,10 @@ import hybrid
 from hybrid.base.errors import ConfigError, InfeasibleError
 from hybrid.base.rng import rng_for
 from hybrid.comparison import local
-from hybrid.demo import write_linked_demo
 from hybrid.evaluation import REGISTRY
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table.split import control_mask
 from hybrid.tuning import search
 from hybrid.tuning.measured import EXPOSED
@@ -31,6 +31,7 @@ from hybrid.tuning.search import HalvingRound
 from tests.cli.cli_jobs import Run, exit_code
 from tests.comparison.comparison_jobs import write_job
 from tests.jobs import private_clinic
+from tests.pipeline.tables import hospital
 
 SHORT = (HalvingRound(3, 6, 1), HalvingRound(2, 6, 2))
 TINY = (HalvingRound(2, 6, 1),)
@@ -178,11 +179,11 @@ def test_a_later_run_has_the_same_control_people(job: Path, tmp_path: Path) -> N
     found = hybrid.tune(config, work=work)
     (kept,) = (work / "splits").iterdir()
     assert kept.stat().st_mode & 0o777 == 0o600
-    one, two = (Pipeline(found.config, ledger_dir=work) for _ in range(2))
+    one, two = (TableRun(found.config, ledger_dir=work) for _ in range(2))
     assert one.seed != two.seed
     pd.testing.assert_frame_equal(one.train.frame, two.train.frame)
-    assert not one.train.frame.equals(Pipeline(found.config).train.frame)
-    assert Pipeline(found.config, 3, ledger_dir=work).split_seed == 3
+    assert not one.train.frame.equals(TableRun(found.config).train.frame)
+    assert TableRun(found.config, 3, ledger_dir=work).split_seed == 3
 
 
 @pytest.mark.usefixtures("whole")
@@ -195,10 +196,40 @@ def test_nothing_of_a_person_is_in_the_results(made: Path) -> None:
     assert "anonymize.k" in words and not words & set(values)
 
 
+@pytest.mark.usefixtures("tiny")
+def test_settings_of_linked_tables_are_tried_on_training_people_with_all_of_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 patients those of the control group are in no trial; columns of all tables are predicted."""
+    settings = hospital.content() | {"policy": "default", "split": {"control": 0.3}}
+    settings["evaluate"] = {"targets": ["diagnosis", "drug"]}
+    del settings["seed"]
+    config = hospital.write(tmp_path, hospital.frames(300), settings)
+    seen: list[frozenset[str]] = []
+    original = local.run_trial
+
+    def watched(place: Any, trial: Any) -> Any:
+        tables = trial.people.tables
+        people = frozenset(tables["patients"].frame["patient"])
+        assert set(tables["visits"].frame["patient"]) <= people
+        assert set(tables["drugs"].frame["visit"]) <= set(tables["visits"].frame["visit"])
+        seen.append(people)
+        return original(place, trial)
+
+    monkeypatch.setattr(local, "run_trial", watched)
+    found = hybrid.tune(config, work=tmp_path / "work")
+    assert set(found.targets) == {"visits.diagnosis"}, "what is given is chance"
+    assert len(set(seen)) == 1 and len(seen[0]) == found.people == 210
+    control = Pipeline(found.config, ledger_dir=tmp_path / "work").person.control
+    assert control is not None and len(control) == 90
+    keys = Pipeline(found.config).sources.tables["patients"].frame["patient"]
+    assert not set(keys[control.persons]) & seen[0], "who was held out is control of the run as well"
+    draft = hybrid.Draft.read(config)
+    found.apply(draft)
+    assert draft.config.model_dump(mode="json")["tables"] == found.config.model_dump(mode="json")["tables"]
+
+
 def test_what_is_not_tuned_is_refused(job: Path, tmp_path: Path) -> None:
-    write_linked_demo(tmp_path / "linked", 100, 1, "csv")
-    with pytest.raises(ConfigError, match="linked tables are not tuned"):
-        hybrid.tune(tmp_path / "linked/config.yaml", work=tmp_path / "work")
     with pytest.raises(ConfigError, match="spend privacy budget"):
         hybrid.tune(private_clinic.content(), data=private_clinic.people(200, 1), work=tmp_path / "work")
     with pytest.raises(ConfigError, match="nothing to train again"):

@@ -24,6 +24,7 @@ from pydantic import Field, TypeAdapter
 
 from hybrid.anonymize.models.alpha_k import AlphaK
 from hybrid.anonymize.models.beta_likeness import BetaLikeness
+from hybrid.anonymize.models.households import Households
 from hybrid.anonymize.models.k_map import KMap
 from hybrid.anonymize.models.l_diversity import LDiversity
 from hybrid.anonymize.models.protocol import PrivacyModel
@@ -34,6 +35,7 @@ REGISTRY: tuple[type[PrivacyModel], ...] = (
     TCloseness,
     AlphaK,
     BetaLikeness,
+    Households,
     KMap,
 )
 """Every privacy model beside k-anonymity."""

@@ -14,6 +14,7 @@ from hybrid.anonymize.models.released import ClassCounts, ModelCheck
 from hybrid.base.arrays import Leaves, Mask, Numbers
 from hybrid.base.options import Options
 from hybrid.hierarchy import Hierarchy
+from hybrid.table import Table
 
 TOLERANCE = 1e-12
 """Rounding that the search's comparisons of real numbers forgive."""
@@ -94,6 +95,16 @@ class SensitiveModel(PrivacyModel):
 
     if TYPE_CHECKING:  # every model declares it itself, as its last option
         attribute: str
+
+    def values(self, table: Table) -> pd.Series:
+        """Sensitive value of each row; shape (n_rows,).
+
+        Raises
+        ------
+        HybridError
+            The table does not have them.
+        """
+        return table.frame[self.attribute]
 
     @abstractmethod
     def rule(self, hierarchy: Hierarchy | None, leaves: Leaves | None) -> ClassRule:

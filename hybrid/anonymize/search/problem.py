@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from hybrid.anonymize.models.households import Households
 from hybrid.anonymize.models.protocol import ClassRule, PopulationModel, SensitiveModel
 from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.associations import LevelAssociations, measure_associations
@@ -108,7 +109,7 @@ def prepare(
     used = [hierarchies[name] for name in names]
     leaves = encode(train, used)
     people = None if population is None else encode(population, used)
-    sensitive = {name: train.frame[name] for name in options.attributes}
+    sensitive = options.sensitive_values(train)
     records = collect_distinct_rows(leaves, used, sensitive, people, members=_members(train))
     rules = build_rules(options, hierarchies, records)
     associations = None
@@ -133,7 +134,7 @@ def recollected(task: SearchProblem, kept: Mask) -> SearchProblem:
     """
     train, used = task.train, task.records.hierarchies
     people = None if task.population is None else encode(task.population, used)
-    sensitive = {name: train.frame[name] for name in task.options.attributes}
+    sensitive = task.options.sensitive_values(train)
     parts = kept.astype(np.int64)
     records = collect_distinct_rows(task.leaves, used, sensitive, people, members=_members(train), parts=parts)
     return replace(task, records=records)
@@ -190,6 +191,8 @@ def _contradictions(
     for at, model in enumerate(options.models):
         if isinstance(model, PopulationModel) and population is None:
             yield Problem(f"models[{at}]: {model.model} needs a population table", "set anonymize.population")
+        if isinstance(model, Households):
+            continue
         if isinstance(model, SensitiveModel) and (model.attribute not in schema or model.attribute in names):
             yield Problem(
                 f"models[{at}]: the attribute {model.attribute!r} is not among the columns that stay as they are",

@@ -210,7 +210,7 @@ class _Measured:
     """Rule of a model, measured on the records of groups; a person counts once, as in the search."""
 
     def __init__(self, model: SensitiveModel, task: MaskingTask) -> None:
-        codes, known = pd.factorize(task.table.frame[model.attribute], sort=True)
+        codes, known = pd.factorize(model.values(task.table), sort=True)
         self.codes = np.where(codes < 0, len(known), codes)
         self.n_values = int(self.codes.max(initial=0)) + 1
         self.persons = task.table.persons

@@ -34,9 +34,9 @@ from hybrid.evaluation.attacks.vulnerability import unlike_others
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import auc, clustered_error, placements, simultaneous
 from hybrid.evaluation.families import attack_with_trainings
-from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Measure, NotComputable, Outcome
 from hybrid.evaluation.options import RetrainOptions
+from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.table import Table
 from hybrid.table.codings import numbers_of
 from hybrid.table.persons import person_groups
@@ -487,7 +487,7 @@ def membership_trained(context: Context) -> Outcome:
     the size. Trainings end earlier once the interval holds none of ``retrain.exposed_limits``, and that of random
     people none of ``retrain.random_limits``; intervals are corrected for looking several times.
     Of linked tables all are made again, and people are attacked with their rows in all of them
-    (:class:`~hybrid.evaluation.linked_people.LinkedPeople`).
+    (:class:`~hybrid.evaluation.people_in_tables.LinkedPeople`).
     ``details.detected`` has the share of members found at 1 % and 0.1 % false alarms, which chance finds in the same
     shares; ``details.noticeable`` is about the least AUC that so many trials tell from chance. A value near 0.5 is no
     proof: a person may be worse off than the mean of all, and a stronger attack may exist.

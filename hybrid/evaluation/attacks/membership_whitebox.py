@@ -29,7 +29,7 @@ def membership_whitebox(context: Context) -> Outcome:
     mean over their rows. At most 10,000 random records of each side are attacked. 0.5 without a leak; interval by
     DeLong. ``details.true_positives`` has the share of members above 99 % of the strangers.
     """
-    model = context.model
+    model = context.making.model
     assert model is not None
     if model.ask is None:
         return NotComputable(model.untried, lacks="model")

@@ -69,13 +69,13 @@ def retrained(
     build : callable
         Training records of the i-th training.
     """
-    assert context.fit_and_sample is not None
+    assert context.making.again is not None
     limit, started = options_of(context).seconds, time.monotonic()
     for i in range(count):
         if limit is not None and time.monotonic() - started > limit:
             return
         context.progress(f"{step} ({context.stage})", i, count)
-        yield i, context.fit_and_sample(build(i), int(rng.integers(2**31)))
+        yield i, context.making.again(build(i), int(rng.integers(2**31)))
 
 
 Order = Mapping[str, tuple[str, ...]]

@@ -101,7 +101,7 @@ def constraint_violations(context: Context) -> Outcome:
     values that a rule needs does not break it. Of the synthetic table the details also have the share of the
     generator's draws that were thrown out, and of the records that it did not learn from, since they break rules.
     """
-    rules = context.rules
+    rules = context.making.rules
     if not rules:
         return NotComputable("no constraint between columns is declared", lacks="constraints")
     unjudged = [constraint.sentence for constraint in rules.unjudged(context.table)]
@@ -117,7 +117,7 @@ def constraint_violations(context: Context) -> Outcome:
         high,
         row_share(rules.broken(context.train), real=True),
         n,
-        {"rules": shares} | _gone(context.redrawn),
+        {"rules": shares} | _gone(context.making.redrawn),
     )
 
 

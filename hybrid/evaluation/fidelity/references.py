@@ -26,9 +26,9 @@ def orphans(context: Context) -> Outcome:
     A row counts if its parent column holds no key of the parent table, or another reference no key of the public table
     it leads to. It is computed from the keys of the tables as they are released.
     """
-    if context.parentage is None:
+    if context.making.parentage is None:
         return NO_PARENTS
-    return Measure(context.parentage["table"].broken / max(len(context.table), 1), n=len(context.table))
+    return Measure(context.making.parentage["table"].broken / max(len(context.table), 1), n=len(context.table))
 
 
 def children_per_parent(context: Context) -> Outcome:
@@ -74,8 +74,8 @@ def parent_child_association(context: Context) -> Outcome:
 
 
 def _parentage(context: Context) -> Parentage:
-    assert context.parentage is not None  # the metrics need it
-    return context.parentage
+    assert context.making.parentage is not None  # the metrics need it
+    return context.making.parentage
 
 
 def _joined_context(context: Context) -> Context:

@@ -21,16 +21,16 @@ def hidden_rate(context: Context) -> Measure:
     score by chance. As printed: the row of the record's own number is taken for the one made from it, which holds for
     no shuffled table.
     """
-    assert context.origin is not None
+    assert context.making.origin is not None
     asked = context.asked(context.whole("train")).rows
-    success = _told(context, asked, context.origin)
+    success = _told(context, asked, context.making.origin)
     value, chance, worth = float(success.mean()), 1 / len(context.train), float(len(asked))
     if context.has_persons("train"):
         worth = independent_attempts(success, context.persons("train")[asked])
     low, high = share_interval(value, worth, context.options.confidence)
-    details: dict[str, object] = {"made_from_train": float((context.origin >= 0).mean())}
+    details: dict[str, object] = {"made_from_train": float((context.making.origin >= 0).mean())}
     if context.options.paper:
-        details["paper"] = {"HiddR": float(_told(context, asked, np.arange(len(context.origin))).mean())}
+        details["paper"] = {"HiddR": float(_told(context, asked, np.arange(len(context.making.origin))).mean())}
     return Measure(value, low, high, chance, len(asked), details).above(chance)
 
 

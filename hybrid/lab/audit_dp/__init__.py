@@ -18,8 +18,8 @@ from hybrid.lab.audit_dp.labels import attack_labels
 from hybrid.lab.audit_dp.parts import attack_parts
 from hybrid.lab.audit_dp.walk import attack_walk, walk_of
 from hybrid.pipeline.config import RunConfig
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.private_mode import refuse_undeclared
+from hybrid.pipeline.table_run import TableRun
 
 RESULT = "audit-dp.json"
 _OF_PARTS = 0.5
@@ -66,7 +66,7 @@ def audit_privacy(
             f"{canaries} canaries, {runs} runs, {draws} draws or confidence {confidence:g} are too few",
             hint="use 10 canaries, 20 runs, 1000 draws and a confidence below 1, or more",
         )
-    pipeline = Pipeline(config, judge_power=False)
+    pipeline = TableRun(config, judge_power=False)
     _refuse_unstated(pipeline)
     rng, error = rng_for(seed, "audit-dp"), 1 - confidence
     found: list[Attack] = []
@@ -79,7 +79,7 @@ def audit_privacy(
     return PrivacyAudit(tuple(found), confidence)
 
 
-def _refuse_unstated(pipeline: Pipeline) -> None:
+def _refuse_unstated(pipeline: TableRun) -> None:
     if not pipeline.is_private:
         missing = "; ".join(one.text for one in pipeline.explanation.conditions if not one.met)
         raise ConfigError(

@@ -20,8 +20,8 @@ from hybrid.base.progress import Progress
 from hybrid.hierarchy import Hierarchy
 from hybrid.lab.audit_dp.attack import Attack, play
 from hybrid.pipeline.amplification import epsilon_for
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.sampled_labels import DELTAS
+from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.auditing import epsilon_between, epsilon_of_game, epsilon_of_guesses
 from hybrid.table import DTYPES, Table
 
@@ -40,7 +40,7 @@ class Point:
 
 
 def attack_labels(
-    pipeline: Pipeline,
+    pipeline: TableRun,
     options: AnonymizeOptions,
     canaries: int,
     runs: int,
@@ -63,7 +63,7 @@ def attack_labels(
 class _Walk:
     """The audited walk, from a table of canaries to what is released."""
 
-    pipeline: Pipeline
+    pipeline: TableRun
     k: int
     beta: float
     levels: dict[str, int]

@@ -21,7 +21,7 @@ from hybrid.hierarchy.load import listed_values
 from hybrid.lab.audit_dp.attack import Attack, Bound, play
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.guarantees import stated_budget
-from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.table_run import TableRun
 from hybrid.privacy.accounting import rho_for
 from hybrid.privacy.auditing import (
     epsilon_between,
@@ -229,7 +229,7 @@ class Walk:
         config = self.config.model_copy(update=changes)
         try:
             frame = as_frame(self.schema, self.letters, codes, persons)
-            return Pipeline(config.with_frame(frame), seed, judge_power=False).synthetic
+            return TableRun(config.with_frame(frame), seed, judge_power=False).synthetic
         except HybridError:
             return None
 
@@ -389,13 +389,13 @@ _PUBLIC_DRAWS = 400
 """Rows that a game draws where the number of records counts as public."""
 
 
-def walk_of(pipeline: Pipeline) -> Walk:
+def walk_of(pipeline: TableRun) -> Walk:
     """The walk of a configuration that states differential privacy, without anonymization."""
     options = pipeline.config.privacy
     return _of_generator(pipeline) if options is None else _of_mode(pipeline, options)
 
 
-def _of_mode(pipeline: Pipeline, options: PrivacyOptions) -> Walk:
+def _of_mode(pipeline: TableRun, options: PrivacyOptions) -> Walk:
     config, schema = pipeline.config, pipeline.table.schema
     learned = schema.without_identifiers()
     listed = listed_values(learned, config.hierarchy_sources)
@@ -416,7 +416,7 @@ def _of_mode(pipeline: Pipeline, options: PrivacyOptions) -> Walk:
     return Walk(config, schema, declared_letters(learned, options, listed), stated)
 
 
-def _of_generator(pipeline: Pipeline) -> Walk:
+def _of_generator(pipeline: TableRun) -> Walk:
     """The walk of a generator with a budget of its own.
 
     The number of records counts as public there, and so does which columns have missing values.

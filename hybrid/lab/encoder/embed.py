@@ -10,7 +10,7 @@ import numpy as np
 
 from hybrid.base.arrays import Array
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.context import Context
+from hybrid.evaluation.context import Context, Making
 from hybrid.evaluation.engine.encoding import Encoded, Encoding, row_keys
 from hybrid.evaluation.engine.neighbours import nearest
 from hybrid.evaluation.engine.space import Columns, Space
@@ -99,7 +99,7 @@ class _Embedded(Context):
     def __init__(self, context: Context, encoder: Encoder) -> None:
         super().__init__(
             context.train, context.control, context.table, context.options, context.seed, context.stage,
-            progress=context.progress, rules=context.rules,
+            progress=context.progress, making=Making(rules=context.making.rules),
         )  # fmt: skip
         self.asked_about = context.asked_about
         coded = context.encoding

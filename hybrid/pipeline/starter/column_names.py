@@ -45,6 +45,7 @@ class NameVocabulary:
     fillers: frozenset[str]
     describing: frozenset[str]
     people: frozenset[str]
+    households: frozenset[str]
     staff: frozenset[str]
     events: frozenset[str]
     numbers: frozenset[str]

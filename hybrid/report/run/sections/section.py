@@ -13,13 +13,12 @@ from hybrid.constraints import Redrawn, Rules
 from hybrid.evaluation.measure import Evaluation
 from hybrid.protect import Protected
 from hybrid.publication.policy import Policy
-from hybrid.publication.verdict import Verdict
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.table import Table
 
 
 class ReportedRun(Protocol):
-    """A finished run (:class:`hybrid.pipeline.pipeline.Pipeline`) as sections see it."""
+    """A finished run (:class:`hybrid.pipeline.table_run.TableRun`) as sections see it."""
 
     @property
     def train(self) -> Table:
@@ -55,10 +54,6 @@ class ReportedRun(Protocol):
     @property
     def evaluation(self) -> Evaluation:
         """All metrics."""
-
-    @property
-    def verdict(self) -> Verdict:
-        """The gate's verdict."""
 
     @property
     def table(self) -> Table:

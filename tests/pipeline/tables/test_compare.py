@@ -11,10 +11,10 @@ import yaml
 
 from hybrid.comparison.trial import metric_columns
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
-from hybrid.linked.config import load_any
-from hybrid.linked.run import run_of
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from tests.cli.cli_jobs import exit_code
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 
 def plan_in(folder: Path, **changes: Any) -> Path:
@@ -51,9 +51,9 @@ def test_strategies_for_linked_tables_are_compared(tmp_path: Path, capsys: pytes
     run = out / "single-seed1"
     released = {name: pd.read_csv(run / f"{name}.csv") for name in ("patients", "visits", "drugs")}
     assert set(released["visits"]["patient"]) <= set(released["patients"]["patient"])
-    recommended = load_any(out / "recommended.yaml")
-    assert set(recommended.views) == {"patients", "visits", "drugs"} and recommended.person.seed is None
-    assert len(run_of(recommended).sources.tables["visits"]) == len(frames(200)["visits"])
+    recommended = load_config(out / "recommended.yaml")
+    assert set(recommended.views) == {"patients", "visits", "drugs"} and recommended.seed is None
+    assert len(Pipeline(recommended).sources.tables["visits"]) == len(frames(200)["visits"])
     # Again it computes nothing.
     before = (out / "comparison.csv").read_bytes()
     assert exit_code("compare", plan, "--out", out) == 0

@@ -16,7 +16,7 @@ from hybrid.base.errors import ConfigError, DataError
 from hybrid.cli import app
 from hybrid.jobs.audited import AuditedTables
 from hybrid.jobs.audited_folders import links_config, read_audited_links
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 Frames = dict[str, pd.DataFrame]
 

@@ -14,10 +14,10 @@ import yaml
 import hybrid
 import hybrid.synthesize.kept
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.linked.config import LinkedConfig, load_any
-from hybrid.linked.run import LinkedRun
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
 from tests.cli.cli_jobs import exit_code
-from tests.linked.hospital import METRICS, POLICY, content, frames, write
+from tests.pipeline.tables.hospital import METRICS, POLICY, content, frames, write
 
 OLD = "age >= 60"
 
@@ -70,14 +70,8 @@ def test_persons_who_meet_it_come_with_their_rows_in_all_tables(
 
 
 def test_utility_compares_with_those_who_meet_it(tmp_path: Path) -> None:
-    config = load_any(write(tmp_path, frames(300), settings() | {"policy": "default"}))
-    assert isinstance(config, LinkedConfig)
-    under = config.with_sections({})
-    views = dict(under.views)
-    person = views["patients"]
-    chosen = person.synthesize.model_copy(update={"where": OLD})
-    views["patients"] = person.model_copy(update={"synthesize": chosen})
-    run = LinkedRun(LinkedConfig(config.links, views, config.public), seed=3, judge_power=False)
+    config = load_config(write(tmp_path, frames(300), settings() | {"policy": "default"}))
+    run = Pipeline(config.with_values({"synthesize.where": OLD}), seed=3, judge_power=False)
     people, visits = run.tables["patients"], run.tables["visits"]
     met, control = visits.compared
     assert (people.compared[0].frame["age"] >= 60).all()

@@ -13,7 +13,7 @@ import yaml
 
 from hybrid.publication.verify import verify
 from tests.jobs import night_server
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 
 def visible(folder: Path) -> list[str]:
@@ -29,7 +29,7 @@ def test_killed_while_drawing_and_while_publishing(tmp_path: Path) -> None:
     write(tmp_path, {name: frames(60)[name] for name in settings["tables"]}, settings)
     whole: dict[str, Any] = {"folder": str(tmp_path), "arguments": ["release", "config.yaml"]}
     kill = whole | {"fault": "kill", "source": ""}
-    drawing = kill | {"point": "hybrid.linked.draw:ChildDraw.__call__", "when": "after"}
+    drawing = kill | {"point": "hybrid.pipeline.child_draw:ChildDraw.__call__", "when": "after"}
     publishing = kill | {"point": "hybrid.publication.publish:place", "when": "before"}
     asked = "".join(json.dumps(request) + "\n" for request in (drawing, publishing, whole))
     ran = subprocess.run(

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from hybrid.demo import write_demo, write_linked_demo
-from hybrid.linked.config import load_any
-from hybrid.linked.json_schema import configuration_schema
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.json_schema import configuration_schema
 from tests.docs.documentation_pages import ROOT
 
 SCHEMA = configuration_schema()
@@ -33,14 +33,14 @@ def _errors(content: Any) -> list[str]:
 def test_configurations_of_this_repository_are_accepted(name: str) -> None:
     path = ROOT / "configs" / f"{name}.yaml"
     assert _errors(yaml.safe_load(path.read_text("utf-8"))) == []
-    assert _errors(load_any(path).model_dump()) == [], "every default"
+    assert _errors(load_config(path).model_dump(mode="json")) == [], "every default"
 
 
 def test_linked_tables_are_accepted(tmp_path: Path) -> None:
     write_linked_demo(tmp_path, 60, 1)
     content = yaml.safe_load((tmp_path / "config.yaml").read_text("utf-8"))
     assert _errors(content) == []
-    assert _errors(load_any(tmp_path / "config.yaml").model_dump()) == []
+    assert _errors(load_config(tmp_path / "config.yaml").model_dump(mode="json")) == []
     assert _errors(content | {"risk": {"model": "memorize"}}), "a section of one table alone"
     assert _errors(content | {"tables": {"patients": {"paht": "a.csv"}}})
 

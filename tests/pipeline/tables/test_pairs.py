@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from hybrid.base.errors import ConfigError
 from hybrid.cli import app
 from hybrid.jobs.start import configuration
-from hybrid.linked.config import LinkOptions, ThroughOptions, structure_problems
-from hybrid.linked.keys import _partners
-from hybrid.linked.sources import read_sources
+from hybrid.pipeline.links import LinkOptions, ThroughOptions, structure_problems
+from hybrid.pipeline.released_keys import _partners
+from hybrid.pipeline.sources import read_sources
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import read_frame
 

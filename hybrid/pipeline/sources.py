@@ -12,8 +12,9 @@ import pandas as pd
 from hybrid.base.arrays import Mask, Rows
 from hybrid.base.errors import ConfigError, DataError, HybridError, Problem
 from hybrid.constraints.hold import DrawCondition
-from hybrid.linked.config import LinkedConfig, LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.links import LinkOptions, ParentOptions, TableOptions, ThroughOptions, in_table
 from hybrid.table import Kind, Table
 from hybrid.table.persons import with_order
 
@@ -21,7 +22,7 @@ KEY_KINDS = (Kind.INTEGER, Kind.CATEGORICAL)
 """Kinds of columns that surrogates can take the place of."""
 
 
-def read_sources(config: LinkedConfig) -> Sources:
+def read_sources(config: RunConfig) -> Sources:
     """Read all tables; find every row's parent and person.
 
     Raises
@@ -30,22 +31,42 @@ def read_sources(config: LinkedConfig) -> Sources:
         A table cannot be read; a key is missing, repeats or has no order that surrogates could follow; rows have no
         parent; a reference to a public table is broken; all problems at once, without cell values.
     """
+    if not config.is_linked:
+        return Sources({config.links.person: config.load_table()}, {}, {}, {})
     problems: list[Problem] = []
     read: dict[str, Table] = {}
     for name in (*config.views, *config.public):
         with _collected(problems, name):
-            read[name] = config.load_table(name)
+            read[name] = config.load_source(name)
     if problems:
         raise ConfigError([*problems, *_all_columns(config, read)])
     return link_sources(config, read)
 
 
-def link_sources(config: LinkedConfig, read: Mapping[str, Table], *, made: bool = False) -> Sources:
+def all_columns(config: RunConfig, name: str | None) -> Table:
+    """All columns of one table.
+
+    Parameters
+    ----------
+    config : RunConfig
+        Says how it is read.
+    name : str or None
+        Of a linked table; None: the only table.
+
+    Raises
+    ------
+    HybridError
+        The table cannot be used.
+    """
+    return config.load_all_columns() if name in (None, config.links.person) else config.load_source(name)
+
+
+def link_sources(config: RunConfig, read: Mapping[str, Table], *, made: bool = False) -> Sources:
     """Find the parent and the person of every row.
 
     Parameters
     ----------
-    config : LinkedConfig
+    config : RunConfig
         Keys and parents.
     read : mapping of str to Table
         All tables.
@@ -79,7 +100,7 @@ def _collected(problems: list[Problem], name: str) -> Iterator[None]:
         problems += [in_table(name, problem) for problem in error.problems]
 
 
-def _all_columns(config: LinkedConfig, read: Mapping[str, Table]) -> list[Problem]:
+def _all_columns(config: RunConfig, read: Mapping[str, Table]) -> list[Problem]:
     tables = config.links.tables
     return [
         problem
@@ -141,7 +162,7 @@ def _key(name: str, key: str | None, table: Table) -> list[Problem]:
     return problems
 
 
-def _linked(config: LinkedConfig, read: Mapping[str, Table], problems: list[Problem], made: bool) -> Sources:
+def _linked(config: RunConfig, read: Mapping[str, Table], problems: list[Problem], made: bool) -> Sources:
     tables: dict[str, Table] = {}
     owners: dict[str, Rows] = {}
     orphans: dict[str, int] = {}
@@ -181,7 +202,7 @@ def _orphans(name: str, options: TableOptions, lost: int, rows: int) -> Problem:
     )
 
 
-def _references(config: LinkedConfig, name: str, found: Sources) -> list[Problem]:
+def _references(config: RunConfig, name: str, found: Sources) -> list[Problem]:
     problems = []
     for column, other in config.links.tables[name].references.items():
         lost = int(_broken(config, name, found, column).sum())
@@ -197,7 +218,7 @@ def _references(config: LinkedConfig, name: str, found: Sources) -> list[Problem
     return problems
 
 
-def broken_references(config: LinkedConfig, name: str, found: Sources) -> Mask:
+def broken_references(config: RunConfig, name: str, found: Sources) -> Mask:
     """Rows with a broken reference to a public table; shape (n_rows,)."""
     broken = np.zeros(len(found.tables[name]), dtype=bool)
     for column in config.links.tables[name].references:
@@ -205,7 +226,7 @@ def broken_references(config: LinkedConfig, name: str, found: Sources) -> Mask:
     return broken
 
 
-def _broken(config: LinkedConfig, name: str, found: Sources, column: str) -> Mask:
+def _broken(config: RunConfig, name: str, found: Sources, column: str) -> Mask:
     table, other = found.tables[name], config.links.tables[name].references[column]
     key = config.links.tables[other].key
     if key is None or column not in table.schema:

@@ -10,9 +10,9 @@ import yaml
 
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import write_candidate
-from hybrid.linked.config import LinkedConfig, load_any
-from hybrid.linked.run import LinkedRun
-from tests.linked.hospital import POLICY, content, frames, write
+from hybrid.pipeline.config import load_config
+from hybrid.pipeline.pipeline import Pipeline
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 
 def test_each_table_has_the_format_of_its_source(tmp_path: Path) -> None:
@@ -28,10 +28,9 @@ def test_each_table_has_the_format_of_its_source(tmp_path: Path) -> None:
     settings["tables"]["visits"] |= {"path": "v.xlsx", "sheet": "visits"}
     settings["tables"]["hospitals"]["path"] = "h.dta"
     config.write_text(yaml.safe_dump(settings | {"policy": "policy.yaml"}, sort_keys=False))
-    found = load_any(config)
-    assert isinstance(found, LinkedConfig)
+    found = load_config(config)
     places = Places(tmp_path / "work", tmp_path / "runs", tmp_path / "releases")
-    folder = write_candidate(LinkedRun(found), places).folder
+    folder = write_candidate(Pipeline(found), places).folder
     patients, visits = pd.read_stata(folder / "patients.dta"), pd.read_excel(folder / "visits.xlsx")
     assert list(patients) == list(tables["patients"]) and list(visits) == list(tables["visits"])
     assert set(visits["patient"]) <= set(patients["patient"]) and (folder / "drugs.csv").is_file()

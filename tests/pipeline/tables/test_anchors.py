@@ -7,7 +7,7 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hybrid.linked.draw import find_anchors
+from hybrid.pipeline.child_draw import find_anchors
 from hybrid.table import Table
 from hybrid.table.read_options import ReadOptions
 from hybrid.table.typed_table import read_frame

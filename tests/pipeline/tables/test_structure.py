@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.linked.config import LinkedConfig, load_any, tables_about_people
-from hybrid.linked.sources import read_sources
-from tests.linked.hospital import content, frames, write
+from hybrid.pipeline.config import RunConfig, load_config
+from hybrid.pipeline.links import tables_about_people
+from hybrid.pipeline.sources import read_sources
+from tests.pipeline.tables.hospital import content, frames, write
 
 
 def _parent(table: str, column: str) -> dict[str, str]:
@@ -31,20 +32,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-def loaded(folder: Path, settings: dict[str, Any], name: str = "other.yaml") -> LinkedConfig:
+def loaded(folder: Path, settings: dict[str, Any], name: str = "other.yaml") -> RunConfig:
     import yaml
 
     (folder / name).write_text(yaml.safe_dump(settings, sort_keys=False))
-    found = load_any(folder / name)
-    assert isinstance(found, LinkedConfig)
-    return found
+    return load_config(folder / name)
 
 
 def test_tables_come_parents_first_with_their_sections(folder: Path) -> None:
     config = loaded(folder, content())
     assert list(config.views) == ["patients", "visits", "drugs"] and list(config.public) == ["hospitals"]
     assert tables_about_people(config.links) == list(config.views)
-    assert config.person.anonymize is not None and config.person.data.person == "patient"
+    assert config.anonymize is not None and config.data.person == "patient"
     assert config.views["drugs"].anonymize is None and config.views["drugs"].data.order == "given"
 
 
@@ -90,8 +89,7 @@ def test_all_problems_of_keys_come_at_once_without_values(tmp_path: Path) -> Non
     tables["visits"].iloc[0, 0] = tables["visits"].iloc[1, 0]
     tables["hospitals"] = tables["hospitals"].iloc[:1]
     lost = (~tables["visits"]["patient"].isin(tables["patients"]["patient"])).sum()
-    config = load_any(write(tmp_path, tables))
-    assert isinstance(config, LinkedConfig)
+    config = load_config(write(tmp_path, tables))
     with pytest.raises(DataError) as caught:
         read_sources(config)
     said = "\n".join(problem.message for problem in caught.value.problems)
@@ -106,8 +104,7 @@ def test_orphans_can_be_left_out(tmp_path: Path) -> None:
     tables["patients"] = tables["patients"].iloc[:30]
     for name in ("visits", "drugs"):
         settings["tables"][name]["parent"]["orphans"] = "drop"
-    config = load_any(write(tmp_path, tables, settings))
-    assert isinstance(config, LinkedConfig)
+    config = load_config(write(tmp_path, tables, settings))
     found = read_sources(config)
     lost = int((~tables["visits"]["patient"].isin(tables["patients"]["patient"])).sum())
     assert found.orphans["visits"] == lost > 0 and found.orphans["drugs"] > 0

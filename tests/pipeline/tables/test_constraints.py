@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hybrid.cli import app
 from hybrid.constraints import Rules
-from hybrid.linked.draw import MOST_LEFT_OUT, _held
+from hybrid.pipeline.child_draw import MOST_LEFT_OUT, _held
 from hybrid.pipeline.starter.linked import guess_links
 from hybrid.pipeline.starter.reading import read_folder
 from hybrid.table import Kind, Table

@@ -1,14 +1,13 @@
-"""Pipelines of linked tables: the person table, and views.
+"""Runs of tables below the person table.
 
-A view is a table with the columns of its persons beside it. It is an ordinary run, but for three things: its training
+Such a table has the columns of its persons beside it. Its run is an ordinary one, but for three things: its training
 and control persons are those of the person table; the columns of the persons are protected, anonymized and sampled
 once, there; and its rows are drawn given the drawn rows of its parent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -17,25 +16,21 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.base.errors import HybridError
 from hybrid.base.hashing import fingerprint
 from hybrid.base.manifest import Recorder
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
-from hybrid.evaluation.context import FitAndSample, KeptModel, Parentage, Parents
+from hybrid.evaluation.context import Parentage, Parents
 from hybrid.evaluation.context import Role as Side
-from hybrid.evaluation.measure import Evaluation, Subject
-from hybrid.evaluation.options import EvaluateOptions
+from hybrid.evaluation.measure import Subject
 from hybrid.hierarchy import Hierarchy
-from hybrid.linked.config import in_table
-from hybrid.linked.draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
+from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, renamed, with_columns_of
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
-from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
+from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protected, protect
-from hybrid.publication.verdict import Verdict
 from hybrid.store import Store
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.persons import harmonized
@@ -55,11 +50,11 @@ class GivenInputs(Inputs):
         The table, with the person of each row.
     progress : Progress
         Called by nothing here.
-    people : Pipeline, optional
+    people : TableRun, optional
         The person table, which has the training and the control persons.
     """
 
-    def __init__(self, config: RunConfig, table: Table, progress: Progress, people: Pipeline | None = None) -> None:
+    def __init__(self, config: RunConfig, table: Table, progress: Progress, people: TableRun | None = None) -> None:
         super().__init__(config, Recorder(), progress)
         self._given, self._people = table, people
 
@@ -79,101 +74,6 @@ class GivenInputs(Inputs):
         return Parts(_of(self._given, self._people.train), None if control is None else _of(self._given, control), None)
 
 
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    """Name the table in errors of the block."""
-    try:
-        yield
-    except HybridError as error:
-        raise type(error)(in_table(name, problem) for problem in error.problems) from None
-
-
-class LinkedTable(Pipeline):
-    """Pipeline of the person table; what all linked tables share."""
-
-    name: str = ""
-    """Of the table."""
-    behind: str = ""
-    """Fingerprint of all tables, keys and references, on which results of every table may depend."""
-    beside: tuple[Column, ...] = ()
-    """Columns of all other tables about people, which nothing generalizes."""
-    judged: Verdict | None = None
-    """Checks of the joint verdict that are about this table, once it is known."""
-    attack: Callable[[], Evaluation] | None = None
-    """Attacks that repeat the making of all tables, on people with all of their rows; None below the person table."""
-
-    def check(self) -> None:
-        with _named(self.name):
-            super().check()
-
-    def _stage(self, name: str, compute: Callable[[], T], /) -> T:
-        with _named(self.name):
-            return super()._stage(name, compute)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Part of the joint verdict; its own before that is known."""
-        return super().verdict if self.judged is None else self.judged
-
-    @cached_property
-    def keys(self) -> dict[str, str]:
-        return {name: fingerprint(key, self.behind) for name, key in super().keys.items()}
-
-    @property
-    def measured_alone(self) -> EvaluateOptions:
-        """Options for this table alone: attacks that train again are on people with all of their rows."""
-        return super().measured_alone.model_copy(update={"retrain": None})
-
-    @property
-    def _again(self) -> Mapping[Subject, FitAndSample]:
-        return {}
-
-    @property
-    def _kept_model(self) -> KeptModel | None:
-        """Model of this table, which no attack asks about people."""
-        if self.store.place is None or not self._is_model_attacked:
-            return None
-        return KeptModel(self.config.synthesize.generator, None, "it is one of several, of linked tables")
-
-    @property
-    def untried(self) -> str:
-        return "people are attacked with the rows of all tables, not of this one alone: see the person table"
-
-    def _evaluate(self, tables: Mapping[Subject, Table]) -> Evaluation:
-        found = super()._evaluate(tables)
-        if self.attack is None or "synthetic" not in tables:
-            return found
-        attacked = {(one.name, one.stage): one for one in self.attack().metrics}
-        metrics = tuple(attacked.get((one.name, one.stage), one) for one in found.metrics)
-        return replace(found, metrics=metrics)
-
-    @property
-    def explained(self) -> Schema:
-        """Columns of all tables, which the privacy statement must cover."""
-        return Schema((*super().explained, *self.beside))
-
-    @cached_property
-    def rows(self) -> Rows:
-        """Row of the source of each training record."""
-        return self.train.persons
-
-    @property
-    def compared_rows(self) -> tuple[Rows, Rows]:
-        """Rows of the source of the training and control records that utility and fidelity compare with."""
-        train, control = self.compared
-        return train.persons, np.empty(0, dtype=np.int64) if control is None else control.persons
-
-    @cached_property
-    def kept(self) -> tuple[Table, Rows]:
-        """Records that a generator learns, with their source rows."""
-        return self.values, self.values.persons
-
-    @cached_property
-    def drawn_owners(self) -> Rows:
-        """Drawn parent row of each drawn row; a person's own."""
-        return np.arange(len(self.generated.table))
-
-
 @dataclass(frozen=True)
 class Link:
     """Place of a table below the person table.
@@ -182,9 +82,9 @@ class Link:
     ----------
     name, parent_name : str
         The table and its parent.
-    people, parent : LinkedTable
+    people, parent : TableRun
         The person table; the parent table.
-    siblings : mapping of str to View
+    siblings : mapping of str to ChildRun
         Tables with the same parent that are drawn before.
     owners : numpy.ndarray, shape (n_rows,), int64
         Row of the parent's source that each row of the source belongs to.
@@ -197,9 +97,9 @@ class Link:
 
     name: str
     parent_name: str
-    people: LinkedTable
-    parent: LinkedTable
-    siblings: Mapping[str, View]
+    people: TableRun
+    parent: TableRun
+    siblings: Mapping[str, ChildRun]
     owners: Rows
     static: Mapping[str, str]
     released: Callable[[], tuple[Rows, int]]
@@ -232,8 +132,8 @@ class DrawnRows:
     owners: Rows
 
 
-class View(LinkedTable):
-    """Pipeline of a table below the person table.
+class ChildRun(TableRun):
+    """Run of a table below the person table.
 
     Parameters
     ----------
@@ -244,7 +144,7 @@ class View(LinkedTable):
     table : Table
         The source, with the person of each row.
     store, progress, judge_power
-        As for :class:`hybrid.pipeline.pipeline.Pipeline`.
+        As for :class:`hybrid.pipeline.table_run.TableRun`.
     """
 
     def __init__(

@@ -9,15 +9,16 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.linked.config import LinkOptions, ThroughOptions
-from hybrid.linked.sources import pairs_of, preferred_first
-from hybrid.linked.view import LinkedTable, View
+from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.links import LinkOptions, ThroughOptions
+from hybrid.pipeline.sources import pairs_of, preferred_first
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import DTYPES, Table
 from hybrid.table.surrogates import with_surrogates
 
 
-def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, LinkedTable]) -> dict[str, Table]:
+def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, TableRun]) -> dict[str, Table]:
     """Released tables with the columns of their sources.
 
     Every row has a key of its own, and the key of the parent row that it was drawn for: references are whole by
@@ -29,15 +30,15 @@ def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, LinkedT
         Keys and parents.
     sources : Sources
         Columns, and identifiers that must not occur.
-    tables : mapping of str to LinkedTable
+    tables : mapping of str to TableRun
         Pipelines, parents first.
     """
     found: dict[str, Table] = {}
     for name, pipeline in tables.items():
         source, options = sources.tables[name], links.tables[name]
-        own = pipeline.own if isinstance(pipeline, View) else pipeline.generated.table.schema.names
+        own = pipeline.own if isinstance(pipeline, ChildRun) else pipeline.generated.table.schema.names
         table = with_surrogates(pipeline.generated.table.only(own), source.schema, source)
-        if isinstance(pipeline, View) and options.parent is not None and options.parent.through is None:
+        if isinstance(pipeline, ChildRun) and options.parent is not None and options.parent.through is None:
             parent = found[options.parent.table].frame[links.tables[options.parent.table].key]
             keys = parent.take(pipeline.drawn_owners).reset_index(drop=True)
             table = _with(table, options.parent.column, keys)

@@ -20,10 +20,10 @@ from hybrid.jobs import run as jobs_run
 from hybrid.jobs.nightly import Night
 from hybrid.jobs.places import Places
 from hybrid.jobs.start import configuration
-from hybrid.linked.run import linked_steps, run_of
+from hybrid.pipeline.pipeline import Pipeline, steps_of
 from hybrid.publication.ledger import Ledger
 from hybrid.publication.verify import verify
-from tests.linked.hospital import POLICY, content, frames, write
+from tests.pipeline.tables.hospital import POLICY, content, frames, write
 
 URL = "CLINIC_URL"
 TARGET = {"url_env": URL, "table": "made_{table}"}
@@ -50,7 +50,7 @@ class Ward:
 
     def night(self, **options: Any) -> str:
         """The outcome."""
-        run = run_of(configuration(self.write()), store=self.places.store, ledger_dir=self.places.work)
+        run = Pipeline(configuration(self.write()), store=self.places.store, ledger_dir=self.places.work)
         return Night(run, self.places).run(**options).outcome
 
     @property
@@ -140,7 +140,7 @@ def test_a_release_asks_for_all_decisions_at_once(ward: Ward) -> None:
 
 def test_steps_name_every_stage_of_every_table(ward: Ward) -> None:
     config = configuration(ward.write())
-    steps = linked_steps(config)
+    steps = steps_of(config)
     assert steps[:2] == ("patients: read", "visits: read") and "drugs: synthesize" in steps
     assert steps.index("drugs: synthesize") < steps.index("patients: evaluate"), "references need all tables"
     assert "visits: anonymize" not in steps and "hospitals: read" not in steps

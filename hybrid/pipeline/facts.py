@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from hybrid.linked.config import AnyConfig
-from hybrid.linked.run import AnyRun, LinkedRun
-from hybrid.linked.sources import pairs_of
 from hybrid.pipeline.config import SINGLE, RunConfig
+from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.roles import refuse_undecided_columns, undecided_columns
+from hybrid.pipeline.sources import pairs_of
 from hybrid.publication.description.description import stated_columns
 from hybrid.publication.table_facts import StatedTable, TableFacts, rounded
 from hybrid.table import Table
@@ -26,10 +25,10 @@ def page_of(name: str) -> str:
     return f"report-{name}.html"
 
 
-def stated_tables(run: AnyRun) -> list[StatedTable]:
+def stated_tables(run: Pipeline) -> list[StatedTable]:
     """All released tables: those about people, parents first, then public ones."""
-    if not isinstance(run, LinkedRun):
-        return [_stated(SINGLE, run.config, run.synthetic, rows=run.released_rows)]
+    if not run.config.is_linked:
+        return [_stated(SINGLE, run.config, run.synthetic, rows=run.person.released_rows)]
     return [
         *(_linked(run, name, table, page_of(name)) for name, table in run.released.items()),
         *(_linked(run, name, table, None) for name, table in run.sources.public.items()),
@@ -61,7 +60,7 @@ def _stated(
     )
 
 
-def _linked(run: LinkedRun, name: str, table: Table, page: str | None) -> StatedTable:
+def _linked(run: Pipeline, name: str, table: Table, page: str | None) -> StatedTable:
     options = run.config.links.tables[name]
     direct = options.parent is not None and options.parent.through is None
     parent = {options.parent.column: options.parent.table} if options.parent is not None and direct else {}
@@ -74,7 +73,7 @@ def _linked(run: LinkedRun, name: str, table: Table, page: str | None) -> Stated
     return _stated(name, config, table, public=options.public, page=page, key=options.key, references=refers)
 
 
-def table_facts(run: AnyRun, name: str) -> TableFacts:
+def table_facts(run: Pipeline, name: str) -> TableFacts:
     """Counts and roles of one table's own columns."""
     pipeline, released = run.tables[name], run.released[name]
     generalizes = pipeline.anonymized is not None
@@ -84,7 +83,7 @@ def table_facts(run: AnyRun, name: str) -> TableFacts:
     return TableFacts.of(source, pipeline.control, released, anonymized=generalizes, rows=rows, learned=learned)
 
 
-def joint_facts(run: AnyRun) -> TableFacts:
+def joint_facts(run: Pipeline) -> TableFacts:
     """Counts and roles of the columns of all tables about people; of several, each column has its table's name.
 
     Records and control records are those of the person table: people.
@@ -108,7 +107,7 @@ def joint_facts(run: AnyRun) -> TableFacts:
     )
 
 
-def refuse_undecided_tables(config: AnyConfig) -> None:
+def refuse_undecided_tables(config: RunConfig) -> None:
     """Refuse a release while a column of any table is undecided.
 
     Raises
@@ -122,4 +121,4 @@ def refuse_undecided_tables(config: AnyConfig) -> None:
         for name, view in config.views.items()
         for column in undecided_columns(view)
     ]
-    refuse_undecided_columns(config.person.roles, undecided)
+    refuse_undecided_columns(config.roles, undecided)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -21,24 +22,21 @@ from hybrid.jobs import run as jobs_run
 from hybrid.jobs.places import Places
 from hybrid.jobs.release import Candidate, write_candidate
 from hybrid.jobs.run import write_labels
-from hybrid.linked.check import diagnose_any
-from hybrid.linked.config import LinkedConfig, load_any
-from hybrid.linked.run import LinkedRun, worst_power
-from hybrid.pipeline.config import load_config
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.config import RunConfig, load_config, refuse_linked
+from hybrid.pipeline.pipeline import Pipeline, worst_power
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.table_facts import few
 from hybrid.publication.verify import verify
 from hybrid.report.run.sections.who_is_missing import SECTION
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 TABLES = ("patients", "visits", "drugs", "hospitals")
 
 
-def config_in(folder: Path) -> LinkedConfig:
-    found = load_any(write(folder))
-    assert isinstance(found, LinkedConfig)
-    return found
+def config_in(folder: Path) -> RunConfig:
+    return load_config(write(folder))
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +46,12 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> LinkedRun:
-    return LinkedRun(config_in(tmp_path_factory.mktemp("source")))
+def run(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:
+    return Pipeline(config_in(tmp_path_factory.mktemp("source")))
 
 
 @pytest.fixture(scope="module")
-def candidate(run: LinkedRun, places: Places) -> Candidate:
+def candidate(run: Pipeline, places: Places) -> Candidate:
     return write_candidate(run, places)
 
 
@@ -95,7 +93,7 @@ def test_stays_are_as_long_as_in_the_source(read: Callable[[str], pd.DataFrame])
     assert abs(drawn.mean() - real.mean()) < 0.5 < real.std()
 
 
-def test_one_verdict_judges_all_tables_and_their_references(run: LinkedRun, candidate: Candidate) -> None:
+def test_one_verdict_judges_all_tables_and_their_references(run: Pipeline, candidate: Candidate) -> None:
     tables = {check.table for check in candidate.verdict.checks}
     assert tables == {None, "patients", "visits", "drugs"}
     (whole,) = {(c.status, c.table) for c in candidate.verdict.checks if c.rule == "whole references" and c.applies} - {
@@ -112,9 +110,8 @@ def test_one_verdict_judges_all_tables_and_their_references(run: LinkedRun, cand
 def test_who_is_left_out_is_told_of_the_table_of_persons(tmp_path: Path) -> None:
     """Exact counts in the house, rounded ones on its page; the pages of other tables have none."""
     fixed = {"k": 8, "levels": {"age": 1, "sex": 0}, "suppression_limit": 0.9}
-    found = load_any(write(tmp_path, settings=content() | {"anonymize": fixed}))
-    assert isinstance(found, LinkedConfig)
-    run = LinkedRun(found, seed=1)
+    found = load_config(write(tmp_path, settings=content() | {"anonymize": fixed}))
+    run = Pipeline(found, seed=1)
     write_labels(run.person, tmp_path)
     anonymized = run.person.anonymized
     assert anonymized is not None
@@ -127,7 +124,7 @@ def test_who_is_left_out_is_told_of_the_table_of_persons(tmp_path: Path) -> None
     assert SECTION.collect(run.tables["visits"], 5) is None
 
 
-def test_a_broken_reference_blocks(run: LinkedRun) -> None:
+def test_a_broken_reference_blocks(run: Pipeline) -> None:
     view = run.tables["drugs"]
     honest = view.link.released
     object.__setattr__(view.link, "released", lambda: (honest()[0], 1))
@@ -166,7 +163,7 @@ def test_a_run_that_fails_leaves_no_table(tmp_path: Path, monkeypatch: pytest.Mo
         raise HybridError("the disk is full")
 
     monkeypatch.setattr(jobs_run, "report_pages", fail)
-    monkeypatch.setattr(LinkedRun, "evaluation", property(lambda self: self.person.evaluation))
+    monkeypatch.setattr(Pipeline, "evaluation", property(lambda self: self.person.evaluation))
     config = config_in(tmp_path)
     with pytest.raises(HybridError, match="disk is full"):
         hybrid.run(config, out=tmp_path / "out", work=tmp_path / "work")
@@ -175,11 +172,10 @@ def test_a_run_that_fails_leaves_no_table(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_protection_of_a_column_is_decided_for_the_table_that_has_it(tmp_path: Path) -> None:
     decided = content() | {"protect": {"columns": {"diagnosis": "missing", "sex": "keep"}}}
-    config = load_any(write(tmp_path, frames(40), decided))
-    assert isinstance(config, LinkedConfig)
-    run = LinkedRun(config, seed=1)
+    config = load_config(write(tmp_path, frames(40), decided))
+    run = Pipeline(config, seed=1)
     assert all(run.tables[name].protected is not None for name in ("patients", "visits", "drugs"))
-    assert not [finding for finding in diagnose_any(config) if "no such column" in finding.message]
+    assert not [finding for finding in diagnose(config) if "no such column" in finding.message]
 
 
 def test_power_is_that_of_the_table_that_notices_least() -> None:
@@ -204,16 +200,16 @@ def test_commands_of_the_terminal_know_linked_tables(tmp_path: Path) -> None:
     shown = yaml.safe_load(CliRunner().invoke(app, ["check", config, "--show"]).output)
     assert shown["tables"]["drugs"]["parent"]["orphans"] == "refuse" and "data" not in shown
     (tmp_path / "shown.yaml").write_text(yaml.safe_dump(shown))
-    assert load_any(tmp_path / "shown.yaml").model_dump() == shown
+    assert load_config(tmp_path / "shown.yaml").model_dump(mode="json") == shown
     with pytest.raises(ConfigError, match="single tables alone"):
-        load_config(Path(config))
+        refuse_linked(load_config(Path(config)), config)
 
 
 def test_linked_tables_are_judged_on_folds_of_persons(tmp_path: Path) -> None:
     """Each fold runs all tables without its persons; the released tables are from everybody."""
     whole = config_in(tmp_path)
-    split = whole.person.split.model_copy(update={"control": "cross", "folds": 3})
-    run = LinkedRun(whole.with_sections({"split": split}), 5)
+    split = whole.split.model_copy(update={"control": "cross", "folds": 3})
+    run = Pipeline(whole.with_sections({"split": split}), 5)
     assert [fold.person.compared_rows[1].tolist() for fold in run.folds]
     controls = sorted(row for fold in run.folds for row in fold.person.compared_rows[1])
     assert controls == list(range(len(run.person.table)))
@@ -233,3 +229,15 @@ def test_linked_tables_are_judged_on_folds_of_persons(tmp_path: Path) -> None:
     assert {one.table for one in found.crossed} == set(run.tables)
     assert [one.table for one in found.of_stage("orphans", "synthetic")]
     assert run.verdict.status in ("pass", "review")
+
+
+def test_people_sampled_first_are_k_anonymous_among_themselves_and_bring_their_rows(tmp_path: Path) -> None:
+    sampled = {"sample": {"method": "beta", "beta": 0.5, "order": "pre"}}
+    run = Pipeline(load_config(write(tmp_path, frames(400), content() | sampled)), 3)
+    people, visits = run.tables["patients"], run.tables["visits"]
+    assert people.anonymized is not None and len(people.anonymized.labels) <= 0.7 * len(people.train)
+    assert np.bincount(people.anonymized.class_ids).min() >= run.config.k
+    learned = set(people.kept[1].tolist())
+    assert 0 < len(learned) < len(people.train)
+    assert set(visits.kept[0].persons.tolist()) <= learned and len(visits.kept[0]) < len(visits.train)
+    assert set(run.released["visits"].frame["patient"]) <= set(run.released["patients"].frame["patient"])

@@ -1,26 +1,18 @@
-"""Configuration of linked tables: its keys, its structure, and one configuration per table compiled from them."""
+"""Section ``tables`` of a configuration: tables, keys and parents, and the section ``data`` of each table."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field, StringConstraints
 
-from hybrid.base.config_files import ConfigSource, YamlMapping, validated
-from hybrid.base.errors import ConfigError, HybridError, Problem
+from hybrid.base.errors import Problem
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
-from hybrid.pipeline.config import IN_MEMORY, NightlyOptions, RunConfig, configured, overridden
-from hybrid.pipeline.config_file import read_config_file
-from hybrid.pipeline.refusals import LINKED, refusal, refused
-from hybrid.table import Kind, Role, Table
-from hybrid.table.data_options import DataOptions, SourceOptions, load_table
+from hybrid.table import Kind, Role
+from hybrid.table.data_options import DataOptions, SourceOptions
 from hybrid.table.read_options import ReadOptions
-from hybrid.table.typed_table import Frame, read_frame
 
 TableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 """Name of a table; its output file has it, too."""
@@ -241,176 +233,13 @@ def _cycles(links: LinkOptions) -> Iterator[Problem]:
 
 
 LINKS = tuple(LinkOptions.model_fields)
-"""Top-level keys of a configuration of linked tables that a single table's does not have."""
+"""Keys of a configuration of linked tables that a single table's does not have."""
 _DATA = set(DataOptions.model_fields) & set(TableOptions.model_fields) - {"order"}
-
-
-@dataclass(frozen=True)
-class LinkedConfig:
-    """Configuration of a run of linked tables.
-
-    Parameters
-    ----------
-    links : LinkOptions
-        The tables and the person table.
-    views : mapping of str to RunConfig
-        Configuration of the person table and of every table below it, parents first. That of the person table has all
-        sections as they are set; the others are not anonymized and sampled again, since their persons are those of the
-        person table.
-    public : mapping of str to RunConfig
-        Where public tables are read from.
-    """
-
-    links: LinkOptions
-    views: Mapping[str, RunConfig]
-    public: Mapping[str, RunConfig]
-
-    @property
-    def person(self) -> RunConfig:
-        """Configuration of the person table, whose sections but ``data`` are those of the whole run."""
-        return self.views[self.links.person]
-
-    @property
-    def name(self) -> str:
-        """Names the run's folder and release."""
-        return self.person.name
-
-    def to_yaml(self) -> str:
-        """All options, defaults included, as YAML."""
-        text: str = yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True)
-        return text
-
-    def config_of(self, name: str) -> RunConfig:
-        """Configuration of a table about people, or of a public one."""
-        return self.public[name] if name in self.public else self.views[name]
-
-    @property
-    def nightly(self) -> NightlyOptions:
-        """Options of nights."""
-        return self.person.nightly
-
-    @property
-    def folder(self) -> Path:
-        """Base folder of relative paths."""
-        return self.person.folder
-
-    @property
-    def sources(self) -> dict[str, DataOptions]:
-        """Source of every table, public ones too, and its reading options."""
-        return {name: self.source(name) for name in (*self.views, *self.public)}
-
-    def source(self, name: str) -> DataOptions:
-        """Source of a table, and the options of reading it."""
-        return DataOptions.model_validate(reading(self.links.tables[name]))
-
-    def load_table(self, name: str) -> Table:
-        """Read a table from its source, or from its DataFrame.
-
-        Raises
-        ------
-        HybridError
-            As :func:`hybrid.table.data_options.load_table` and :func:`hybrid.table.typed_table.read_frame`.
-        """
-        frame = self.config_of(name).frame
-        return load_table(self.source(name), self.folder) if frame is None else read_frame(frame, self.source(name))
-
-    def with_frames(self, frames: Mapping[str, Frame]) -> LinkedConfig:
-        """Copy of the configuration with DataFrames in the place of some sources.
-
-        Raises
-        ------
-        ConfigError
-            A name is not under ``tables``.
-        """
-        unknown = [name for name in frames if name not in self.links.tables]
-        if unknown:
-            raise ConfigError(
-                Problem(f"data: there is no table {name!r} under tables", f"use {', '.join(self.links.tables)}")
-                for name in unknown
-            )
-        tables = self.links.tables
-        read = {name: tables[name].model_copy(update=IN_MEMORY) for name in frames}
-
-        def given(configs: Mapping[str, RunConfig]) -> dict[str, RunConfig]:
-            return {name: one.with_frame(frames[name]) if name in frames else one for name, one in configs.items()}
-
-        links = self.links.model_copy(update={"tables": {**tables, **read}})
-        return LinkedConfig(links, given(self.views), given(self.public))
-
-    def with_sections(self, sections: Mapping[str, Any]) -> LinkedConfig:
-        """Copy with other sections that all tables share, such as ``split``."""
-        views = {name: one.model_copy(update=dict(sections)) for name, one in self.views.items()}
-        return LinkedConfig(self.links, views, self.public)
-
-    def model_dump(self, *, mode: Literal["json"] = "json", exclude_unset: bool = False) -> dict[str, Any]:
-        """As resolved, every default filled in (JSON types), or what was set alone."""
-        how: dict[str, Any] = {"mode": mode, "exclude_unset": exclude_unset}
-        shared = self.person.model_dump(exclude={"data", "constraints", "risk"}, **how)
-        first = {key: shared.pop(key) for key in ("version", "name", "seed") if key in shared}
-        return first | self.links.model_dump(**how) | shared
-
-
-AnyConfig: TypeAlias = RunConfig | LinkedConfig
-"""Configuration of one table, or of linked tables: both have ``views``, ``public`` and ``person``."""
 
 
 def is_linked(content: Mapping[str, Any]) -> bool:
     """True if a configuration's content is about linked tables."""
     return "tables" in content
-
-
-def load_any(path: Path, overrides: Mapping[str, Any] | None = None) -> RunConfig | LinkedConfig:
-    """Read the configuration of a table or of linked tables.
-
-    Arguments and errors as for :func:`hybrid.pipeline.config.load_config`.
-    """
-    return configured_any(read_config_file(path), overrides or {}, path)
-
-
-def configured_any(content: Mapping[str, Any], overrides: Mapping[str, Any], path: Path) -> RunConfig | LinkedConfig:
-    """The configuration of a table, or of linked tables.
-
-    Arguments and errors as for :func:`hybrid.pipeline.config.configured`.
-    """
-    if not is_linked(content):
-        return configured(content, overrides, path)
-    source = content.source if isinstance(content, YamlMapping) else ConfigSource(str(path))
-    return linked_config(overridden(content, overrides), source.with_changes(overrides), path)
-
-
-def linked_config(content: Mapping[str, Any], source: ConfigSource, path: Path) -> LinkedConfig:
-    """Check the content of a configuration of linked tables.
-
-    Raises
-    ------
-    ConfigError
-        Unknown keys and wrong values; or tables, keys and sections that do not fit together; all problems at once.
-    """
-    shared = {key: value for key, value in content.items() if key not in LINKS}
-    links = validated(LinkOptions, {key: content[key] for key in LINKS if key in content}, source)
-    problems = [*_beside(content), *structure_problems(links)]
-    if problems:
-        raise ConfigError(_located(problems, source))
-    views: dict[str, RunConfig] = {}
-    public: dict[str, RunConfig] = {}
-    for name in [*tables_about_people(links), *(name for name, table in links.tables.items() if table.public)]:
-        try:
-            config = configured(YamlMapping(_view(links, name, shared), _shifted(source, name)), {}, path)
-        except HybridError as error:
-            problems += [in_table(name, problem) for problem in error.problems]
-            continue
-        if name == links.person and not config.synthesize.learns_sequences:
-            raise ConfigError(
-                _located([refusal(LINKED, "generators of single rows", config.synthesize.generator)], source)
-            )
-        (public if links.tables[name].public else views)[name] = config
-    if problems:
-        raise ConfigError({problem.message: problem for problem in problems}.values())
-    found = LinkedConfig(links, views, public)
-    problems = list(_unsupported(found))
-    if problems:
-        raise ConfigError(_located(problems, source))
-    return found
 
 
 def in_table(name: str, problem: Problem) -> Problem:
@@ -433,7 +262,12 @@ def reading(table: TableOptions) -> dict[str, Any]:
     return data | {"columns": columns}
 
 
-def _view(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str, Any]:
+def view_of(links: LinkOptions, name: str, shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Content of the configuration of one table, with the sections that all tables share.
+
+    Those of the person table are as they are set. The others are not anonymized and sampled again, since their persons
+    are those of the person table.
+    """
     table = links.tables[name]
     data = reading(table)
     if table.public:
@@ -461,49 +295,3 @@ def _person_column(links: LinkOptions, name: str) -> str:
     if parent.table == links.person and parent.through is None:
         return parent.column
     return f"{links.person}.{links.tables[links.person].key}"
-
-
-def _beside(content: Mapping[str, Any]) -> Iterator[Problem]:
-    if "data" in content:
-        yield refusal(LINKED, "data beside tables")
-    if content.get("constraints"):
-        yield refusal(LINKED, "constraints beside tables")
-    synthesize = content.get("synthesize")
-    own = synthesize if isinstance(synthesize, Mapping) else {}
-    single = {key: content.get(key) for key in ("risk", "privacy")}
-    single["synthesize.part_rows"] = own.get("part_rows")
-    yield from (refusal(LINKED, key) for key, value in single.items() if value is not None)
-
-
-def _unsupported(config: LinkedConfig) -> Iterator[Problem]:
-    person, links = config.person, config.links
-    yield from refused(person, LINKED)
-    for name, view in config.views.items():
-        for column in links.tables[name].references:
-            if view.protection is not None and view.protection.choice(column) == "other":
-                yield refusal(LINKED, "references protected by the category other", name, column)
-        for column, about in links.tables[name].columns.items():
-            if name != links.person and about.role in (Role.QUASI_IDENTIFIER, Role.WEIGHT):
-                yield refusal(LINKED, "roles outside of the person table", name, column, about.role, links.person)
-    if person.anonymize is not None:
-        yield from _models(config)
-
-
-def _models(config: LinkedConfig) -> Iterator[Problem]:
-    own = config.links.tables[config.links.person].columns
-    others = {name for table in config.links.tables.values() for name in table.columns if name not in own}
-    for model in config.person.anonymize.models if config.person.anonymize else ():
-        attribute = getattr(model, "attribute", None)
-        if attribute in others:
-            yield refusal(LINKED, "anonymize.models of other tables", repr(attribute), config.links.person)
-
-
-def _located(problems: list[Problem], source: ConfigSource) -> list[Problem]:
-    return [Problem(f"{source.at_key_of(one.message)}: {one.message}", one.hint) for one in problems]
-
-
-def _shifted(source: ConfigSource, name: str) -> ConfigSource:
-    """Source of one table's configuration: the lines of its keys under ``data``."""
-    lines = {("data", *path[2:]): line for path, line in source.lines.items() if path[:2] == ("tables", name)}
-    own = {path: line for path, line in source.lines.items() if path[0] not in LINKS}
-    return ConfigSource(source.name, own | lines, source.changed)

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hybrid.base.errors import ConfigError, DataError
-from hybrid.linked.config import LinkOptions
+from hybrid.pipeline.links import LinkOptions
 from hybrid.pipeline.starter import GuessedLinks, guess_links, read_database, read_folder, write_links
 from hybrid.pipeline.starter.column_names import denotes_people, name_likeness
 from hybrid.pipeline.starter.references import Declared, find_key, find_references, find_tree
 from hybrid.table import Role, Table
 from hybrid.table.data_options import DataOptions
 from hybrid.table.typed_table import read_frame
-from tests.pipeline.linked_tables import write_clinic
+from tests.pipeline.several_tables import write_clinic
 
 
 def table(**columns: object) -> Table:

@@ -12,10 +12,11 @@ import yaml
 
 import hybrid
 from hybrid.base.errors import ConfigError
-from hybrid.linked.config import load_any
+from hybrid.jobs.start import configuration
+from hybrid.pipeline.config import load_config
 from hybrid.publication.certificate import Acceptance
 from hybrid.publication.verify import verify
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_frames_take_the_place_of_all_files(without_files: dict[str, Any], tmp_p
     published = hybrid.release(without_files, tables, accept=accept, **places)
     assert not verify(published.folder)
     run = published.pipeline
-    assert isinstance(run, hybrid.LinkedRun) and published.verdict == run.verdict
+    assert isinstance(run, hybrid.Pipeline) and published.verdict == run.verdict
     made = {name: table.frame for name, table in run.released.items()}
     assert list(made) == ["patients", "visits", "drugs"]
     assert made["visits"]["patient"].astype(str).isin(made["patients"]["patient"].astype(str)).all()
@@ -58,11 +59,11 @@ def test_frames_take_the_place_of_all_files(without_files: dict[str, Any], tmp_p
 
 def test_some_frames_beside_files(tmp_path: Path) -> None:
     path = write(tmp_path)
-    config = load_any(path)
-    assert isinstance(config, hybrid.LinkedConfig)
+    config = load_config(path)
+    assert config.is_linked
     few = frames()["drugs"].head(7)
-    assert len(config.with_frames({"drugs": few}).load_table("drugs")) == 7
-    assert len(config.load_table("drugs")) == len(frames()["drugs"]), "the configuration is as it was"
+    assert len(config.with_frames({"drugs": few}).load_source("drugs")) == 7
+    assert len(config.load_source("drugs")) == len(frames()["drugs"]), "the configuration is as it was"
 
 
 def test_tables_that_do_not_fit_the_configuration_are_refused(without_files: dict[str, Any], tmp_path: Path) -> None:
@@ -77,6 +78,16 @@ def test_tables_that_do_not_fit_the_configuration_are_refused(without_files: dic
     with pytest.raises(ConfigError, match="data has several tables"):
         hybrid.run(single, tables)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(content()))
-    loaded = load_any(tmp_path / "config.yaml")
-    with pytest.raises(ConfigError, match="overrides were given beside a LinkedConfig"):
+    loaded = load_config(tmp_path / "config.yaml")
+    with pytest.raises(ConfigError, match="overrides were given beside a RunConfig"):
         hybrid.run(loaded, overrides={"anonymize.k": 5})
+
+
+def test_other_values_keep_the_tables_in_memory(without_files: dict[str, Any]) -> None:
+    tables = frames(60)
+    given = configuration(without_files, tables)
+    changed = given.with_values({"anonymize.k": 4, "synthesize.rows": 40})
+    assert changed.k == 4 and {view.k for view in changed.views.values()} == {4, 0}
+    assert {view.synthesize.rows for view in changed.views.values()} == {40}
+    assert len(changed.load_source("visits")) == len(tables["visits"])
+    assert given.k == 3, "the configuration is as it was"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hybrid.linked.config import LinkOptions
+from hybrid.pipeline.links import LinkOptions
 from tests.helpers.kept import as_text, assert_kept
 
 
 def test_options_have_the_stated_defaults_and_limits() -> None:
-    assert_kept("linked_options.json", as_text({"LinkOptions": LinkOptions.model_json_schema()}))
+    assert_kept("links_options.json", as_text({"LinkOptions": LinkOptions.model_json_schema()}))

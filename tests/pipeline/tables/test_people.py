@@ -20,35 +20,33 @@ from hybrid.cli import app
 from hybrid.evaluation import EvaluateOptions
 from hybrid.evaluation.attacks.membership_trained import chosen_people, observer_of_people
 from hybrid.evaluation.context import Context
-from hybrid.evaluation.linked_people import LinkedPeople
 from hybrid.evaluation.measure import Evaluation, Measure, NotComputable
 from hybrid.evaluation.options import RetrainOptions
-from hybrid.linked.check import diagnose_any
-from hybrid.linked.config import LinkedConfig, load_any
-from hybrid.linked.draw import ChildDraw, DrawnParents
-from hybrid.linked.repeat import drawn_people, real_people, some_people
-from hybrid.linked.run import LinkedRun
-from hybrid.linked.sources import read_sources
+from hybrid.evaluation.people_in_tables import LinkedPeople
+from hybrid.pipeline.check import diagnose
+from hybrid.pipeline.child_draw import ChildDraw, DrawnParents
+from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.evaluation_price import repeated_seconds
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.pipeline import Pipeline
+from hybrid.pipeline.repetition import drawn_people, real_people, some_people
+from hybrid.pipeline.sources import read_sources
 from hybrid.table import Column, Kind, Role, Schema, Table
-from tests.linked.hospital import content, frames, write
+from tests.pipeline.tables.hospital import content, frames, write
 
 NAMES = ("membership_trained", "membership_trained_random")
 RETRAIN = {"halves": 24, "pool": 120, "looks": 1}
-LEARN = LinkedRun.with_training
+LEARN = Pipeline.with_training
 
 
-def loaded(folder: Path, n: int = 160, **evaluate: Any) -> LinkedConfig:
+def loaded(folder: Path, n: int = 160, **evaluate: Any) -> RunConfig:
     settings = content()
     settings["evaluate"] |= {"metrics": list(NAMES), "retrain": RETRAIN} | evaluate
-    found = load_any(write(folder, frames(n), settings))
-    assert isinstance(found, LinkedConfig)
-    return found
+    return load_config(write(folder, frames(n), settings))
 
 
 @pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory) -> LinkedConfig:
+def config(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
     return loaded(tmp_path_factory.mktemp("linked"))
 
 
@@ -75,13 +73,13 @@ def test_rows_below_are_summed_up_by_hand() -> None:
 
 
 @pytest.fixture(scope="module")
-def read(config: LinkedConfig) -> Sources:
+def read(config: RunConfig) -> Sources:
     return read_sources(config)
 
 
 @given(seed=st.integers(0, 1000), share=st.floats(0.1, 1))
 def test_people_are_taken_with_all_rows_of_theirs_and_no_others(
-    config: LinkedConfig, read: Sources, seed: int, share: float
+    config: RunConfig, read: Sources, seed: int, share: float
 ) -> None:
     n = len(read.tables["patients"])
     people = np.random.default_rng(seed).permutation(n)[: max(int(share * n), 1)]
@@ -97,8 +95,8 @@ def test_people_are_taken_with_all_rows_of_theirs_and_no_others(
         assert len(table) == int(np.isin(read.tables[name].persons, people).sum())  # type: ignore[arg-type]
 
 
-def test_a_repetition_learns_from_these_people_alone_and_follows_from_its_seed(config: LinkedConfig) -> None:
-    run = LinkedRun(config, seed=1)
+def test_a_repetition_learns_from_these_people_alone_and_follows_from_its_seed(config: RunConfig) -> None:
+    run = Pipeline(config, seed=1)
     people = run.person.train.persons
     assert people is not None
     half = people[:50]
@@ -114,8 +112,8 @@ def test_a_repetition_learns_from_these_people_alone_and_follows_from_its_seed(c
         pd.testing.assert_frame_equal(one.frame, other.frame)
 
 
-def test_what_is_observed_of_a_copy_is_certain_in_every_table(config: LinkedConfig) -> None:
-    real = real_people(LinkedRun(config, seed=1).tables)
+def test_what_is_observed_of_a_copy_is_certain_in_every_table(config: RunConfig) -> None:
+    real = real_people(Pipeline(config, seed=1).tables)
     context = Context(real, None, real, EvaluateOptions.model_validate({"retrain": RETRAIN}), seed=3)
     pool, attacked, _ = chosen_people(context)
     people = [pool[at] for at in attacked]
@@ -129,17 +127,17 @@ def test_what_is_observed_of_a_copy_is_certain_in_every_table(config: LinkedConf
 
 
 def test_people_who_were_not_learned_from_are_no_leak_and_numbers_repeat(
-    config: LinkedConfig, monkeypatch: pytest.MonkeyPatch
+    config: RunConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Copies of other people than the attacker trained on."""
 
-    def others(run: LinkedRun, people: Rows, seed: int) -> LinkedRun:
+    def others(run: Pipeline, people: Rows, seed: int) -> Pipeline:
         everybody = np.random.default_rng(seed).permutation(len(run.sources.tables["patients"]))
         return LEARN(run, everybody[: len(people)], seed)
 
-    monkeypatch.setattr(LinkedRun, "with_training", others)
-    monkeypatch.setattr("hybrid.linked.run.drawn_people", real_people)
-    found, same = (outcomes(LinkedRun(config, seed=1).evaluation) for _ in range(2))
+    monkeypatch.setattr(Pipeline, "with_training", others)
+    monkeypatch.setattr("hybrid.pipeline.pipeline.drawn_people", real_people)
+    found, same = (outcomes(Pipeline(config, seed=1).evaluation) for _ in range(2))
     for name, outcome in found.items():
         assert isinstance(outcome, Measure) and outcome.low is not None and outcome.high is not None
         assert outcome.low <= 0.5 <= outcome.high
@@ -154,47 +152,47 @@ def copying(self: ChildDraw, learned: Table, parents: Table, drawn: DrawnParents
 
 
 @pytest.mark.slow
-def test_rows_that_a_table_below_copies_are_found(config: LinkedConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_a_table_below_copies_are_found(config: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The person table is as clean as before; who has no row below gives nothing away."""
     monkeypatch.setattr(ChildDraw, "__call__", copying)
-    found = outcomes(LinkedRun(config, seed=1).evaluation)
+    found = outcomes(Pipeline(config, seed=1).evaluation)
     assert all(isinstance(outcome, Measure) and outcome.low is not None for outcome in found.values())
     assert found["membership_trained"].low > 0.6 and found["membership_trained_random"].low > 0.55, found
 
 
 def test_people_who_are_copied_are_found_at_the_first_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hybrid.linked.run.drawn_people", real_people)
+    monkeypatch.setattr("hybrid.pipeline.pipeline.drawn_people", real_people)
     config = loaded(tmp_path, retrain=RETRAIN | {"halves": 60, "looks": 3})
-    for outcome in outcomes(LinkedRun(config, seed=1).evaluation).values():
+    for outcome in outcomes(Pipeline(config, seed=1).evaluation).values():
         assert isinstance(outcome, Measure) and outcome.low is not None and outcome.low > 0.8
         assert outcome.details["trainings"] == 20 and outcome.details["most_trainings"] == 60
 
 
-def test_the_price_counts_every_table(config: LinkedConfig) -> None:
-    run, options = LinkedRun(config, seed=1), RetrainOptions()
+def test_the_price_counts_every_table(config: RunConfig) -> None:
+    run, options = Pipeline(config, seed=1), RetrainOptions()
     tables = [table.train for table in run.tables.values()]
-    alone = repeated_seconds(config.person, options, tables[0])
-    whole = repeated_seconds(config.person, options, *tables)
+    alone = repeated_seconds(config, options, tables[0])
+    whole = repeated_seconds(config, options, *tables)
     assert whole > 2 * alone > 0
     fewer = options.model_copy(update={"halves": options.halves // 2})
-    assert repeated_seconds(config.person, fewer, *tables) == pytest.approx(whole / 2)
+    assert repeated_seconds(config, fewer, *tables) == pytest.approx(whole / 2)
 
 
 @pytest.mark.usefixtures("repeated")
 def test_it_is_tried_by_default_and_told_before(tmp_path: Path) -> None:
     config = loaded(tmp_path, retrain=None)
-    assert LinkedRun(config, seed=1).untried == ""
-    said = [finding.message for finding in diagnose_any(config) if "repeat" in finding.message]
+    assert Pipeline(config, seed=1).untried == ""
+    said = [finding.message for finding in diagnose(config) if "repeat" in finding.message]
     assert len(said) == 1 and said[0].startswith("evaluate: at most ") and said[0].endswith("the making of all tables")
 
 
 def test_what_takes_too_long_is_not_tried_and_says_so_once(tmp_path: Path) -> None:
     config = loaded(tmp_path, retrain=None)
-    run = LinkedRun(config, seed=1)
+    run = Pipeline(config, seed=1)
     found = outcomes(run.evaluation)
     assert all(isinstance(one, NotComputable) and one.lacks == "trainings" for one in found.values())
     assert all("64 trainings of cart would take" in one.reason for one in found.values())
-    said = [finding.message for finding in diagnose_any(config) if "repeats the whole process" in finding.message]
+    said = [finding.message for finding in diagnose(config) if "repeats the whole process" in finding.message]
     assert len(said) == 1 and "64 trainings of cart would take" in said[0]
 
 

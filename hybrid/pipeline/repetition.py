@@ -13,31 +13,32 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.evaluation.linked_people import LinkedPeople
-from hybrid.linked.config import LinkOptions
-from hybrid.linked.draw import renamed
-from hybrid.linked.view import LinkedTable, View
+from hybrid.evaluation.people_in_tables import LinkedPeople
+from hybrid.pipeline.child_draw import renamed
+from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.inputs import Sources
+from hybrid.pipeline.links import LinkOptions
+from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Table
 
-Part = Callable[[LinkedTable], Table]
+Part = Callable[[TableRun], Table]
 
 
-def real_people(tables: Mapping[str, LinkedTable]) -> LinkedPeople:
+def real_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
     """Training people with all of their rows; ``persons`` has their rows in the source."""
     return _people(tables, lambda table: table.train)
 
 
-def drawn_people(tables: Mapping[str, LinkedTable]) -> LinkedPeople:
+def drawn_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
     """Drawn people with all of their rows, whom the keys of a release link."""
     return _people(tables, lambda table: table.generated.table)
 
 
-def _people(tables: Mapping[str, LinkedTable], part: Part) -> LinkedPeople:
+def _people(tables: Mapping[str, TableRun], part: Part) -> LinkedPeople:
     (name, person), *views = tables.items()
     people = part(person)
     people = renamed(people, {column: f"{name}.{column}" for column in people.schema.without_identifiers().names})
-    below = {name: (part(view), view.own) for name, view in views if isinstance(view, View)}
+    below = {name: (part(view), view.own) for name, view in views if isinstance(view, ChildRun)}
     return LinkedPeople.of(people, below)
 
 

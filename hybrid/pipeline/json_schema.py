@@ -8,8 +8,8 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from hybrid.base.atomic import write_json, write_text
-from hybrid.linked.config import LinkOptions
 from hybrid.pipeline.config import RunConfig
+from hybrid.pipeline.links import LinkOptions
 
 _OF_ONE_TABLE = ("data", "constraints", "risk")
 """Sections that a configuration of linked tables lacks."""

@@ -1,1 +1,0 @@
-"""Linked tables: several tables about the same people."""
