@@ -86,9 +86,7 @@ _LOOK = (
     "look at: the roles in config.yaml; the verdict that the run prints, and report.html in its folder; "
     "hybrid desk shows both on a page, hybrid tour walks through all steps"
 )
-hierarchy_app = typer.Typer(
-    no_args_is_help=True, help="Generalization hierarchies: look at, check, make, describe, extend."
-)
+hierarchy_app = typer.Typer(no_args_is_help=True, help="Show, check, make and edit the coarser levels of a column.")
 
 
 def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
@@ -264,7 +262,7 @@ def init(
     tune: Annotated[bool, typer.Option("--tune", help="Choose the settings at once, as hybrid tune does.")] = False,
     work: Work = Path("work"),
 ) -> None:
-    """Guess a starter config and hierarchies from a table or linked tables.
+    """Create a first configuration from a table or linked tables. You review every guess.
 
     Every guess is marked for review.
     """

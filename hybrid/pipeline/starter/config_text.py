@@ -258,8 +258,9 @@ def constraints_note(suggestions: Sequence[Suggestion]) -> Iterator[str]:
         yield f"{names} lie in one another: declared under constraints, so that they stay together"
     nearly = sum(one.broken > 0 for one in asked)
     if asked:
-        in_all = "in all rows" if not nearly else f"in all rows, or in nearly all ({nearly} of them)"
-        yield f"{len(asked)} constraints between columns hold {in_all}: decide which must be kept"
+        rules = "1 rule holds" if len(asked) == 1 else f"{len(asked)} rules hold"
+        where = "every row" if not nearly else f"every row, or in nearly every one ({nearly} of them)"
+        yield f"{rules} in {where}: choose which every released row must keep"
 
 
 def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:

@@ -132,7 +132,7 @@ class GuessedLinks:
         notes += questions([AskedTable(one.found.table, one.columns, None, f"{one.name}.") for one in self.tables])
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
         if undecided:
-            notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
+            notes.append(f"could not be classified: {', '.join(undecided)}; left out until you choose a role")
         wide = [one.name for one in self.tables if len(named_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
         if wide:
             notes.append(
@@ -232,7 +232,7 @@ def _with_categories(table: Table, names: Iterable[str]) -> Table:
 def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedColumn:
     """A column that refers to a public table: its name alone says what it is, since its values are public."""
     column = replace(guessed.column, kind=Kind.CATEGORICAL)
-    usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; known outside? then quasi_identifier")
+    usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; if outsiders know it: quasi_identifier")
     role = role_by_name(column, int(values.nunique())) or usual
     hierarchy = guess_hierarchy(column, values) if role.role is Role.QUASI_IDENTIFIER else None
     return GuessedColumn(column, role, hierarchy)
