@@ -12,7 +12,7 @@ from tests.desk.conftest import HOSTILE
 from tests.desk.made_results import a_comparison, a_laboratory
 from tests.desk.open_desk import OpenDesk, Visitor, opened
 from tests.helpers.german import not_german, words_of
-from tests.linked import hospital
+from tests.pipeline.tables import hospital
 
 SCREENS = (
     *("/columns", "/columns/constraints", "/check", "/changes", "/trade-off", "/tune", "/runs", "/releases"),
