@@ -198,7 +198,7 @@ class AnonymizedTable:
         return self if self.coarsened is None else self.take(~self.coarsened)
 
 
-EVERYBODY = "everybody"
+EVERYBODY = "all people"
 ALONE = "alone with their quasi-identifiers"
 LEAST = 20
 """Fewest people of a group that is named; rarer values are one group."""

@@ -6,7 +6,8 @@ sentence is recognized by its English message, so that a page in another languag
 made before, too.
 
 Places of a message: ``{name}`` is taken over as it is (a column, a value, words of a person), and so is one word,
-``{name:word}``. ``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
+``{name:word}``, and what has no brackets, ``{title:name}``.
+``{n:number}``, ``{bound:form}`` (a number, a date or a time) and ``{day:date}`` are written in the
 language's form. ``{what:text}`` is a message itself. ``{who:own}`` is one that the catalogue may know, such as the name
 of a rule, else taken over. ``{why:words}`` are sentences of a person, of which those that the catalogue knows are
 translated. ``{all:items}`` are several of these with commas and "and". In a translation, ``{n|Person|Personen}`` is the
@@ -35,10 +36,15 @@ _NUMBER = re.compile(rf"(?<![\w.,])({_DIGITS})(?![\w]|[.,]\d)")
 _DAY = re.compile(r"(?<![\w-])(\d{4})-(\d\d)-(\d\d)(?![\w-])")
 _PATTERNS = {
     "number": rf"(?:(?:[Aa]bout|[Ff]ewer than) )?{_DIGITS}",
-    "form": r"-?\d(?:[\d.,:/e+\- ]*\d)?",
+    "form": r"[-−+<]?\d(?:[\d.,:/e+\-− ]*\d)?(?: %)?",
     "date": r"\d{4}-\d\d-\d\d",
     "word": r"\S+",
+    "name": r"[^();]+",
 }
+_ENGLISH = re.compile(r"\b(the|of|that|is|are|were|with|and|not|than|from|by|which|has|have|them|in)\b")
+_PROSE = 4
+"""Different words of :data:`_ENGLISH` by which a text is prose, and no name or value."""
+_WORD = re.compile(r"[^\W\d_]{2}")
 _ANYTHING = r".+?"
 _BOUNDARY = re.compile(r"(?<=[.!?]) |; ")
 _PIECES = re.compile(r"(?<=[.!?]) |; |, ")
@@ -119,19 +125,24 @@ class Language:
     thousands: str = ","
     days: str = "%Y-%m-%d"
     _known: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
+    _single: dict[str, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_english(self) -> bool:
         return self.code == "en"
 
-    def say(self, text: str) -> str:
+    def say(self, text: str, **facts: object) -> str:
         """A message, a sentence or several, in this language.
+
+        With ``facts`` the text is the English message itself, with its places, and they are what fills them.
 
         Raises
         ------
         NoTranslation
             The catalogue does not know it.
         """
+        if facts:
+            return self._told(text, {name: str(fact) for name, fact in facts.items()})
         if self.is_english or not text:
             return text
         found = self._sentences(text)
@@ -139,11 +150,49 @@ class Language:
             raise NoTranslation(text)
         return found
 
+    def _told(self, template: str, facts: Mapping[str, str]) -> str:
+        if self.is_english:
+            return _PLACE.sub(lambda at: facts[at.group(1)], template)
+        message = self._templates.get(template)
+        found = None if message is None else self._filled(message, facts, {**self._kinds, "": str})
+        if found is None:
+            raise NoTranslation(template)
+        return found
+
+    def template(self, english: str) -> str:
+        """A message with its places, for what fills them elsewhere.
+
+        Raises
+        ------
+        NoTranslation
+            The catalogue does not know it.
+        """
+        if self.is_english:
+            return english
+        if english not in self._templates:
+            raise NoTranslation(english)
+        return self._templates[english].translation
+
+    def figure(self, text: str) -> str:
+        """A number, an interval or a sign in this language's form; words beside them are a message."""
+        return self.say(text) if _WORD.search(text) else self.number(text)
+
     def own(self, text: str) -> str:
         """Words that a person may have chosen: in this language where the catalogue knows them, else as they are."""
         if self.is_english:
             return text
-        return self._sentences(text) or " ".join(self._sentences(one) or one for one in _SENTENCE.split(text))
+        return self._sentences(text) or " ".join(self._stopped(one) or one for one in _SENTENCE.split(text))
+
+    def label(self, text: str) -> str:
+        """Name of a group of people in this language; one word is a value of the data, and stays."""
+        return text if text.isalnum() else self.own(text)
+
+    def _stopped(self, text: str) -> str | None:
+        """A sentence, which may have lost its full stop to the one around it."""
+        found = self._sentences(text)
+        if found is None and (whole := self._sentences(f"{text}.")) is not None:
+            return whole.removesuffix(".")
+        return found
 
     def number(self, text: str) -> str:
         """A text with its numbers and days in this language's form; its words stay."""
@@ -179,6 +228,11 @@ class Language:
 
     def _message(self, text: str) -> str | None:
         """A text as one message, also with a capital letter or a full stop that its message has not."""
+        if text not in self._single:
+            self._single[text] = self._read(text)
+        return self._single[text]
+
+    def _read(self, text: str) -> str | None:
         if (plain := self._plain.get(text)) is not None:
             return plain
         found = [self._heaviest(text)]
@@ -201,6 +255,10 @@ class Language:
         return next((one for one in found if one[1] is not None), (-1, None))
 
     @cached_property
+    def _templates(self) -> dict[str, Message]:
+        return {one.english: one for one in self.messages}
+
+    @cached_property
     def _plain(self) -> dict[str, str]:
         return {one.english: one.translation for one in self.messages if not one.kinds}
 
@@ -208,8 +266,11 @@ class Language:
     def _with_places(self) -> tuple[Message, ...]:
         return tuple(sorted((one for one in self.messages if one.kinds), key=lambda one: -one.weight))
 
-    def _filled(self, message: Message, found: Mapping[str, str]) -> str | None:
-        values = {name: self._kinds[kind](found[name]) for name, kind in message.kinds.items()}
+    def _filled(
+        self, message: Message, found: Mapping[str, str], kinds: Mapping[str, Callable[[str], str | None]] | None = None
+    ) -> str | None:
+        read = kinds or self._kinds
+        values = {name: read[kind](found[name]) for name, kind in message.kinds.items()}
         if any(value is None for value in values.values()):
             return None
 
@@ -222,13 +283,15 @@ class Language:
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
         """First words of messages, where they are several."""
-        return tuple({one.literals[0] for one in self.messages if len(one.literals[0].split()) > 1})
+        first = {one.literals[0] for one in self.messages if len(one.literals[0].split()) > 1}
+        return tuple({f"{words[:1].upper()}{words[1:]}" for words in first})
 
     @property
     def _kinds(self) -> Mapping[str, Callable[[str], str | None]]:
         return {
             "": self._value,
             "word": str,
+            "name": self._value,
             "form": self.number,
             "number": self._counted,
             "date": self.number,
@@ -239,8 +302,11 @@ class Language:
         }
 
     def _value(self, text: str) -> str | None:
-        """Data as it is; None if it begins like a message, or a known sentence is in it: that is none of the data."""
-        if any(piece.startswith(self._beginnings) for piece in _PIECES.split(text)):
+        """Data as it is; None if it begins like a message, reads like one, or a known one is in it: that is no data."""
+        pieces = _PIECES.split(text)
+        if any(f"{piece[:1].upper()}{piece[1:]}".startswith(self._beginnings) for piece in pieces):
+            return None
+        if len(set(_ENGLISH.findall(text))) >= _PROSE:
             return None
         rests = [text[found.end() :] for found in _BOUNDARY.finditer(text)]
         known = (self._sentences(rest) or self._sentences(f"{rest}.") for rest in rests)

@@ -157,5 +157,5 @@ def _run(arguments: list[str]) -> int:
 
 
 def _interrupted() -> int:
-    err.print("interrupted: nothing half-written was left; run the same command again")
+    err.print("Cancelled. No partial files were left. Run the command again to start over.")
     return 1

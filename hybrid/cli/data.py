@@ -86,7 +86,7 @@ _LOOK = (
     "look at: the roles in config.yaml; the verdict that the run prints, and report.html in its folder; "
     "hybrid desk shows both on a page, hybrid tour walks through all steps"
 )
-hierarchy_app = typer.Typer(no_args_is_help=True, help="Generalization hierarchies: look at, check, describe, extend.")
+hierarchy_app = typer.Typer(no_args_is_help=True, help="Show, check, make and edit the coarser levels of a column.")
 
 
 def hierarchy_show(config: ConfigPath, column: ColumnName) -> None:
@@ -113,6 +113,29 @@ def hierarchy_check(config: ConfigPath, column: ColumnName) -> None:
 
     path, described, values = _hierarchy(config, column)
     _report(examine(path, described, values))
+
+
+def hierarchy_make(config: ConfigPath) -> None:
+    """Make a hierarchy to start from, as init does, for each quasi-identifier that has none."""
+    from hybrid.pipeline.draft import Draft
+    from hybrid.pipeline.hierarchy_draft import FOLDER, starter_file
+    from hybrid.pipeline.sources import all_columns
+    from hybrid.table import Role
+
+    draft = Draft.read(config)
+    lacking = [one for one in draft.columns.values() if one.role == Role.QUASI_IDENTIFIER and one.hierarchy is None]
+    for one in lacking:
+        one.hierarchy = f"{FOLDER}/{one.path[-1]}"  # so that the configuration can be read
+    loaded = draft.config
+    tables = {name: all_columns(loaded, name) for name in {one.table for one in lacking}}
+    for one in lacking:
+        made = starter_file(one, tables[one.table])
+        one.hierarchy = made.relative
+        made.write()
+        console.line("ok", f"{made.path}: written for {one.name}; hybrid hierarchy show prints what it does")
+    draft.write(config, force=True)
+    if not lacking:
+        console.line("ok", f"{config}: every quasi-identifier has a hierarchy")
 
 
 def hierarchy_extend(
@@ -239,7 +262,7 @@ def init(
     tune: Annotated[bool, typer.Option("--tune", help="Choose the settings at once, as hybrid tune does.")] = False,
     work: Work = Path("work"),
 ) -> None:
-    """Guess a starter config and hierarchies from a table or linked tables.
+    """Create a first configuration from a table or linked tables. You review every guess.
 
     Every guess is marked for review.
     """
@@ -360,6 +383,6 @@ def _opened(place: str | None) -> Store | None:
     return None if place is None else StorePlace(place).open()
 
 
-for _action in (hierarchy_show, hierarchy_check, hierarchy_set, hierarchy_extend):
+for _action in (hierarchy_show, hierarchy_check, hierarchy_make, hierarchy_set, hierarchy_extend):
     hierarchy_app.command(name=_action.__name__.removeprefix("hierarchy_"))(_action)
 GROUP = CommandGroup("Data", (demo, init, check, tune, trade_off), {"hierarchy": hierarchy_app})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def explain(config: ConfigPath, set_: Settings = None) -> None:
-    """State the guarantee of a configuration.
+    """Explain what a configuration guarantees and what it does not.
 
     The sampling theorem, its conditions, what remains open.
     """
@@ -56,9 +56,9 @@ def metrics(as_json: AsJson = False) -> None:
 
 
 def warm() -> None:
-    """Compile what long searches and metrics use, once per installation.
+    """Pre-compile the fast code, once per installation.
 
-    Some forty processor seconds, which the first runs would spend otherwise.
+    Otherwise the first runs take about 40 seconds longer.
     """
     from hybrid.jobs.warm import warm
 

@@ -58,7 +58,7 @@ def deliver(
     work: Work = Path("work"),
     releases: Releases = Path("releases"),
 ) -> None:
-    """Bring the newest release to nightly.deliver.
+    """Copy the newest release to the place set in nightly.deliver.
 
     Withdrawn releases are taken out of warehouses. A night does both by itself.
     """

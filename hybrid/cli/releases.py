@@ -93,7 +93,7 @@ def send_back(
 ) -> None:
     """Send a run back instead of approving it.
 
-    Nothing of this data, method and policy is published then, until whoever sent it back approves.
+    This blocks publication of this data, method and policy, until whoever sent it back approves.
     """
     from hybrid.publication.approvals import send_back as give_back
 

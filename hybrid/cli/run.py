@@ -274,7 +274,7 @@ def audit_dp(
     out: Out = None,
     seed: Seed = None,
 ) -> None:
-    """Try to refute the differential privacy that a configuration states.
+    """Attack a configuration to test its claimed privacy budget.
 
     Attacks on the whole walk, on tables of canaries.
     """

@@ -121,7 +121,7 @@ class Trial:
     def run(self, store: Store | None = None) -> Pipeline:
         """The run of this configuration, which is valid."""
         assert self.config is not None
-        return Pipeline(self.config, self.seed, store, inputs=self.people, judge_power=False)
+        return Pipeline(self.config, self.seed, store, sources=self.people, judge_power=False)
 
     @property
     def folder(self) -> str:

@@ -16,6 +16,7 @@ import yaml
 from hybrid.analysis import answer, results
 from hybrid.base.atomic import write_text
 from hybrid.base.hashing import fingerprint
+from hybrid.base.language import Language, language_of
 from hybrid.comparison.budget import SpentTogether
 from hybrid.comparison.plan import ComparePlan
 from hybrid.comparison.schedule import Configuration, Expansion, shown
@@ -66,7 +67,13 @@ def write_report(
         write_text(out / RECOMMENDED, recommended_yaml(plan.name, chosen.configuration, config, out))
     reasons = [each.reason for each in expansion.left_out]
     notes = ([] if spent is None else [spent.sentence]) + ([NOTE] if plan.research else [])
-    write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons, notes))
+    write_text(out / REPORT, render_comparison(plan.name, answers, texts, reasons, notes, _language(configurations)))
+
+
+def _language(configurations: Mapping[str, Configuration]) -> Language:
+    """Language of the page: that in which the configurations publish."""
+    named = (one.config.publish.language for one in configurations.values() if one.config is not None)
+    return language_of(next(named, None))
 
 
 def recommended_yaml(plan: str, name: str, config: RunConfig, out: Path) -> str:

@@ -252,9 +252,10 @@ class _Search:
                 return
 
     def _of_parts(self) -> Iterator[Found]:
-        """Sums and products of other columns, with their differences and quotients."""
+        """Sums and products of other columns, with their differences, quotients and squares."""
         parts = [at for at in self.varied if (np.nan_to_num(self.values[:, at]) != 0).sum() >= LEAST_PEOPLE]
         pairs = np.array(list(combinations(range(len(parts)), 2)), dtype=np.int64).reshape(-1, 2)
+        factors = np.concatenate([pairs, np.repeat(np.arange(len(parts)), 2).reshape(-1, 2)])
         for total in self.varied:
             if len(np.unique(self.values[self.probed, total])) < 3:
                 continue
@@ -271,8 +272,8 @@ class _Search:
             found += self._runs(total, parts) if all(lost for lost, _ in found) else []
             yield from (one for lost, one in sorted(found) if lost < np.inf)
             with np.errstate(over="ignore"):
-                product = values[:, pairs[:, 0]] * values[:, pairs[:, 1]]
-            for pair in pairs[self._screen(product, wanted, total)]:
+                product = values[:, factors[:, 0]] * values[:, factors[:, 1]]
+            for pair in factors[self._screen(product, wanted, total)]:
                 one, other = (parts[at] for at in pair)
                 if total not in (one, other) and all(
                     (self.values[:, at] != 1).sum() >= LEAST_PEOPLE for at in (one, other)

@@ -37,7 +37,7 @@ from hybrid.publication.ledger import Ledger
 from hybrid.publication.publish import publish, release_contents
 from hybrid.publication.signing.keyring import signing_keys
 from hybrid.publication.verdict import Verdict
-from hybrid.report.run.render import section_of
+from hybrid.report.run.render import page_language, section_of
 from hybrid.report.run.sections import content, rows
 
 SEEN = content.SECTION.anchor, rows.ANCHOR
@@ -133,7 +133,7 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
+def decision(desk: Desk, run: FinishedRun, verdict: Verdict, language: str) -> dict[str, Any]:
     """Content of the screen of a run beside its verdict: what the table keeps, actions, files, approvals, reasons."""
     now, work = datetime.now(UTC), desk.places.work
     keys = signing_keys(work)
@@ -142,7 +142,7 @@ def decision(desk: Desk, run: FinishedRun, verdict: Verdict) -> dict[str, Any]:
     words = _arguments_by(desk, run, "NAME", "TEXT")
     actions, state = _actions(desk, run, verdict)
     return {
-        "preview": preview(desk, run),
+        "preview": preview(desk, run, language),
         "levels": other_levels(desk, run),
         "remedies": actions,
         "state": state,
@@ -196,15 +196,19 @@ def _reasons(request: Request, verdict: Verdict) -> str:
     return "; ".join(f"{check.rule}: {given[at]}" for at, check in enumerate(verdict.open_checks))
 
 
-def preview(desk: Desk, run: FinishedRun) -> list[Markup]:
-    """Losses of the table, and ten rows of it, from the report of a run that this installation sealed."""
+def preview(desk: Desk, run: FinishedRun, language: str) -> list[tuple[str, Markup]]:
+    """Losses of the table, and ten rows of it, from the report of a run that this installation sealed.
+
+    Each with the code of its language: the wanted one, if the report is written in it.
+    """
     try:
         check_seal(run, desk.places.work)
         pages = [name for name in run.payload if Path(name).suffix == Path(REPORT).suffix and name != DETAILS]
-        texts = [read_regular(run.folder / name, LARGEST).decode() for name in pages]
+        texts = [read_regular(run.folder / run.page(name, language), LARGEST).decode() for name in pages]
     except (HybridError, OSError, UnicodeDecodeError):
         return []
-    return [part for text in texts for anchor in SEEN if (part := section_of(text, anchor))]
+    sections = [(page_language(text), section_of(text, anchor)) for text in texts for anchor in SEEN]
+    return [(code, part) for code, part in sections if part]
 
 
 def other_levels(desk: Desk, run: FinishedRun) -> list[tuple[str, int, int]]:

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.base.language import catalogue
+from hybrid.base.language import Language, catalogue
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import is_file
 from hybrid.desk.editor import AT_ONCE, Editor, Effects, ShownEffect
@@ -66,7 +66,7 @@ def said(words: str, language: str) -> Markup:
     found = catalogue(language).own(words)
     return (
         escape(found)
-        if found != words or language == LANGUAGES[0]
+        if found != words or language == LANGUAGES[0] or not words
         else Markup('<span lang="en">{}</span>').format(words)
     )
 
@@ -166,12 +166,19 @@ class Desk:
         """Effect of the roles as they are (:meth:`Effects.of`); None without a configuration."""
         return None if self._effects is None else self._effects.of(most)
 
+    @staticmethod
+    def language(request: Request) -> Language:
+        """Language in which a person reads the desk."""
+        accepted, chosen = request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, "")
+        return catalogue(language_of(accepted, chosen))
+
     def page(
         self, request: Request, template: str, status: int = 200, *, moves: bool = False, **values: Any
     ) -> Response:
         """A page; one that ``moves`` is loaded again by the browser every few seconds, unless the person holds it."""
         held = "held" in request.query_params
-        language = language_of(request.headers.get("accept-language", ""), request.cookies.get(LANGUAGE_COOKIE, ""))
+        spoken = self.language(request)
+        language = spoken.code
 
         def translated(key: str, **named: object) -> str:
             return text(key, language, **named)
@@ -181,6 +188,7 @@ class Desk:
             say=lambda words: said(words, language),
             figure=lambda value: figure(value, language),
             language=language,
+            spoken=spoken,
             languages=LANGUAGES,
             has_config=self.config is not None,
             path=request.url.path,

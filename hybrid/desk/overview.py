@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from hybrid.base.language import ENGLISH, Language
 from hybrid.desk.editor import Editor
 from hybrid.pipeline.draft import Draft
 from hybrid.pipeline.draft_column import DraftColumn
@@ -35,10 +36,10 @@ class ColumnOverview:
         Of its values.
     distinct, missing : int
         Different values, and rows without one.
-    frequent : tuple of (str, float)
-        Most frequent values or intervals that enough people share, with their shares of the known values, 0..1.
-    chart : Markup
-        Shares of all of them.
+    name : str
+        Of the column.
+    shares : tuple of (str, float)
+        Values or intervals that enough people share, with their shares of the known values, 0..1.
     known, unknown : float or None
         Share of rows, 0..1, of people who are alone on the quasi-identifiers, if others know this column, too, and if
         they do not. None where that is not measured.
@@ -47,10 +48,22 @@ class ColumnOverview:
     kind: Kind
     distinct: int
     missing: int
-    frequent: tuple[tuple[str, float], ...]
-    chart: Markup
+    name: str
+    shares: tuple[tuple[str, float], ...]
     known: float | None = None
     unknown: float | None = None
+
+    def frequent(self, language: Language = ENGLISH) -> list[tuple[str, float]]:
+        """The most frequent of the values or intervals."""
+        return sorted(self._labelled(language), key=lambda one: -one[1])[:_FREQUENT]
+
+    def chart(self, language: Language = ENGLISH) -> Markup:
+        """Shares of all of them."""
+        return strip_chart(self.name, self._labelled(language), language)
+
+    def _labelled(self, language: Language) -> list[tuple[str, float]]:
+        in_words = language.own if self.kind.is_continuous else str
+        return [(in_words(label), share) for label, share in self.shares]
 
     @property
     def risk(self) -> float:
@@ -95,11 +108,8 @@ def _overview(table: Table, name: str, among: Sequence[str], least: int) -> Colu
     measured = bool(len(table)) and len(table) * len(table.schema) <= MOST_CELLS
     known = unique_share(table, [*others, name]) if measured else None
     unknown = unique_share(table, others) if measured else None
-    shares = _shares(table, name, least)
-    frequent = tuple(sorted(shares, key=lambda one: -one[1])[:_FREQUENT])
-    return ColumnOverview(
-        kind, int(values.nunique()), int(values.isna().sum()), frequent, strip_chart(name, shares), known, unknown
-    )
+    shares = tuple(_shares(table, name, least))
+    return ColumnOverview(kind, int(values.nunique()), int(values.isna().sum()), name, shares, known, unknown)
 
 
 def _shares(table: Table, name: str, least: int) -> list[tuple[str, float]]:

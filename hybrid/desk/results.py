@@ -16,6 +16,7 @@ from starlette.routing import Route
 from hybrid.analysis import results
 from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import file_sha256
+from hybrid.base.language import ENGLISH, Language
 from hybrid.base.manifest import MANIFEST
 from hybrid.base.regular_file import LARGEST, is_file, read_json
 from hybrid.desk.desk import REPORT_POLICY, Desk, command, known_name
@@ -29,7 +30,7 @@ _MOST = 20
 """Configurations that the ranking lists."""
 
 
-def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
+def comparison_view(folder: Path, found: Mapping[str, Any], language: Language) -> dict[str, Any]:
     """Recommendation, ranking, chart and effects, by the concerns in their order.
 
     Parameters
@@ -53,7 +54,7 @@ def comparison_view(folder: Path, found: Mapping[str, Any]) -> dict[str, Any]:
         "seeds": int(found["seeds"]),
         "factors": [str(name) for name in found["factors"]],
         "advice": None if advice is None else _advice(advice, concerns),
-        "chart": Markup() if advice is None else _chart(folder, found, advice, titles),
+        "chart": Markup() if advice is None else _chart(folder, found, advice, titles, language),
         "concerns": [title for title, _ in concerns.values()],
         "ranking": [
             {
@@ -93,7 +94,11 @@ def _candidates(advice: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _chart(
-    folder: Path, found: Mapping[str, Any], advice: Mapping[str, Any], titles: Mapping[str, tuple[str, str]]
+    folder: Path,
+    found: Mapping[str, Any],
+    advice: Mapping[str, Any],
+    titles: Mapping[str, tuple[str, str]],
+    language: Language,
 ) -> Markup:
     columns = [str(found["concerns"][concern]) for concern in ("privacy", "usefulness")]
     runs = results(pd.read_csv(folder / RUNS), [str(name) for name in found["factors"]])
@@ -104,8 +109,8 @@ def _chart(
         Dot(str(name), float(privacy), float(utility), filled=name == chosen, named=name in named)
         for name, privacy, utility in means.itertuples()
     ]
-    across, upwards = (f"{titles[name][0]} ({titles[name][1]})" for name in columns)
-    return scatter_chart(dots, across, upwards) if dots else Markup()
+    across, upwards = (f"{language.own(titles[name][0])} ({language.own(titles[name][1])})" for name in columns)
+    return scatter_chart(dots, across, upwards, language) if dots else Markup()
 
 
 def _effects(found: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -133,7 +138,7 @@ def _estimate(one: Mapping[str, Any]) -> str:
     return f"{one['value']:.4g}{ends}"
 
 
-def laboratory_view(_: Path, found: Mapping[str, Any]) -> dict[str, Any]:
+def laboratory_view(_: Path, found: Mapping[str, Any], language: Language) -> dict[str, Any]:
     """Metrics of every table, the most trusted first.
 
     Parameters
@@ -154,12 +159,13 @@ def laboratory_view(_: Path, found: Mapping[str, Any]) -> dict[str, Any]:
         "seeds": int(found["seeds"]),
         "risk_models": [str(one) for one in found["risk_models"]],
         "tables": [
-            _metrics(str(table), [one for one in entries if one["table"] == table]) for table in found["tables"]
+            _metrics(str(table), [one for one in entries if one["table"] == table], language)
+            for table in found["tables"]
         ],
     }
 
 
-def _metrics(name: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _metrics(name: str, entries: Sequence[Mapping[str, Any]], language: Language) -> dict[str, Any]:
     ordered = sorted(entries, key=lambda one: WORDS.index(one["verdict"]))
     rows = [_metric(one) for one in ordered]
     dots = [
@@ -167,7 +173,8 @@ def _metrics(name: str, entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for row in rows
         if row["power"] is not None and row["seconds"]
     ]
-    chart = scatter_chart(dots, "processor seconds per table", "share of leaks noticed", log=True) if dots else Markup()
+    axes = language.say("processor seconds per table"), language.say("share of leaks noticed")
+    chart = scatter_chart(dots, *axes, language, log=True) if dots else Markup()
     return {"name": name, "rows": rows, "chart": chart}
 
 
@@ -213,7 +220,7 @@ class Screen:
     report: str
     others: tuple[str, ...]
     verb: str
-    view: Callable[[Path, Any], dict[str, Any]]
+    view: Callable[[Path, Any, Language], dict[str, Any]]
 
     def names(self, runs: Path) -> list[str]:
         """Folders with such a result, the newest first."""
@@ -222,7 +229,7 @@ class Screen:
         found = [one for one in runs.iterdir() if not one.is_symlink() and is_file(one / self.file)]
         return [one.name for one in sorted(found, key=lambda one: (-(one / self.file).stat().st_mtime, one.name))]
 
-    def read(self, folder: Path) -> dict[str, Any]:
+    def read(self, folder: Path, language: Language = ENGLISH) -> dict[str, Any]:
         """Content of a page, from files that are as they were written.
 
         Raises
@@ -241,7 +248,7 @@ class Screen:
                     raise ConfigError(f"{path}: the file was changed after it was written", hint=hint)
             if (folder / self.file).stat().st_size > LARGEST:
                 raise ConfigError(f"{folder / self.file}: the file is too large for this page", hint="open its report")
-            return self.view(folder, read_json(folder / self.file))
+            return self.view(folder, read_json(folder / self.file), language)
         except (OSError, ArithmeticError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise ConfigError(f"{folder / self.file}: this is not the result of a {self.kind}", hint=hint) from None
 
@@ -268,7 +275,7 @@ def _routes(desk: Desk, screen: Screen) -> list[Route]:
 
     def shown(request: Request) -> Response:
         place = folder(request)
-        content = screen.read(place)
+        content = screen.read(place, desk.language(request))
         said = command(screen.verb, "PLAN", "--out", place)
         page = place / screen.report
         return desk.page(

@@ -67,10 +67,9 @@ def routes(desk: Desk) -> list[Route]:
             page=summary_of(run, verdict, str(run.manifest["created"])),
             answer=answer(verdict),
             policy=run.policy,
-            written_in=run.language.code,
             difference=difference_to_last(run, *zones),
             difference_command=command("difference", run.folder, "--releases", zones[0], "--work", zones[1]),
-            **decisions.decision(desk, run, verdict),
+            **decisions.decision(desk, run, verdict, desk.language(request).code),
         )
 
     def together(request: Request) -> Response:
@@ -83,6 +82,7 @@ def routes(desk: Desk) -> list[Route]:
     def report(request: Request) -> Response:
         run, page = read_whole_run(run_folder(desk, request)), request.path_params.get("page")
         name = REPORT if page is None else known_name(list(run.payload), f"report-{page}.html", "page")
+        name = run.page(name, desk.language(request).code)
         return FileResponse(
             run.folder / name, media_type="text/html", headers={"Content-Security-Policy": REPORT_POLICY}
         )

@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from hybrid.anonymize.search.tradeoff import TradeoffPoint
 from hybrid.base.errors import ConfigError
+from hybrid.base.language import Language
 from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import state_of
 from hybrid.desk.runner import TRADE_OFF
@@ -48,7 +49,7 @@ def routes(desk: Desk) -> list[Route]:
         if reason is not None:
             return desk.page(request, "no_trade_off.html", reason=reason, command=command("compare", "PLAN"))
         found = kept(config)
-        content = {} if found is None else _content(found, config, request)
+        content = {} if found is None else _content(found, config, request, desk.language(request))
         run = desk.runner.started.get(TRADE_OFF)
         return desk.page(
             request,
@@ -97,7 +98,7 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _content(found: TradeOff, config: RunConfig, request: Request) -> dict[str, Any]:
+def _content(found: TradeOff, config: RunConfig, request: Request, language: Language) -> dict[str, Any]:
     options = config.anonymize
     assert options is not None
     ks = sorted({one.k for one in found.points})
@@ -111,13 +112,13 @@ def _content(found: TradeOff, config: RunConfig, request: Request) -> dict[str, 
     ]
     at = limits.index(chosen.suppression_limit)
     return {
-        "chart": line_chart(lines, limits, at, _scale(found)),
+        "chart": line_chart(lines, limits, at, _scale(found), language),
         "ks": ks,
         "limits": limits,
         "table": [[_cell(found, point, chosen, here) for point in found.points if point.k == one] for one in ks],
         "chosen": _cell(found, chosen, chosen, here),
         "here": _cell(found, here, chosen, here),
-        "levels": [(name, found.words.at(chosen, name)) for name in found.words.of],
+        "levels": [(name, language.own(found.words.at(chosen, name))) for name in found.words.of],
         "more": _more(found, chosen, here),
         "in_points": bool(_scale(found)),
     }

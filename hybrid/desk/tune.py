@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hybrid.base.errors import ConfigError
+from hybrid.base.language import Language
 from hybrid.base.yaml_document import flow
 from hybrid.desk.desk import Desk, command, form_fields
 from hybrid.desk.editor import state_of
@@ -43,7 +44,7 @@ def routes(desk: Desk) -> list[Route]:
             "tune.html",
             moves=run is not None and run.is_running,
             found=found,
-            chart=Markup() if found is None else _chart(found),
+            chart=Markup() if found is None else _chart(found, desk.language(request)),
             here=found is not None and all(draft[key] == value for key, value in found["values"].items()),
             run=run,
             state=state_of(draft),
@@ -80,9 +81,11 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def _chart(found: dict[str, Any]) -> Markup:
+def _chart(found: dict[str, Any], language: Language) -> Markup:
     dots = [
         Dot(one["name"], one["value"], one["useful"], filled=one["chosen"], named=one["decided"])
         for one in found["points"]
     ]
-    return scatter_chart(dots, "AUC (.5: a guess)", "usefulness (1: as the source)")
+    return scatter_chart(
+        dots, language.say("AUC (.5: a guess)"), language.say("usefulness (1: as the source)"), language
+    )

@@ -148,7 +148,9 @@ def level_words(hierarchy: Hierarchy, level: int, unit: str = "") -> str:
         return "kept as it is"
     rule = hierarchy.rule
     if isinstance(rule, IntervalsSpec) and len(rule.widths) == hierarchy.n_levels - 2:
-        width = _plain(rule.widths[level - 1])
+        width, members = _plain(rule.widths[level - 1]), np.bincount(hierarchy.node_of[: hierarchy.missing_leaf, level])
+        if width == "1" and (rule.bottom, rule.top) != (None, None) and (members > 1).sum() <= 2:
+            return "kept within the ends"  # Whole numbers, of which those beyond an end are one group.
         return f"{width}-{unit} groups" if unit else f"groups of {width}"
     if isinstance(rule, DatesSpec) and len(rule.levels) == hierarchy.n_levels - 2:
         return f"by {rule.levels[level - 1]}"

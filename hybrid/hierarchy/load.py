@@ -61,7 +61,7 @@ def load_hierarchies(
             problems.append(
                 Problem(
                     f"column {name!r}: a quasi-identifier needs a hierarchy",
-                    f"set data.columns.{name}.hierarchy; hybrid init DATA makes one to start from",
+                    f"set data.columns.{name}.hierarchy; hybrid hierarchy make CONFIG writes one to start from",
                 )
             )
             continue

@@ -13,7 +13,7 @@ import yaml
 
 from hybrid.base.arrays import Array
 from hybrid.base.hashing import library_versions
-from hybrid.base.language import ENGLISH, Language, language_of
+from hybrid.base.language import ENGLISH, Language, catalogue, language_of, languages
 from hybrid.base.manifest import PACKAGE
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation
@@ -26,7 +26,7 @@ from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.stages import libraries, stage_records
 from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import not_asked
-from hybrid.publication.finished_run import DETAILS, PUBLIC_REPORT, REPORT
+from hybrid.publication.finished_run import DETAILS, PUBLIC_REPORT, REPORT, translated
 from hybrid.publication.first_page import RunFacts, private_page
 from hybrid.publication.gate import verdicts_by_stage
 from hybrid.publication.guarantee import guarantee_sentence
@@ -182,13 +182,15 @@ def report_pages(run: Pipeline, created: datetime, earlier: Sequence[LedgerEntry
 
     Of one table: the page that people decide by, the details, and what readers may see under ``privacy.mode: dp``. Of
     linked tables: a page for each, and two for all together. No seed, no path, no record: the report is published.
-    They are in the language that ``publish.language`` names.
+    They are in the language that ``publish.language`` names; what people decide by is there in every other, too.
     """
     language = language_of(run.config.publish.language)
     if run.config.is_linked:
         yield from _linked_pages(run, created, earlier, language)
         return
-    yield from two_pages(run_report(run, SINGLE, created, earlier), language=language)
+    inputs = run_report(run, SINGLE, created, earlier)
+    yield from two_pages(inputs, language=language)
+    yield from other_languages(REPORT, inputs, FIRST_PAGE, TO_DETAILS, language)
     if run.person.budget is not None and run.person.is_private:
         yield PUBLIC_REPORT, public_report(run.person, created, language)
 
@@ -214,7 +216,9 @@ def _linked_pages(
         page = run_report(run, name, created)
         facts = replace(table_facts(run, name), generalized=whole.generalized)
         collected = {**page.collected, "verdict": about | {"table": facts}}
-        yield table_page(name, replace(page, name=f"{run.config.name}: {name}", collected=collected, **said), language)
+        inputs = replace(page, name=f"{run.config.name}: {name}", collected=collected, **said)
+        yield table_page(name, inputs, language)
+        yield from other_languages(page_of(name), inputs, FIRST_PAGE, TO_ALL_TABLES, language)
     verdict = run.verdict
     joint = ReportInputs(
         name=run.config.name,
@@ -232,6 +236,21 @@ def _linked_pages(
         **said,
     )
     yield from two_pages(joint, JOINT, JOINT_DETAILS, language)
+    yield from other_languages(REPORT, joint, JOINT, TO_DETAILS, language)
+
+
+TO_DETAILS = DETAILS, "All checks, figures and the method"
+TO_ALL_TABLES = REPORT, "All tables together"
+"""File and name of the page that another one leads to."""
+
+
+def other_languages(
+    name: str, inputs: ReportInputs, sections: Sequence[Section], other: tuple[str, str], language: Language
+) -> Iterator[tuple[str, str]]:
+    """File and HTML of a page that people decide by in each language but its own."""
+    for code in languages():
+        if code != language.code:
+            yield translated(name, code), render_report(inputs, sections, other, catalogue(code))
 
 
 def two_pages(
@@ -241,13 +260,13 @@ def two_pages(
     language: Language = ENGLISH,
 ) -> Iterator[tuple[str, str]]:
     """File and HTML of the page that people decide by, and of the page with everything else."""
-    yield REPORT, render_report(inputs, first, (DETAILS, "All checks, figures and the method"), language)
+    yield REPORT, render_report(inputs, first, TO_DETAILS, language)
     yield DETAILS, render_report(inputs, others, (REPORT, "The page to decide by"), language)
 
 
 def table_page(name: str, inputs: ReportInputs, language: Language = ENGLISH) -> tuple[str, str]:
     """File and HTML of the page of one of several tables, with all sections."""
-    return page_of(name), render_report(inputs, other=(REPORT, "All tables together"), language=language)
+    return page_of(name), render_report(inputs, other=TO_ALL_TABLES, language=language)
 
 
 def _linked_row(run: Pipeline, table: StatedTable) -> LinkedRow:

@@ -148,7 +148,7 @@ def _sharpest(entries: list[Entry]) -> str:
 def _misleading(entries: list[Entry]) -> str:
     wrong = [title(entry.contestant) for entry in entries if entry.overall.word == "misleading"]
     blind = [title(entry.contestant) for entry in entries if entry.overall.word == "blind"]
-    said = [f"misleading: {_listed(wrong)}"] if wrong else ["no metric cries wolf beyond doubt"]
+    said = [f"misleading: {_listed(wrong)}"] if wrong else ["no metric gave clearly too many false alarms"]
     if blind:
         said.append(f"blind to at least one kind of leak: {_listed(blind)}")
     text = "; ".join(said) + "."

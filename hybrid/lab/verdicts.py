@@ -102,7 +102,7 @@ def judge(evidence: Evidence) -> Verdict:
     """
     track, alarms = evidence.track, evidence.alarms
     if is_alarmist(alarms):
-        return Verdict("misleading", (f"cried wolf in {alarms.hits} of {alarms.trials} trials without a leak",))
+        return Verdict("misleading", (f"false alarms in {alarms.hits} of {alarms.trials} trials without a leak",))
     if track.tau < 0 and evidence.p_falling < SIGNIFICANT:
         return Verdict("misleading", ("its number falls as the leak grows",))
     if missing := _missing(evidence):

@@ -174,7 +174,7 @@ def _contradictions(config: RunConfig) -> Iterator[Problem]:
         elif config.data.columns[name].hierarchy is None and name not in config.unlabelled:
             yield Problem(
                 f"data.columns.{name}: a quasi-identifier needs a hierarchy",
-                f"add hierarchy: PATH, or make one with hybrid init {config.data.path}",
+                "hybrid hierarchy make CONFIG writes one to start from, for each that has none; or add hierarchy: PATH",
             )
 
 

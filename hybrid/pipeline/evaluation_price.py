@@ -97,7 +97,6 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     """
     options, compared = config.evaluate, _compared(config)
     folds = config.split.folds if config.split.is_crossed else 1
-    tables = len(_judged(config))
     sizes, rows = judged_sizes(config, train, control)
     foreseen = evaluation_seconds(config, policy, train, sizes)
     seconds = sum(foreseen)
@@ -110,23 +109,21 @@ def foreseen_evaluation(config: RunConfig, policy: Policy, train: Table, control
     everything = (
         len(train.schema.without_identifiers()) if options.secrets is None and not train.schema.sensitive else 0
     )
-    leaks = f", {in_words(foreseen.planted)} of them for planted leaks" if foreseen.planted else ""
-    leaks += f", at most {in_words(foreseen.repeated)} to repeat the whole process" if foreseen.repeated else ""
     ways = [f"evaluate.{' and evaluate.'.join(compared)}: false leaves out what only comparisons need"] * bool(compared)
     if everything > _MANY_SECRETS:
         ways.insert(0, f"name evaluate.secrets: without them all {everything} columns are attacked as secrets")
     yield Finding(
         "note",
-        f"evaluate: about {in_words(seconds)} of one core for {tables} tables{leaks}; {cores()} cores here share it",
+        f"measuring takes about {in_words(seconds)} of one core; {cores()} cores share it here",
         "; ".join(ways) if seconds > SLOW_SECONDS else "",
     )
     limit = most_asked(options.max_records, *rows)
     if limit is not None and limit < max(rows):
         yield Finding(
             "note",
-            f"evaluate: searches ask about a random {limit:,} of the {max(rows):,} records of a table, and compare "
-            "them with all of the others; every metric says so, and its interval counts the records asked about",
-            "evaluate.max_records: null asks about all of them",
+            f"to save time, attacks target a random {limit:,} of the {max(rows):,} records of a table; their intervals "
+            "account for it",
+            "evaluate.max_records: null makes them target all records",
         )
 
 

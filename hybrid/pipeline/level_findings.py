@@ -141,10 +141,11 @@ def _mixed_levels(people: Table, found: Anonymization) -> Iterator[Finding]:
 
 
 def _amount_lost(options: AnonymizeOptions, found: AnonymizedTable) -> str:
-    value = float(found.result.loss["value"])
-    return (
-        f"{_percent(value)} of the information" if options.loss.name == "loss" else f"{value:.4g} {options.loss.name}"
-    )
+    return _amount(options, float(found.result.loss["value"]))
+
+
+def _amount(options: AnonymizeOptions, loss: float) -> str:
+    return f"{_percent(loss)} of the information" if options.loss.name == "loss" else f"{loss:.4g} {options.loss.name}"
 
 
 def _percent(share: float) -> str:
@@ -169,12 +170,12 @@ def _rare(people: Table, protection: Protection) -> Iterator[Finding]:
         ),
     ):
         lost = [
-            f"{one.column} ({one.rare:,} of {one.values:,} values, in {_share(people, one.column, least)} of the rows)"
+            f"{one.column}: {one.rare:,} of {one.values:,} values in {_share(people, one.column, least)} of the rows"
             for one in rare
             if (one.method == BELOW_LABELS) is below
         ]
         if lost:
-            yield Finding("note", f"values that fewer than {least} people have are {where}: {', '.join(lost)}", hint)
+            yield Finding("note", f"values that fewer than {least} people have are {where}: {'; '.join(lost)}", hint)
 
 
 def _share(people: Table, name: str, least: int) -> str:
@@ -189,14 +190,16 @@ def _price(options: AnonymizeOptions, points: list[TradeoffPoint]) -> Finding:
             f"no combination of levels holds the privacy models with {100 * options.suppression_limit:g} % suppression",
             "raise anonymize.suppression_limit, or use a smaller k or weaker models",
         )
-    unit = f"{options.loss.name} of " if options.loss.name != "loss" else ""
     costs = [
-        f"{100 * point.suppression_limit:g} % suppression costs {unit}"
-        + (f"{100 * point.loss:.0f} % information" if options.loss.name == "loss" else f"{point.loss:.4g}")
+        f"{_left_out(point.suppression_limit)} costs {_amount(options, point.loss)}"
         for point in points
         if point.loss is not None
     ]
-    return Finding("note", f"k={options.k}: {', '.join(costs)}")
+    return Finding("note", f"k={options.k}: {'; '.join(costs)}")
+
+
+def _left_out(limit: float) -> str:
+    return f"leaving out up to {100 * limit:g} % of them" if limit else "keeping every record"
 
 
 @dataclass(frozen=True)
@@ -289,7 +292,7 @@ def technique_findings(options: AnonymizeOptions, schema: Schema) -> list[Findin
         Steps and columns do not fit together.
     """
     steps = assigned(options, schema)
-    said = "; ".join(f"{step.name} of {', '.join(columns)}" for step, columns in steps)
+    said = "; ".join(f"{step.name} ({', '.join(columns)})" for step, columns in steps)
     if gives_k(steps, schema.quasi_identifiers):
         return [Finding("ok", f"{said}: k-anonymity with k={options.k}")]
     note = Finding(

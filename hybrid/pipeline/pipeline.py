@@ -75,7 +75,7 @@ class Pipeline(ListedNames):
         Where stage results are looked for and kept; by default nothing is kept.
     progress : Progress
         Called with the stage that is computed, and how far it is; of linked tables, with the table before it.
-    inputs : Inputs or Sources, optional
+    sources : Sources, optional
         Tables that were read already; by default those that the configuration names.
     judge_power : bool
         Whether the verdict says, too, which leaks it would have noticed. Runs that are only compared with each other
@@ -104,7 +104,7 @@ class Pipeline(ListedNames):
         seed: int | None = None,
         store: Store | None = None,
         progress: Progress = silent,
-        inputs: Inputs | Sources | None = None,
+        sources: Sources | None = None,
         *,
         judge_power: bool = True,
         origin: Origin | None = None,
@@ -116,9 +116,7 @@ class Pipeline(ListedNames):
         self.draw: DrawNumber | None = None
         """Number of this draw of the data under the policy, once it is counted; the verdict depends on it."""
         self._given_seed, self._store = seed, store or Store(None)
-        self._inputs = inputs if isinstance(inputs, Inputs) else None
-        if isinstance(inputs, Sources):
-            self.sources = inputs
+        self._given_sources = sources
         self._parts: Parts | None = None
         """Training and control persons of a fold; None where the split decides."""
         self._whole: Pipeline | None = None
@@ -134,6 +132,8 @@ class Pipeline(ListedNames):
     @cached_property
     def sources(self) -> Sources:
         """All tables as they were read."""
+        if self._given_sources is not None:
+            return self._given_sources
         if not self.config.is_linked:
             return Sources({SINGLE: self.person.table}, {}, {}, {})
         self.progress("read", 0, 1)
@@ -146,7 +146,10 @@ class Pipeline(ListedNames):
         about: dict[str, Any] = {"judge_power": self.judge_power, "origin": self.origin}
         about["ledger_dir"] = self.ledger_dir
         if not self.config.is_linked:
-            return TableRun(self.config, *how, self.progress, self._own_inputs, **about)
+            own = None
+            if self._given_sources is not None:
+                own = Inputs(self.config, Recorder(), self.progress, self._given_sources.tables[SINGLE])
+            return TableRun(self.config, *how, self.progress, own, **about)
         config, name = self.config, self.config.links.person
         refuse_unknown(config, self.sources)
         table = self.sources.tables[name]
@@ -165,14 +168,6 @@ class Pipeline(ListedNames):
             for column in self.sources.tables[other].schema.without_identifiers()
         )
         return found
-
-    @property
-    def _own_inputs(self) -> Inputs | None:
-        """Inputs of a single table that was read already."""
-        given = vars(self).get("sources")
-        if self._inputs is not None or given is None:
-            return self._inputs
-        return Inputs(self.config, Recorder(), self.progress, given.tables[SINGLE])
 
     @cached_property
     def tables(self) -> Mapping[str, TableRun]:
@@ -202,8 +197,8 @@ class Pipeline(ListedNames):
         found = []
         for config, seed, parts, told in self.person.runs_of_folds:
             shared = {"split": config.split, "evaluate": config.evaluate}
-            run = Pipeline(self.config.with_sections(shared), seed, self._store, told, judge_power=False)
-            run.sources, run._parts = self.sources, parts
+            run = Pipeline(self.config.with_sections(shared), seed, self._store, told, self.sources, judge_power=False)
+            run._parts = parts
             found.append(run)
         return tuple(found)
 
@@ -224,8 +219,8 @@ class Pipeline(ListedNames):
         if retrain is not None and retrain.drawn is not None:
             rows = max(round(retrain.drawn * len(people)), 1)
             config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows})})
-        run = Pipeline(config, seed, judge_power=False)
-        run.sources, run._whole, run.folds = some_people(config.links, self.sources, people), self, ()
+        run = Pipeline(config, seed, sources=some_people(config.links, self.sources, people), judge_power=False)
+        run._whole, run.folds = self, ()
         return run
 
     @property

@@ -70,6 +70,11 @@ class FinishedRun:
         """Language of the pages about the run."""
         return language_of((self.manifest["config"].get("publish") or {}).get("language"))
 
+    def page(self, name: str, code: str) -> str:
+        """File of a page in a language; the page itself where the run has it in no other."""
+        other = translated(name, code)
+        return other if other in self.manifest["files"] else name
+
     @property
     def draw(self) -> int | None:
         """Number of the draw when judged; None if it was not counted."""
@@ -85,6 +90,11 @@ class FinishedRun:
     def table_sha256(self) -> str:
         """SHA-256 of the synthetic table's file, or of several tables together."""
         return joint_sha256(self.tables)
+
+
+def translated(name: str, code: str) -> str:
+    """File beside a page that people decide by, with the same page in another language."""
+    return f"{Path(name).stem}.{code}{Path(name).suffix}"
 
 
 def joint_sha256(files: Mapping[str, str]) -> str:

@@ -139,7 +139,10 @@ def _lamp(criterion: Criterion, checks: Sequence[Check]) -> Lamp:
         return Lamp(criterion, question, status, _not_measured(checks, asked))
     distances = [check for check in measured if criterion == "copies" and check.metric != EXACT_COPIES]
     groups = _groups([check for check in measured if check not in distances])
-    answers = _found(groups) + _closeness(distances)
+    answers = _closeness(distances)
+    # No leak of one kind is no answer where another kind decides.
+    if _status(distances) not in ("review", "block") or _status(tuple(groups.values())) in ("review", "block"):
+        answers = _found(groups) + answers
     if any(check.status in ("review", "block") and _keeps_away(check) for check in measured):
         answers.append("The rows keep away from the people in the data. This, too, shows who they are.")
     if any(check.excess is None for check in asked):

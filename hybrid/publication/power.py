@@ -174,7 +174,11 @@ def _accepted(check: Check, kind: LeakName, size: float, small: SmallTable | Non
     assert small is not None
     words = _words(kind, size, [leak.way for leak in LEAKS[kind].ways])
     said = f"It cannot be excluded that {words} would pass. The policy accepts that for tables made from fewer than "
-    return replace(check, message=f"{check.message} {said}{small.people:,} people: {small.reason}", accepted=words)
+    return replace(
+        check,
+        message=f"{check.message.removesuffix('.')}. {said}{small.people:,} people: {small.reason}",
+        accepted=words,
+    )
 
 
 def accepted_sentences(checks: Iterable[Check]) -> Iterator[str]:
@@ -205,7 +209,7 @@ def _check(leaks: Sequence[LeakTrials], power: Power) -> Check:
         hint = "mend what blocks the table; then leaks are planted" if leak.reason == BLOCKED else hint
         return Check(name, "not judged", message, hint, applies=leak.lacks is None)
     trials = f"{leak.noticed} of {leak.made} trials"
-    message = f"unknown: {against}, {leak.words} were noticed in {trials} only; so small a leak may pass"
+    message = f"unknown: {against}, {leak.words} were noticed in {trials} only. So small a leak may go unnoticed."
     return Check(name, "not judged", message, hint)
 
 

@@ -86,8 +86,8 @@ def foreseen(table: Table, options: SynthesizeOptions) -> Iterator[Finding]:
     listed = ", ".join(f"{name} {in_words(seconds)}" for name, seconds in sorted(elsewhere, key=lambda one: one[1]))
     yield Finding(
         "note",
-        f"{options.generator}: about {in_words(cost.seconds)} and {cost.memory_bytes / 2**30:.1f} GiB here, on one "
-        f"core without a GPU (others at their defaults: {listed})",
+        f"training with {options.generator} takes about {in_words(cost.seconds)} and "
+        f"{cost.memory_bytes / 2**30:.1f} GiB here, on one core without a GPU; others at their defaults: {listed}",
         "choose a smaller preset, fewer epochs or steps, or a GPU" if cost.seconds > SLOW_SECONDS else "",
     )
     named = " and ".join(f"{name!r} ({levels:,} states)" for name, levels in widths[:2] if levels)

@@ -44,6 +44,7 @@ WORDS = {
     "anonymize.k": "k {}",
     "anonymize.suppression_limit": "suppression limit {}",
     "anonymize.recoding": "{} recoding",
+    "anonymize.loss.name": "levels by {}",
     "transition.method": "transition {}",
     "synthesize.generator": "generator {}",
     f"{OPTIONS}alpha": "alpha {}",
@@ -156,6 +157,8 @@ def factors(config: RunConfig, policy: Policy, people: int, generalizes: bool = 
         found["anonymize.suppression_limit"] = sorted({options.suppression_limit, *LIMITS})
         if not options.levels and options.suppressed == "leave_out" and options.known_rows == 1:
             found["anonymize.recoding"] = ["global", "local"]
+        if options.loss.name == "loss":
+            found["anonymize.loss.name"] = ["loss", "association"]
         found["transition.method"] = list(dict.fromkeys([config.required_transition.method, *METHODS]))
     own = config.synthesize
     if not config.draws_persons and not own.is_off:

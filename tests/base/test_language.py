@@ -31,6 +31,7 @@ NOT_COVERED = "The decision read real records, and the guarantee does not cover 
 SAMPLES = {
     "": "Zq",
     "word": "zq",
+    "name": "Zq zq",
     "form": "12",
     "number": "12",
     "date": "2026-01-31",

@@ -170,7 +170,7 @@ def test_interrupt_in_each_stage_leaves_nothing(
 
     monkeypatch.setattr(stage, interrupted)
     assert hybrid("run", job, "--out", job.parent / "out") == 1
-    assert "interrupted" in capsys.readouterr().err
+    assert "Cancelled" in capsys.readouterr().err
     assert not (job.parent / "out").exists()
     assert not [path for path in job.parent.iterdir() if path.name.startswith(".")]
 
@@ -188,7 +188,7 @@ def test_ctrl_c_on_the_real_process(job: Path) -> None:
     process.send_signal(signal.SIGINT)
     said = process.stderr.read()
     assert process.wait(timeout=60) == 1
-    assert "interrupted" in said and "Traceback" not in said
+    assert "Cancelled" in said and "Traceback" not in said
     assert not (job.parent / "out").exists()
 
 

@@ -50,6 +50,7 @@ COMPUTED: dict[str, tuple[Kind, Any, str]] = {
     "day": (Kind.INTEGER, (CAME.normalize() - pd.Timestamp("2023-01-01")).days, "days('2023-01-01', came)"),
     "entry": (Kind.DATE, CAME.normalize(), "came"),
     "total": (Kind.DECIMAL, np.round(PRICE * COUNT, 2), "price * count"),
+    "square": (Kind.INTEGER, COUNT**2, "count * count"),
     "whole": (Kind.DECIMAL, np.round(PRICE + COUNT + FEES, 2), "price + count + fees"),
     "cents": (Kind.DECIMAL, np.round(PRICE * 100), "100 * price"),
     "fahrenheit": (Kind.DECIMAL, 1.8 * COUNT + 32, "1.8 * count + 32"),

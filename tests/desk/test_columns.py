@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -296,6 +297,31 @@ def test_the_commands_of_a_terminal_do_the_same(own: tuple[Visitor, OpenDesk, Pa
         main(["hierarchy", "set", config, "age", "type=quantiles", "counts=[8, 4]"])
     spec = read_spec(folder / "hierarchies/age.yaml")
     assert [len(one) for one in spec.edges] == [7, 3]  # type: ignore[union-attr]
+
+
+def test_a_hierarchy_is_made_for_each_quasi_identifier_without_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 90, 300), "smokes": rng.choice(["yes", "no"], 300)})
+    config = tmp_path / "config.yaml"
+    frame.assign(other=rng.integers(0, 9, 300)).to_csv(tmp_path / "people.csv", index=False)
+
+    def command(*words: str) -> int:
+        with pytest.raises(SystemExit) as caught:
+            main(list(words))
+        return int(str(caught.value.code))
+
+    assert command("init", str(tmp_path / "people.csv")) == 0
+    text = config.read_text().replace("smokes: {role: insensitive", "smokes: {role: quasi_identifier")
+    config.write_text(text.replace("other: {role: insensitive", "other: {role: quasi_identifier"))
+    assert command("check", str(config)) == 2
+    assert command("hierarchy", "make", str(config)) == 0
+    assert command("check", str(config)) == 0
+    columns = Draft.read(config).columns
+    assert columns["age"].hierarchy == "hierarchies/age.yaml", "it had one"
+    assert columns["smokes"].hierarchy == "hierarchies/smokes.csv"
+    assert columns["other"].hierarchy == "hierarchies/other.yaml"
+    before = config.read_text()
+    assert command("hierarchy", "make", str(config)) == 0 and config.read_text() == before
 
 
 def test_columns_of_linked_tables_are_decided(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hybrid.evaluation.utility.prediction import ranked
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.table import Kind, Role, Table
+from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.evaluation.small_tables import measured, small
 
 COLUMNS = (
@@ -114,6 +114,26 @@ def test_the_verdict_names_what_was_lost() -> None:
     (check,) = judge(policy, found, None).checks
     assert check.status == "review"
     assert "work is child: " in check.message and "instead of 100 % where age is below 10" in check.message
+
+
+def test_a_link_of_values_too_rare_to_be_named_is_said_by_its_strength() -> None:
+    """Postcodes of two people each: no share of a named value tells that clinics have lost their regions."""
+    rng = np.random.default_rng(2)
+
+    def frame(n: int, *, lost: bool = False) -> pd.DataFrame:
+        region = rng.integers(1, 5, n)
+        clinic = [f"K{one}" for one in (rng.permutation(region) if lost else region)]
+        codes = [f"{one}{code:02d}" for one, code in zip(region, rng.integers(0, 100, n), strict=True)]
+        return pd.DataFrame({"plz": codes, "clinic": clinic}, dtype="category")
+
+    def of(made: pd.DataFrame) -> Table:
+        return Table(made, Schema(tuple(Column(name, Role.INSENSITIVE, Kind.CATEGORICAL) for name in made)))
+
+    tables = of(frame(900)), of(frame(500)), {"synthetic": of(frame(900, lost=True))}
+    (found,) = evaluate(*tables, EvaluateOptions(metrics=("lost_link",)), rng).metrics  # type: ignore[arg-type]
+    assert isinstance(found.outcome, Measure) and found.outcome.low > 0.3
+    said = str(found.outcome.details["said"])
+    assert said.startswith("clinic and plz: their link fell from 0.99 to ") and "rare values" not in said
 
 
 def test_other_codes_of_the_same_region_are_no_loss() -> None:

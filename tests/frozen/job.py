@@ -39,6 +39,7 @@ def result_of(frozen: Frozen, folder: Path) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("CLINIC_URL", f"duckdb:///{folder}/clinic.duckdb")
+        patch.setenv("HYBRID_LANGUAGE", "de")
         seed_bits(patch, 5)
         _start(frozen, config, out)
     return dict(_results(out))

@@ -13,10 +13,16 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from hybrid.base.language import NOT_TRANSLATED as NO_VERSION
 from hybrid.publication.facts import facts_schema
 from tests.frozen.configurations import FROZEN
 from tests.frozen.job import result_of
+from tests.helpers.german import not_german, words_of
 
+NOT_TRANSLATED = {"lab.html"}
+"""Pages that are English in every language."""
+DATA = {"A Person", "Ada Lovelace", "the demo's authors", "classes are large", "other"}
+"""What the configurations and policies of the tests say in words of their own."""
 FOLDER = Path(__file__).parents[1] / "data" / "frozen"
 
 
@@ -25,6 +31,7 @@ def test_nothing_moved(name: str, tmp_path: Path) -> None:
     found, path = result_of(FROZEN[name], tmp_path), FOLDER / f"{name.replace(' ', '_')}.json"
     assert found
     check_facts(tmp_path)
+    check_pages(tmp_path)
     if os.environ.get("KEEP"):
         path.write_text(json.dumps(found, indent=0, ensure_ascii=False) + "\n")
     kept = json.loads(path.read_text())
@@ -45,6 +52,17 @@ def check_facts(folder: Path) -> None:
         assert facts["verdict"]["status"] == ("withheld" if private else evaluation["verdict"]["status"])
         assert len(facts["metrics"]) == (0 if private else len(evaluation["metrics"]))
         assert ("records" in facts["size"]) != private and (facts["differences"] == []) >= private
+
+
+def check_pages(folder: Path) -> None:
+    """Every page is German as a whole; English ones beside them say so in their names."""
+    data = words_of(folder) | DATA
+    for page in folder.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        language = "en" if page.name.endswith(".en.html") or page.name in NOT_TRANSLATED else "de"
+        assert f'<html lang="{language}">' in text and NO_VERSION not in text, page.name
+        if language == "de":
+            assert not_german(text, data) == [], page.name
 
 
 def test_each_file_belongs_to_a_configuration() -> None:

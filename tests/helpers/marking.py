@@ -19,8 +19,8 @@ ENGLISH = re.compile(r"\b(the|were|and|of|is|are|not|no|with|by)\b")
 class Marking(Language):
     """As another language; what it says stands between ⟦ and ⟧."""
 
-    def say(self, text: str) -> str:
-        return f"⟦{super().say(text)}⟧" if text else text
+    def say(self, text: str, **facts: object) -> str:
+        return f"⟦{super().say(text, **facts)}⟧" if text else text
 
     def own(self, text: str) -> str:
         return f"⟦{super().own(text)}⟧"

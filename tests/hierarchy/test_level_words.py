@@ -16,6 +16,7 @@ from hybrid.table import DTYPES, Column, Kind, Role
     [
         (Kind.INTEGER, [1, 33, 77], IntervalsSpec(widths=(5, 10)), ["groups of 5", "groups of 10"]),
         (Kind.DECIMAL, [0.5, 3.0, None], IntervalsSpec(widths=("0.5", "1000")), ["groups of 0.5", "groups of 1000"]),
+        (Kind.INTEGER, [1, 2, 9], IntervalsSpec(widths=(1, 2), top=8), ["kept within the ends", "groups of 2"]),
         (Kind.INTEGER, [1, 33, 77], IntervalsSpec(edges=((18, 65), (65,))), ["3 groups", "2 groups"]),
         (Kind.CATEGORICAL, ["10115", "20095"], MaskSpec(keep=(3, 1)), ["first 3 characters", "first character"]),
         (Kind.CATEGORICAL, ["ab", "cd"], MaskSpec(), ["first character"]),

@@ -171,7 +171,7 @@ def test_the_next_night_works(fault: Fault, first_night: Path, server: Any, tmp_
             said = [
                 line
                 for line in struck["printed"].splitlines()
-                if line.startswith(("output", "data", "config", "bug", "interrupted", "memory"))
+                if line.startswith(("output", "data", "config", "bug", "Cancelled", "memory"))
             ]
             assert len(said) == 1, struck["printed"]
     finished = kept(folder)

@@ -30,7 +30,7 @@ def entry(found: League, name: str) -> Entry:
         ("sharp", "trusted", ""),
         ("dull", "coarse", "from 50 %"),
         ("constant", "blind", "0 % of the trials"),
-        ("alarmist", "misleading", "cried wolf in 40 of 40"),
+        ("alarmist", "misleading", "false alarms in 40 of 40"),
         ("inverted", "misleading", "falls as the leak grows"),
         ("bent", "usable", "does not always rise"),
         ("swelling", "usable", "size of the table"),

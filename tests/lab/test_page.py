@@ -27,7 +27,7 @@ def test_the_answer_in_sentences(tried: tuple[LabTrials, League]) -> None:
 
 def test_the_page_says_it_all_and_asks_for_nothing(page: str) -> None:
     assert all(word in page for word in WORDS) and "Identical match" in page
-    assert "cried wolf in 40 of 40" in page and "50 of 1,002 records" in page
+    assert "false alarms in 40 of 40" in page and "50 of 1,002 records" in page
     assert "too few &lt;records&gt;" in page and "<records>" not in page
     assert "<script" not in page and not re.search(r"https?:|url\(|@import", page)
 

@@ -171,8 +171,9 @@ def test_contradictions_are_refused_before_anything_is_read(way: Any, tmp_path: 
         way(tmp_path, _config(anonymize={"k": 2}, stages=["synthesize", "anonymize"]))
     content = _config(anonymize={"k": 2})
     content["data"]["columns"] = {"age": {"role": "quasi_identifier"}}
-    with pytest.raises(ConfigError, match="needs a hierarchy"):
+    with pytest.raises(ConfigError, match="needs a hierarchy") as caught:
         way(tmp_path, content)
+    assert "hybrid hierarchy make CONFIG" in str(caught.value.problems[0].hint)
 
 
 @pytest.mark.parametrize("generator", ["none", "cart"])

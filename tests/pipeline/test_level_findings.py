@@ -112,9 +112,9 @@ def test_values_that_protection_replaces_are_announced(tmp_path: Path) -> None:
     run = TableRun(load_config(tmp_path / "config.yaml"))
     assert run.protected is not None
     rare = {one.column: one.rare for one in run.protected.result.columns}
-    assert rare["job"] and f"job ({rare['job']} of " in said
+    assert rare["job"] and f"job: {rare['job']} of " in said
     held = run.train.frame["job"].map(run.train.frame["job"].value_counts())
-    assert f"values, in {100 * (held < 5).mean():.0f} % of the rows)" in said, "what it costs, in rows"
+    assert f"values in {100 * (held < 5).mean():.0f} % of the rows" in said, "what it costs, in rows"
 
 
 def test_a_store_gives_the_check_the_split_of_the_run_and_the_run_its_work(tmp_path: Path) -> None:

@@ -135,6 +135,18 @@ def test_whole_numbers_that_pandas_made_floats(tmp_path: Path) -> None:
     assert config.data.columns["bmi"].kind is Kind.DECIMAL
 
 
+def test_a_target_of_few_whole_numbers_is_classes(tmp_path: Path) -> None:
+    for target, kind in (
+        (["1.0", "0.0"], Kind.CATEGORICAL),
+        (["1", "0"], Kind.CATEGORICAL),
+        (["0.5", "0.0"], Kind.DECIMAL),
+    ):
+        data = tmp_path / "data.csv"
+        data.write_text("other,churn\n" + "".join(f"{at % 7},{target[at % 2]}\n" for at in range(60)))
+        (column,) = (one.column for one in guess_config(data).columns if one.column.name == "churn")
+        assert column.kind is kind
+
+
 def test_names_and_values_that_yaml_would_misread(tmp_path: Path) -> None:
     names = ["no", "a: b", "# c", "city", "City", "City?", "état/civil", "'q'", "1", "country, code", "null"]
     data = tmp_path / "data.csv"
@@ -225,6 +237,10 @@ def test_one_row(tmp_path: Path) -> None:
         ("Kosten", [f"{i}50 €" for i in range(30)], Role.UNDECIDED),
         ("stage", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
         ("black", [f"{i % 2}" for i in range(30)], Role.QUASI_IDENTIFIER),
+        ("educ", [f"{i % 12}" for i in range(60)], Role.QUASI_IDENTIFIER),
+        ("single", ["yes", "no", "no"] * 10, Role.QUASI_IDENTIFIER),
+        ("hours_tv_per_school_day", [f"{i % 6}" for i in range(30)], Role.INSENSITIVE),
+        ("school_night_hours_sleep", [f"{i % 6 + 4}" for i in range(30)], Role.INSENSITIVE),
         ("white_blood_cells", [f"{i % 7}" for i in range(30)], Role.INSENSITIVE),
     ],
 )
@@ -535,15 +551,16 @@ def test_a_number_that_nearly_tells_the_age_is_known_as_the_age_is(tmp_path: Pat
     assert _roles(config) == {"age": "quasi_identifier", "experience": "quasi_identifier", "hours": "insensitive"}
     (reason,) = (one.role.reason for one in guessed.columns if one.column.name == "experience")
     assert "it nearly tells age" in reason
+    assert any("do users need experience" in note for note in guessed.notes)
 
 
-@pytest.mark.parametrize("people", [9_999, 10_000])
+@pytest.mark.parametrize("people", [19_999, 20_000])
 def test_few_people_are_crossed_sampled_and_recoded_locally(people: int) -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"age": rng.integers(18, 90, people), "sex": rng.choice(["f", "m"], people)})
     content = yaml.safe_load(guess_frame(frame).to_yaml(Path()))
     anonymize, options = content["anonymize"], content["synthesize"].get("options")
-    if people < 10_000:
+    if people < 20_000:
         assert content["split"]["control"] == "cross" and content["sample"] == {"method": "beta", "beta": 0.35}
         assert anonymize == {"k": 5, "recoding": "local"} and options == {"min_leaf": 50}
     else:

@@ -208,7 +208,7 @@ def test_a_check_names_the_steps_and_what_they_do_not_promise(folder: Path) -> N
         config = load_config(folder / "people.yaml", {key.replace("__", "."): one for key, one in overrides.items()})
         return "\n".join(finding.message for finding in diagnose(config))
 
-    assert "microaggregation of age, pay, school, town, born: k-anonymity with k=4" in found()
+    assert "microaggregation (age, pay, school, town, born): k-anonymity with k=4" in found()
     assert "no k-anonymity is promised" in found(anonymize__technique=HALVES)
     with pytest.raises(ConfigError, match="town: no step masks this quasi-identifier"):
         found(anonymize__technique=HALVES[:1])

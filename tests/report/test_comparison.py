@@ -144,7 +144,7 @@ def test_the_choice_flatters_and_the_page_says_so() -> None:
     said = " ".join(advice(_answers(_table()), TEXTS).why)
     assert "Chosen among 3:" in said
     # Mean of c2 in the table above.
-    assert "TSTR, income 0.883" in said.partition("Chosen among")[2]
+    assert "TSTR, income = 0.883" in said.partition("Chosen among")[2]
 
 
 def test_advice_names_its_ground() -> None:
@@ -154,9 +154,9 @@ def test_advice_names_its_ground() -> None:
     box = advice(answers, TEXTS)
     assert found["chosen"]["configuration"] == "c2" and box.headline.startswith("Take “c2”: ")
     assert [row.concern for row in box.rows] == ["usefulness", "privacy"]
-    assert {row.settled for row in box.rows} == {"yes"} and found["settled"]
+    assert {row.settled for row in box.rows} == {"settled"} and found["settled"]
     assert any(re.match(r"3 of 4 .*; 3 of them", one) for one in box.why)
-    assert any("TSTR, income 0.883" in one for one in box.why)
+    assert any("TSTR, income = 0.883" in one for one in box.why)
 
 
 def _noisy(seed: int, n: int = 5, seeds: int = 3) -> pd.DataFrame:
@@ -279,7 +279,7 @@ def test_numbers_of_figures_are_those_of_the_thesis() -> None:
         ("Figure 5.5", "k"),
         ("Figure 5.6", "share beta"),
         ("Figure 5.6", "method"),
-        ("In the thesis' text, without a figure", "order"),
+        ("In the thesis’ text, without a figure", "order"),
         ("Figure 5.7", "singling out against ML efficacy by generator"),
     ]
     assert len(headings) == len(expected)

@@ -111,4 +111,4 @@ def test_attackers_of_a_secret_disagree_where_their_intervals_do_not_overlap() -
     )
     (row,) = disagreeing_rows(evaluation)
     assert row.names == ("income",)
-    assert row.numbers == ("0.300 (0.250 to 0.350)", "0.100 (0.050 to 0.150)", "inference")
+    assert row.numbers == ("0.300 (0.250 to 0.350)", "0.100 (0.050 to 0.150)", "Inference")

@@ -10,17 +10,20 @@ from typing import Any
 import pytest
 
 from hybrid.base.language import NOT_TRANSLATED, catalogue
+from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable
-from hybrid.jobs.report_inputs import two_pages
+from hybrid.jobs.report_inputs import LIMITS, two_pages
 from hybrid.publication.first_page import RunFacts, private_page
 from hybrid.publication.gate import judge
 from hybrid.publication.policy import load_policy, packaged_policies
 from hybrid.publication.power import LeakTrials, Power
 from hybrid.publication.table_facts import TableFacts
 from hybrid.publication.verdict import Check, Verdict
-from hybrid.report import LossCurve, ReportedStage, ReportInputs, render_report
-from hybrid.report.run.sections import FIRST_PAGE, JOINT
+from hybrid.report import LossCurve, ReportedStage, ReportInputs, describe, render_report
+from hybrid.report.run.inputs import MetricHistory
+from hybrid.report.run.sections import DETAILS, FIRST_PAGE, JOINT
 from hybrid.report.run.sections.tables import LinkedRow
+from tests.helpers.german import not_german
 from tests.helpers.marking import ENGLISH, Marking, marked_reports, marking, nodes, unsaid
 from tests.publication.conftest import an_anonymization, config
 
@@ -118,8 +121,7 @@ def test_every_text_is_the_catalogues_or_data(
     assert '<html lang="de">' in page and NOT_TRANSLATED not in page
     assert set(unsaid(nodes(page))) <= DATA
     # Words of people and of the data stand inside of sentences as well: none of them is an English one.
-    # The details, which are in English, are named by their titles.
-    assert not ENGLISH.search(nodes(page).replace("Who is missing", ""))
+    assert not ENGLISH.search(nodes(page))
 
 
 def numbers(page: str) -> list[str]:
@@ -155,6 +157,30 @@ def test_a_page_without_german_is_english_as_a_whole(full_inputs: ReportInputs) 
         assert '<html lang="en">' in page and page.count(NOT_TRANSLATED) == 1
     plain = render_report(inputs, FIRST_PAGE, ("report-details.html", "All checks, figures and the method"))
     assert first.replace(f'<p class="note">{NOT_TRANSLATED}</p>\n', "") == plain
+
+
+def test_the_details_are_the_catalogues_or_data(full_inputs: ReportInputs, german: Marking, tmp_path: Any) -> None:
+    inputs = with_verdict(full_inputs, "default", 0.005, 0.3, tmp_path)
+    track = MetricHistory("Identical match", "lower", full_inputs.history[0].nights)
+    replaced = replace(
+        inputs,
+        limits=LIMITS,
+        guarantee="No attack on the published table was measured.",
+        metric_texts=describe(REGISTRY.values()),
+        history=(track,),
+    )
+    page = render_report(replaced, DETAILS, ("report.html", "The page to decide by"), german)
+    assert '<html lang="de">' in page and NOT_TRANSLATED not in page
+    assert not_german(re.sub("[⟦⟧]", "", page), DATA | {"hybrid-release", "try uniform"}) == []
+
+
+def test_what_is_not_german_is_found(full_inputs: ReportInputs) -> None:
+    english = not_german(render_report(full_inputs, DETAILS))
+    assert len(english) > 50
+    said = {"Der Wert ist 0.5.": 1, "am 2026-11-21": 1, "mit 12.5 %": 1, "Rows of people": 1}
+    said |= {"0,5 und 1.234 am 21.11.2026, siehe data.person: none und `hybrid run the table`": 0, "Köln of": 1}
+    for text, count in said.items():
+        assert len(not_german(f"<p>{text}</p>", {"Köln"})) == count, text
 
 
 def test_private_page_is_said_in_german(tmp_path: Any) -> None:

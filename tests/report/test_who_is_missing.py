@@ -69,7 +69,7 @@ def test_suppression_is_shown_by_group_without_small_counts(
     assert SECTION.collect is not None
     collected = SECTION.collect(Run(rare), 5)
     (everybody, *others) = collected["rows"]
-    assert everybody.names == ("everybody",)
+    assert everybody.names == ("all people",)
     assert everybody.numbers[1] == shown
     named = {row.names[0]: row.numbers[1] for row in others}
     alone = {"alone with their quasi-identifiers": "100.0 %", "origin: rare values together": "100.0 %"}
@@ -82,7 +82,7 @@ def test_suppression_is_shown_by_group_without_small_counts(
 def test_one_person_more_or_less_does_not_show(people: tuple[int, int], left_out: tuple[int, int]) -> None:
     """Shares are those of rounded counts: 17 of 41 reads as 20 of 40, and 36 of 36 as 39 of 40."""
     rows = {
-        str(_left_out_rows([LeftOutGroup("", "everybody", 1000, 100), LeftOutGroup("origin", "island", n, out)], 5))
+        str(_left_out_rows([LeftOutGroup("", "all people", 1000, 100), LeftOutGroup("origin", "island", n, out)], 5))
         for n in people
         for out in range(left_out[0], min(left_out[1], n) + 1)
     }
@@ -91,7 +91,7 @@ def test_one_person_more_or_less_does_not_show(people: tuple[int, int], left_out
 
 def test_the_few_who_remain_of_a_group_do_not_show() -> None:
     (_, all_gone), (_, two_remain) = (
-        _left_out_rows([LeftOutGroup("", "everybody", 1000, 100), LeftOutGroup("origin", "island", 40, out)], 5)
+        _left_out_rows([LeftOutGroup("", "all people", 1000, 100), LeftOutGroup("origin", "island", 40, out)], 5)
         for out in (40, 38)
     )
     assert all_gone == two_remain

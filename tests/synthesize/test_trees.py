@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from hybrid.base.arrays import Array
-from hybrid.synthesize.generators.trees import CategoryScores, DonorTree, Ranks, TreeLimits, _Nodes, grow
+from hybrid.synthesize.generators.cart import leaf_odds
+from hybrid.synthesize.generators.trees import CategoryScores, DonorTree, Ranks, TreeLimits, _Nodes, fit_scores, grow
 from hybrid.synthesize.protocol import Feature
 
 NUMBER = Feature("x", 0, ordered=True, missing=False)
@@ -145,3 +146,71 @@ def test_the_price_by_hand() -> None:
     thousand = CategoryScores(np.arange(2_000, dtype=np.float32)[:, None])
     few = TreeLimits(1, 1e-280, None)
     assert np.isfinite(nodes.price([thousand], np.ones(3), few)).all()
+
+
+SMALL_GROUPS = TreeLimits(100, 1.0, None, small_groups=True)
+
+
+def children(n: int, few: int, owner: Array | None = None) -> tuple[Array, Array, Array]:
+    """Ages, whether a person has an occupation, which of the ``few`` youngest nobody has, and the persons."""
+    ages = np.concatenate([np.full(few, 3.0), np.random.default_rng(0).uniform(20, 90, n - few)])
+    without = np.where(ages < 10, 1, np.random.default_rng(1).random(n) < 0.05).astype(np.int32)
+    return ages, without, np.arange(n) if owner is None else owner
+
+
+def grown(ages: Array, without: Array, persons: Array, limits: TreeLimits) -> DonorTree[int]:
+    rng = np.random.default_rng(2)
+    return grow((9, state(2), without), {0: ages}, {0: NUMBER}, persons, limits, rng)
+
+
+@pytest.mark.parametrize(("limits", "share"), [(SMALL_GROUPS, 1.0), (TreeLimits(100, 1.0, None), 0.35)])
+def test_a_small_group_is_drawn_alone_where_chance_is_no_explanation(limits: TreeLimits, share: float) -> None:
+    ages, without, persons = children(1_000, 30)
+    tree = grown(ages, without, persons, limits)
+    drawn = tree.draw({0: np.full(500, 3.0)}, 500, np.random.default_rng(3))
+    others = tree.draw({0: np.full(2_000, 60.0)}, 2_000, np.random.default_rng(3))
+    assert drawn.mean() == pytest.approx(share, abs=0.1) and others.mean() < 0.15
+
+
+def test_chance_makes_no_small_group() -> None:
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        known, features = columns(1_000, rng)
+        values = (rng.random(1_000) < 0.1).astype(np.int32)
+        assert grow((9, state(2), values), known, features, np.arange(1_000), SMALL_GROUPS, rng).certain is None
+
+
+def test_a_small_group_has_a_fifth_of_the_people_of_a_leaf_and_never_one_persons_rows_alone() -> None:
+    groups = grown(*children(1_000, 30), SMALL_GROUPS).certain
+    assert groups is not None and groups.tree.count[groups.inside & (groups.tree.reach > 0)].min() >= 20
+    owner = np.concatenate([np.arange(40) // 5, np.arange(8, 968)])  # 8 persons with 5 rows each
+    assert grown(*children(1_000, 40, owner), SMALL_GROUPS).certain is None
+
+
+def test_odds_of_a_person_in_a_small_group_are_those_of_the_group() -> None:
+    ages, without, persons = children(1_000, 30)
+    tree = grown(ages, without, persons, SMALL_GROUPS)
+    others, own = np.array([3.0] * 20 + [60.0] * 200), np.array([1] * 20 + [0] * 200, dtype=np.int32)
+    asked, values = np.array([3.0, 3.0, 60.0]), np.array([1, 0, 0], dtype=np.int32)
+    odds = leaf_odds(tree, {0: asked}, values, {0: others}, own)
+    assert odds[0] > -0.3 > odds[1] and abs(odds[2]) < 0.3
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_rare_codes_that_begin_alike_say_what_their_region_says(alike: bool) -> None:
+    """400 codes of five people each, the first half of one region: each alone is too rare to say anything."""
+    rng = np.random.default_rng(3)
+    codes = np.repeat(np.arange(400), 5).astype(np.int32)
+    region = (codes >= 200).astype(np.int32)
+    if not alike:  # regions that the order of the codes does not show
+        region = (rng.permutation(400)[codes] >= 200).astype(np.int32)
+    tree = grow((9, state(2), region), {0: codes}, {0: state(400)}, np.arange(2_000), LIMITS, rng)
+    drawn = tree.draw({0: codes}, len(codes), rng)
+    assert bool(np.mean(drawn == region) > 0.95) is alike
+
+
+def test_the_order_of_texts_counts_for_rare_levels_alone() -> None:
+    codes = np.repeat(np.arange(10), 50).astype(np.int32)
+    outcome = np.random.default_rng(1).random((500, 1))
+    assert fit_scores(codes, state(10), outcome, 20).scores.shape == (10, 1)
+    assert fit_scores(codes, state(10), outcome, 60).scores[:, 1].tolist() == list(range(10))

@@ -30,6 +30,7 @@ def test_every_kind_of_setting_is_tried(config: RunConfig, policy: Policy) -> No
         "anonymize.k",
         "anonymize.suppression_limit",
         "anonymize.recoding",
+        "anonymize.loss.name",
         "transition.method",
         "synthesize.options.min_leaf",
         "synthesize.options.alpha",

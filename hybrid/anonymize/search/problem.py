@@ -196,7 +196,8 @@ def _contradictions(
         if isinstance(model, SensitiveModel) and (model.attribute not in schema or model.attribute in names):
             yield Problem(
                 f"models[{at}]: the attribute {model.attribute!r} is not among the columns that stay as they are",
-                f"one of: {', '.join(repr(name) for name in schema.names if name not in names)}",
+                "leave this model out, or give that column another role; columns that stay: "
+                f"{', '.join(repr(name) for name in schema.names if name not in names)}",
             )
     for name, level in options.levels.items():
         if name not in names:

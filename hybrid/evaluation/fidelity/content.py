@@ -25,6 +25,10 @@ FEWEST_SHARE = 0.05
 """Groups of fewer people are not named: their own numbers are chance."""
 
 
+SHOWN, PERCENT = 5.0, " %"
+"""Points by which a share differs between groups, at least, to stand for a link; and its unit."""
+
+
 class _Figure(NamedTuple):
     """A number of each of some groups, in the real table and in the judged one."""
 
@@ -35,6 +39,11 @@ class _Figure(NamedTuple):
 
     def at(self, group: int) -> tuple[str, str]:
         return tuple(f"{number[group]:,.{self._digits}f}{self.unit}" for number in (self.real, self.there))  # type: ignore[return-value]
+
+    @property
+    def shows_little(self) -> bool:
+        """True of shares that are about the same in all groups."""
+        return self.unit == PERCENT and float(np.ptp(self.real)) < SHOWN
 
     @property
     def _digits(self) -> int:
@@ -57,7 +66,8 @@ def relation_in_words(context: Context, a: str, b: str) -> str | None:
     """Values of one column where another says most about it, in the real table and in the judged one.
 
     The explained column is the one with fewer groups; its mean where it is a number, else the share of the value that
-    differs most. None where no two groups of the other column are large enough.
+    differs most. None where no two groups of the other column are large enough, or where no share differs by
+    :data:`SHOWN`, as of a column whose values are nearly all too rare to be named.
     """
     groups = {name: _groups(context, name) for name in (a, b)}
     counted = {name: 0 if of is None else len(of) for name, of in groups.items()}
@@ -66,7 +76,7 @@ def relation_in_words(context: Context, a: str, b: str) -> str | None:
     if by is None or len(by) < 2:
         return None
     figure = _means(context, by, y) if _is_number(context, y) else _value_shares(context, by, groups[y])
-    if figure is None or np.isnan(figure.real).any():
+    if figure is None or np.isnan(figure.real).any() or figure.shows_little:
         return None
     least, most = int(np.argmin(figure.real)), int(np.argmax(figure.real))
     parts = [f"{figure.at(at)[1]} instead of {figure.at(at)[0]} where {x} is {by.labels[at]}" for at in (least, most)]
@@ -101,7 +111,7 @@ def _value_shares(context: Context, by: PeopleGroups, of: PeopleGroups | None) -
     # Of two values that mirror each other, such as yes and no, the rarer one.
     at = int(np.lexsort((real.mean(axis=1), -np.ptp(real, axis=1).round(6)))[0])
     there = _mean_of(by, table, (of.places(table) == at).astype(np.float64))
-    return _Figure(f"{of.column.name} is {of.labels[at]}", 100 * real[at], 100 * there, " %")
+    return _Figure(f"{of.column.name} is {of.labels[at]}", 100 * real[at], 100 * there, PERCENT)
 
 
 def _sides(context: Context) -> tuple[Table, Table]:

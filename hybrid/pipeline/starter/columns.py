@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from hybrid.base.atomic import write_text
@@ -20,6 +21,7 @@ from hybrid.hierarchy.spec import PERIODS, GroupsSpec, HierarchySpec
 from hybrid.pipeline.starter.guessed_roles import GuessedRole, guess_roles
 from hybrid.pipeline.starter.reading import is_place_code
 from hybrid.table import Column, Kind, Role, Table
+from hybrid.table.codings import numbers_of
 from hybrid.table.persons import constant_within
 
 _CODE = re.compile(r"[A-Z]?[0-9][0-9A-Z.-]*\Z")
@@ -83,13 +85,18 @@ def guess_columns(table: Table) -> tuple[GuessedColumn, ...]:
     columns = []
     for found in table.schema:
         guessed = roles[found.name]
-        # Few whole numbers that are to be predicted are classes: 0 and 1 are yes and no.
-        classes = guessed.target and found.kind is Kind.INTEGER
+        # Few whole numbers that are to be predicted are classes: 0 and 1, or 0.0 and 1.0, are yes and no.
+        classes = guessed.target and found.kind.is_number and _all_whole(table.frame[found.name])
         column = replace(found, kind=Kind.CATEGORICAL) if classes else found
         is_quasi = guessed.role is Role.QUASI_IDENTIFIER
         hierarchy = guess_hierarchy(column, table.frame[column.name]) if is_quasi else None
         columns.append(GuessedColumn(column, guessed, hierarchy))
     return tuple(columns)
+
+
+def _all_whole(values: pd.Series) -> bool:
+    numbers = numbers_of(values.dropna())
+    return bool((numbers == np.round(numbers)).all())
 
 
 def named_as_read(table: Table, columns: Sequence[GuessedColumn]) -> list[str]:

@@ -118,6 +118,11 @@ def questions(tables: Sequence[AskedTable]) -> Iterator[str]:
             f"do others know {dates} of a person? then quasi_identifier (generalized, and counted by k), "
             "else insensitive; until you say, these dates are undecided and left out"
         )
+    if echoes := named(lambda one: [column.column.name for column in one.columns if column.role.is_echo]):
+        yield (
+            f"do users need {echoes}, which another quasi-identifier nearly tells? excluded, the other stays finer; "
+            "kept, each is generalized by itself, and they agree less"
+        )
 
 
 def refuse_existing(paths: Iterable[Path], force: bool) -> None:
@@ -156,7 +161,7 @@ def roles_lines() -> Iterator[str]:
 SUPPRESSION_LIMIT = 0.05
 """Share of records left out that is proposed."""
 LEFT_OUT_LINE = f"suppression_limit: {SUPPRESSION_LIMIT}   # review: share of records that may be left out to get there"
-CROSSED_BELOW = 10_000
+CROSSED_BELOW = 20_000
 """Tables of fewer people are judged on folds, since a third of so few is too few to compare with, and nobody of them is
 left out, since small groups would be missing."""
 
@@ -253,8 +258,9 @@ def constraints_note(suggestions: Sequence[Suggestion]) -> Iterator[str]:
         yield f"{names} lie in one another: declared under constraints, so that they stay together"
     nearly = sum(one.broken > 0 for one in asked)
     if asked:
-        in_all = "in all rows" if not nearly else f"in all rows, or in nearly all ({nearly} of them)"
-        yield f"{len(asked)} constraints between columns hold {in_all}: decide which must be kept"
+        rules = "1 rule holds" if len(asked) == 1 else f"{len(asked)} rules hold"
+        where = "every row" if not nearly else f"every row, or in nearly every one ({nearly} of them)"
+        yield f"{rules} in {where}: choose which every released row must keep"
 
 
 def reading_lines(options: ReadOptions, *, is_csv: bool) -> Iterator[str]:

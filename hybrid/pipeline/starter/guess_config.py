@@ -135,7 +135,7 @@ def _guessed(path: Path | None, options: DataOptions, table: Table) -> GuessedCo
         notes.append(f"{len(names)} quasi-identifiers are many: every one that nobody outside knows costs utility")
     undecided = [name for name, guessed in roles.items() if guessed.role is Role.UNDECIDED and not guessed.is_event]
     if undecided:
-        notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
+        notes.append(f"could not be classified: {', '.join(undecided)}; left out until you choose a role")
     if person is not None:
         most = int(table.frame[person].value_counts().max())
         notes.append(f"{person} repeats (up to {most:,} rows): data.person makes k, control and attacks count persons")

@@ -26,8 +26,8 @@ from hybrid.table.persons import with_persons
 from hybrid.table.text import as_text
 
 _MEANING: dict[Identity, str] = {
-    "number": "a number of a person, a visit or a contract",
-    "name": "a name of a person",
+    "number": "an ID (person, visit or contract)",
+    "name": "the name of a person",
     "contact": "a contact such as e-mail or phone",
     "address": "an address",
 }
@@ -80,17 +80,17 @@ def evidence_of(column: Column, values: pd.Series) -> IdentifierEvidence | None:
     if identity == "number" and _is_counter(column, values):
         identity = None
     if identity is not None:
-        return IdentifierEvidence(f"its name says: {_MEANING[identity]}", identity)
+        return IdentifierEvidence(f"the name suggests {_MEANING[identity]}", identity)
     if pattern is not None and not pattern.inside:
         return IdentifierEvidence(f"its values are {pattern.what}")
     known, distinct = int(values.notna().sum()), int(values.nunique())
     words = vocabulary().split(column.name)
     if words and distinct > FEWEST_NUMBERED and vocabulary().people.issuperset(words):
-        return IdentifierEvidence("its name says: people, and it has many values", "number")
+        return IdentifierEvidence("the name suggests people, and it has many values", "number")
     if never_repeats(column, values):
         return IdentifierEvidence("no value occurs twice", strong=False)
     if ends_in_number(column.name) and distinct > known / 2 and known > 1:
-        return IdentifierEvidence("its name says: a number, and most values occur once", strong=False)
+        return IdentifierEvidence("the name suggests a number, and most values occur once", strong=False)
     return None if pattern is None else IdentifierEvidence(f"some of its values hold {pattern.what}", partial=True)
 
 
@@ -159,7 +159,14 @@ class GuessedRole:
         """True for the date of an event, which a person must decide."""
         return self.role is Role.UNDECIDED and self.reason.endswith(EVENT)
 
+    @property
+    def is_echo(self) -> bool:
+        """True for a number that says nearly the same as another quasi-identifier: a person may do without it."""
+        return self.reason.endswith(ECHO)
 
+
+ECHO = "the two rise together"
+"""End of the reason for a quasi-identifier that another one nearly tells."""
 _ROW_NAMES = r"(?i)\A(row[ ._]?(names?|numbers?|nr|num|id|index)|x|index|unnamed: ?0|)\Z"
 """Names under which programs write the names or numbers of rows."""
 
@@ -180,7 +187,7 @@ def guess_roles(table: Table) -> dict[str, GuessedRole]:
     for teller, told in functional_dependencies(table, known, others):
         roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"each of its values goes with one of {told}")
     for teller, told in rank_correlated(table, known, others):
-        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"it nearly tells {told}: the two rise together")
+        roles[teller] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"it nearly tells {told}: {ECHO}")
     secret = [name for name, guessed in roles.items() if guessed.role is Role.SENSITIVE]
     for told, reason in no_secrets(table, secret, known).items():
         roles[told] = GuessedRole(Role.QUASI_IDENTIFIER, False, f"{reason}: no secret to whoever knows that")
@@ -268,7 +275,7 @@ def _of_date(column: Column, values: pd.Series, count: str) -> GuessedRole | Non
     if not column.kind.is_temporal or has_phrase(words, known.secrets):
         return None
     if has_phrase(words, known.lasting | known.deaths):
-        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, looks like others know it")
+        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, probably known to others")
     if column.kind is Kind.DATE and _years(values) >= _LIFETIME:
         return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count} over many years, as dates of birth are")
     return GuessedRole(Role.UNDECIDED, False, f"{count}; {EVENT}")
@@ -322,23 +329,23 @@ def role_by_name(column: Column, distinct: int) -> GuessedRole | None:
     known, count = vocabulary(), f"{distinct:,} different values"
     words = known.without_fillers(known.split(column.name)) or [""]
     if has_phrase(words, known.opinions):
-        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion or a mark, which few others know")
+        return GuessedRole(Role.INSENSITIVE, False, f"{count}; an opinion, a habit or a mark, which few others know")
     if (has_phrase(words, known.targets) or tuple(words) in known.targets_alone) and distinct <= MOST_CLASSES:
-        return GuessedRole(Role.INSENSITIVE, True, f"{count}; do users predict it? then target: true")
+        return GuessedRole(Role.INSENSITIVE, True, f"{count}; probably a prediction target: then target: true")
     if column.kind.is_number and has_phrase(words, known.sampling_weights):
         return GuessedRole(Role.INSENSITIVE, False, f"{count}; is it a sampling weight? then its role is weight")
     counts = column.kind is Kind.INTEGER and words[0] in known.counting
     if has_phrase(words, known.secrets) and not counts:
-        return GuessedRole(Role.SENSITIVE, False, f"{count}, looks like what an attacker wants to learn")
+        return GuessedRole(Role.SENSITIVE, False, f"{count}, probably confidential")
     if has_phrase(words, known.known_outside) or tuple(words) in known.known_outside_alone:
-        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, looks like others know it")
+        return GuessedRole(Role.QUASI_IDENTIFIER, False, f"{count}, probably known to others")
     return None
 
 
 def _by_values(column: Column, values: pd.Series, distinct: int) -> GuessedRole:
     count = f"{distinct:,} different values"
     if ends_in_number(column.name) and distinct > min(MANY_VALUES, max(MOST_CLASSES, len(values) / _ROWS_OF_A_GROUP)):
-        return GuessedRole(Role.UNDECIDED, False, f"{count}; its name says: a number; of persons, or of things?")
+        return GuessedRole(Role.UNDECIDED, False, f"{count}; the name suggests a number: of persons, or of things?")
     if column.kind is Kind.CATEGORICAL:
         if _matching(column, values, _DIAGNOSIS) >= _MOSTLY and distinct > MOST_CLASSES:
             return GuessedRole(Role.SENSITIVE, False, f"{count}, its values are diagnoses (ICD-10)")
@@ -400,7 +407,7 @@ def _with_uniqueness(table: Table, roles: dict[str, GuessedRole]) -> dict[str, G
         if guessed.role is Role.INSENSITIVE and not guessed.target and table.schema[name].kind is not Kind.BOOLEAN:
             after = unique_share(table, [*known, name])
             if after - before > 0.05:
-                reason = f"{guessed.reason}; known outside? then {100 * after:.0f} % of rows are unique, "
-                reason += f"not {100 * before:.0f} %"
+                reason = f"{guessed.reason}; if outsiders know it, {100 * after:.0f} % of rows are unique "
+                reason += f"(now {100 * before:.0f} %)"
                 explained[name] = GuessedRole(guessed.role, guessed.target, reason)
     return explained

@@ -26,12 +26,13 @@ from hybrid.pipeline.starter.columns import (
     write_hierarchies,
 )
 from hybrid.pipeline.starter.config_text import (
-    LEFT_OUT_LINE,
     AskedTable,
     column_lines,
     constraint_lines,
     constraints_note,
+    drawing_lines,
     head_lines,
+    labels_line,
     publish_lines,
     questions,
     reading_lines,
@@ -131,7 +132,7 @@ class GuessedLinks:
         notes += questions([AskedTable(one.found.table, one.columns, None, f"{one.name}.") for one in self.tables])
         undecided = [f"{one.name}.{column}" for one in self.tables for column in one.named(Role.UNDECIDED)]
         if undecided:
-            notes.append(f"undecided, and left out until you say what they are: {', '.join(undecided)}")
+            notes.append(f"could not be classified: {', '.join(undecided)}; left out until you choose a role")
         wide = [one.name for one in self.tables if len(named_as_read(one.found.table, one.columns)) > MOST_COLUMNS]
         if wide:
             notes.append(
@@ -231,7 +232,7 @@ def _with_categories(table: Table, names: Iterable[str]) -> Table:
 def _lookup(guessed: GuessedColumn, values: pd.Series, table: str) -> GuessedColumn:
     """A column that refers to a public table: its name alone says what it is, since its values are public."""
     column = replace(guessed.column, kind=Kind.CATEGORICAL)
-    usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; known outside? then quasi_identifier")
+    usual = GuessedRole(Role.INSENSITIVE, False, f"{table} has its values; if outsiders know it: quasi_identifier")
     role = role_by_name(column, int(values.nunique())) or usual
     hierarchy = guess_hierarchy(column, values) if role.role is Role.QUASI_IDENTIFIER else None
     return GuessedColumn(column, role, hierarchy)
@@ -358,17 +359,16 @@ def _lines(guessed: GuessedLinks, folder: Path) -> Iterator[str]:
         yield f"  # review: {name} is left out, since no references lead from its rows to {guessed.tree.person}"
     yield ""
     yield from roles_lines()
-    yield from split_lines("persons", len(guessed.tables[0].found.table))
+    people = len(guessed.tables[0].found.table)
+    yield from split_lines("persons", people)
     if any(one.named(Role.QUASI_IDENTIFIER) for one in guessed.tables):
         yield ""
         yield "anonymize:"
         yield "  k: 5                      # every combination of labels is shared by at least so many people"
-        yield f"  {LEFT_OUT_LINE}"
+        yield f"  {labels_line(people)}"
         yield ""
         yield "transition: {method: tree, order: pre}"
-    yield ""
-    yield "synthesize: {generator: cart, rows: same}"
-    yield ""
+    yield from drawing_lines(people)
     yield "policy: default             # review: `hybrid policies` lists the others"
     yield ""
     yield from publish_lines()

@@ -15,6 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from hybrid.base.arrays import Array
+from hybrid.base.language import ENGLISH, Language
 from hybrid.report.charts import svg
 
 
@@ -206,7 +207,9 @@ class Dot:
     """Whether its name stands beside it; else it is its title only."""
 
 
-def line_chart(lines: Sequence[Line], positions: Sequence[float], at: int, unit: str) -> Markup:
+def line_chart(
+    lines: Sequence[Line], positions: Sequence[float], at: int, unit: str, language: Language = ENGLISH
+) -> Markup:
     """Lines over common positions; equal lines have one label.
 
     Parameters
@@ -227,7 +230,8 @@ def line_chart(lines: Sequence[Line], positions: Sequence[float], at: int, unit:
     parts = [svg.line(DESK_LEFT, y(0), DESK_RIGHT, y(0), "axis")]
     ticks = [(value, f"{100 * value:g} %" if unit == "%" else f"{value:.3g}") for value in round_ticks(0, top)]
     parts += svg.grid(DESK_LEFT, DESK_RIGHT, [(y(value), words) for value, words in ticks])
-    labels = [f"{100 * one:g} %" for one in positions]
+    ticks = [(value, language.number(words)) for value, words in ticks]
+    labels = [language.number(f"{100 * one:g} %") for one in positions]
     parts += svg.below(DESK_HEIGHT - 8, [(x(one), label) for one, label in zip(positions, labels, strict=True)])
     ends: dict[tuple[float | None, ...], list[str]] = {}
     for one in lines:
@@ -247,7 +251,7 @@ def line_chart(lines: Sequence[Line], positions: Sequence[float], at: int, unit:
     parts += [
         svg.text(DESK_RIGHT + 8, height + 4, name, "tick") for height, (_, name) in zip(heights, named, strict=True)
     ]
-    return _desk_figure(parts, "; ".join(_described(one, labels, unit) for one in lines))
+    return _desk_figure(parts, "; ".join(_described(one, labels, unit, language) for one in lines))
 
 
 def _joined(names: Sequence[str]) -> str:
@@ -279,7 +283,7 @@ def round_ticks(low: float, high: float) -> list[float]:
 STRIP_WIDTH, STRIP_HEIGHT = 120.0, 36.0
 
 
-def strip_chart(name: str, shares: Sequence[tuple[str, float]]) -> Markup:
+def strip_chart(name: str, shares: Sequence[tuple[str, float]], language: Language = ENGLISH) -> Markup:
     """Small bars of the shares of a column's values, without axes; nothing without shares.
 
     Parameters
@@ -296,13 +300,15 @@ def strip_chart(name: str, shares: Sequence[tuple[str, float]]) -> Markup:
     parts = []
     for at, (label, share) in enumerate(shares):
         height = share / top * (STRIP_HEIGHT - 2)
-        said = f"{label}: {100 * share:.1f} %"
+        said = f"{label}: {language.number(f'{100 * share:.1f}')} %"
         parts.append(svg.rect(at * width, STRIP_HEIGHT - height, max(width - 1, 0.5), height, "share", said))
     told = "; ".join(f"{label} {100 * share:.0f} %" for label, share in shares)
     return svg.figure(STRIP_WIDTH, STRIP_HEIGHT, parts, f"{name}: {told}", class_="strip", styled=False)
 
 
-def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool = False) -> Markup:
+def scatter_chart(
+    dots: Sequence[Dot], across: str, upwards: str, language: Language = ENGLISH, *, log: bool = False
+) -> Markup:
     """Points over two axes that span them.
 
     Parameters
@@ -310,7 +316,7 @@ def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool =
     dots : sequence of Dot
         One or more; with ``log`` x is above 0.
     across, upwards : str
-        Titles of the axes.
+        Titles of the axes, in the language.
     log : bool
         Whether the axis across is logarithmic.
     """
@@ -321,9 +327,13 @@ def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool =
     parts = [
         svg.line(DESK_LEFT, at, to, end, "axis") for at, to, end in ((bottom, right, bottom), (bottom, DESK_LEFT, 16))
     ]
-    parts += svg.grid(DESK_LEFT, right, [(y(value), f"{value:.4g}") for value in round_ticks(low_y, high_y)])
+    parts += svg.grid(
+        DESK_LEFT, right, [(y(value), language.number(f"{value:.4g}")) for value in round_ticks(low_y, high_y)]
+    )
     across_ticks = np.linspace(low_x, high_x, 5) if log else round_ticks(low_x, high_x)
-    parts += svg.below(bottom + 15, [(x(at), f"{10**at:.2g}" if log else f"{at:.4g}") for at in across_ticks])
+    parts += svg.below(
+        bottom + 15, [(x(at), language.number(f"{10**at:.2g}" if log else f"{at:.4g}")) for at in across_ticks]
+    )
     parts += svg.below(DESK_HEIGHT - 4, [((DESK_LEFT + right) / 2, across)])
     parts.append(svg.text(2, 10, upwards, "tick"))
     at = [(x(place), y(one.y)) for place, one in zip(places, dots, strict=True)]
@@ -335,7 +345,7 @@ def scatter_chart(dots: Sequence[Dot], across: str, upwards: str, *, log: bool =
             box = _free_place(point, min(len(one.name), _LONGEST_NAME) * _CHARACTER, taken)
             taken.append(box)
             parts.append(svg.text(box[0], box[3] - 3, one.name, "tick", longest=_LONGEST_NAME))
-    told = "; ".join(f"{one.name}: {one.x:.3g}, {one.y:.3g}" for one in dots)
+    told = "; ".join(f"{one.name}: {language.number(f'{one.x:.3g}, {one.y:.3g}')}" for one in dots)
     return _desk_figure(parts, f"{across}, {upwards}. {told}")
 
 
@@ -371,9 +381,9 @@ def _desk_figure(parts: Sequence[str], description: str) -> Markup:
     return svg.figure(DESK_WIDTH, DESK_HEIGHT, parts, description, class_="chart", styled=False)
 
 
-def _described(one: Line, positions: Sequence[str], unit: str) -> str:
+def _described(one: Line, positions: Sequence[str], unit: str, language: Language) -> str:
     shown = [
         f"{label}: {'–' if value is None else f'{100 * value:.1f} %' if unit == '%' else f'{value:.4g}'}"
         for label, value in zip(positions, one.values, strict=True)
     ]
-    return f"{one.name}: {', '.join(shown)}"
+    return f"{one.name}: {language.number(', '.join(shown))}"

@@ -114,7 +114,9 @@ def _ticks(edges: Sequence[str], left: float, unit: float, y: float) -> list[str
 CLASS_SIZES = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
-def class_size_chart(before: Array | None, after: Array | None, k: int, least: int) -> Markup:
+def class_size_chart(
+    before: Array | None, after: Array | None, k: int, least: int, language: Language = ENGLISH
+) -> Markup:
     """Share of records by people in their class (a number for each record), before and after; a line marks k.
 
     What fewer than ``least`` records are is said to be few, without a number.
@@ -134,7 +136,7 @@ def class_size_chart(before: Array | None, after: Array | None, k: int, least: i
             if not bar and not few:
                 continue
             parts.append(svg.rect(x + offset * unit, height - bar, 0.36 * unit, bar, class_))
-            middle, shown = x + (offset + 0.18) * unit, "few" if few else f"{100 * shares[side][at]:.0f}"
+            middle, shown = x + (offset + 0.18) * unit, language.say("few") if few else f"{100 * shares[side][at]:.0f}"
             parts.append(svg.text(middle, height - bar - 4, shown, "tick", text_anchor="middle"))
         parts.append(svg.text(x + unit / 2, height + 15, name, "tick", text_anchor="middle"))
     parts.append(svg.line(0, height, width, height, "axis"))
@@ -143,7 +145,8 @@ def class_size_chart(before: Array | None, after: Array | None, k: int, least: i
         svg.line(first * unit, 0, first * unit, height + 4, "limit"),
         svg.text(first * unit + 5, 10, f"k = {k}", "tick"),
     ]
-    return svg.figure(width, height + 20, parts, "Share of records by people in their class, before and after")
+    title = language.say("Share of records by people in their class, before and after")
+    return svg.figure(width, height + 20, parts, title)
 
 
 def _records_by_size(sizes: Array) -> Array:
@@ -152,7 +155,7 @@ def _records_by_size(sizes: Array) -> Array:
     return counts
 
 
-def trade_off_chart(points: Sequence[TradeOffPoint]) -> Markup:
+def trade_off_chart(points: Sequence[TradeOffPoint], language: Language = ENGLISH) -> Markup:
     """Information loss against the suppression limit; the chosen point is filled."""
     width, height, left = 420.0, 170.0, 40.0
     ordered = sorted(points, key=lambda point: point.limit)
@@ -165,11 +168,15 @@ def trade_off_chart(points: Sequence[TradeOffPoint]) -> Markup:
     parts += svg.grid(left, width, [(y(share), f"{100 * share:.0f} %") for share in np.arange(0, top, step)])
     parts.append(svg.curve(zip(places, [y(point.loss) for point in ordered], strict=True), "synthetic-line"))
     for x, point in zip(places, ordered, strict=True):
-        title = f"limit {percent(point.limit)}: loss {percent(point.loss)}, {percent(point.suppressed)} suppressed"
+        shares = {"limit": percent(point.limit), "loss": percent(point.loss), "gone": percent(point.suppressed)}
+        title = language.say("limit {limit:form}: loss {loss:form}, {gone:form} suppressed", **shares)
         parts.append(svg.circle(x, y(point.loss), 4.5, "synthetic" if point.chosen else "hollow", title))
         parts.append(svg.text(x, y(point.loss) - 9, f"{100 * point.loss:.0f}", "tick", text_anchor="middle"))
-    parts += svg.below(height + 15, [(x, f"{100 * point.limit:g} %") for x, point in zip(places, ordered, strict=True)])
-    return svg.figure(width, height + 20, parts, "Information loss against the suppression limit")
+    parts += svg.below(
+        height + 15,
+        [(x, language.number(f"{100 * point.limit:g} %")) for x, point in zip(places, ordered, strict=True)],
+    )
+    return svg.figure(width, height + 20, parts, language.say("Information loss against the suppression limit"))
 
 
 def loss_chart(losses: Sequence[LossCurve], language: Language = ENGLISH) -> Markup:
@@ -193,7 +200,12 @@ INTERVAL_WIDTH = 150.0
 
 
 def interval_chart(
-    value: float, low: float | None, high: float | None, reference: float | None, domain: tuple[float, float]
+    value: float,
+    low: float | None,
+    high: float | None,
+    reference: float | None,
+    domain: tuple[float, float],
+    language: Language = ENGLISH,
 ) -> Markup:
     """Value (filled), interval (line) and reference (hollow) on a common scale, on which zero is marked."""
     start, end = domain
@@ -209,16 +221,20 @@ def interval_chart(
         parts += [svg.line(x(low), 10, x(high), 10, "whisker"), svg.line(x(low), 6, x(low), 14, "whisker")]
         parts.append(svg.line(x(high), 6, x(high), 14, "whisker"))
     if reference is not None:
-        parts.append(svg.diamond(x(reference), 10, 6, "hollow", f"reference {reference:.4g}"))
-    parts.append(svg.circle(x(value), 10, 3.6, "synthetic", f"{value:.4g}"))
-    return svg.figure(INTERVAL_WIDTH, 20, parts, "value, interval and reference", class_="interval")
+        parts.append(
+            svg.diamond(x(reference), 10, 6, "hollow", language.say("reference {value:form}", value=f"{reference:.4g}"))
+        )
+    parts.append(svg.circle(x(value), 10, 3.6, "synthetic", language.number(f"{value:.4g}")))
+    return svg.figure(INTERVAL_WIDTH, 20, parts, language.say("value, interval and reference"), class_="interval")
 
 
 STAGES: tuple[Subject, ...] = get_args(Subject)
 
 
 def stage_chart(
-    values: Mapping[Subject, tuple[float, float | None, float | None]], domain: tuple[float, float]
+    values: Mapping[Subject, tuple[float, float | None, float | None]],
+    domain: tuple[float, float],
+    language: Language = ENGLISH,
 ) -> Markup:
     """One metric at each stage on one scale, a letter each."""
     start, end = domain
@@ -231,13 +247,25 @@ def stage_chart(
         parts.append(svg.line(12, y, 228, y, "grid"))
         if low is not None and high is not None:
             parts.append(svg.line(12 + (low - start) * scale, y, 12 + (high - start) * scale, y, "whisker"))
-        parts.append(svg.circle(x, y, 6, "synthetic" if stage == "synthetic" else "hollow", f"{stage}: {value:.4g}"))
+        name = language.say(stage.capitalize())
+        title = f"{name}: {language.number(f'{value:.4g}')}"
+        parts.append(svg.circle(x, y, 6, "synthetic" if stage == "synthetic" else "hollow", title))
         inside = "mark inverse" if stage == "synthetic" else "mark"
-        parts.append(svg.text(x, y + 3, stage[0].upper(), inside, text_anchor="middle"))
-    return svg.figure(240, 5 + 13 * max(len(values), 1), parts, "the metric at each stage", class_="stages")
+        parts.append(svg.text(x, y + 3, name[0], inside, text_anchor="middle"))
+    return svg.figure(
+        240, 5 + 13 * max(len(values), 1), parts, language.say("the metric at each stage"), class_="stages"
+    )
 
 
-def heat_map(names: Sequence[str], below: Array, above: Array, description: str, *, signed: bool = False) -> Markup:
+def heat_map(
+    names: Sequence[str],
+    below: Array,
+    above: Array,
+    description: str,
+    language: Language = ENGLISH,
+    *,
+    signed: bool = False,
+) -> Markup:
     """A square of associations; ``below`` the diagonal and ``above`` it may be two matrices.
 
     Darker is stronger; every cell also holds its number in hundredths. With ``signed``, values below zero are hatched.
@@ -253,12 +281,13 @@ def heat_map(names: Sequence[str], below: Array, above: Array, description: str,
         for j, other in enumerate(names):
             if i != j:
                 value = float((below if j < i else above)[i, j])
-                parts += _heat_cell(left + j * cell, top + i * cell, cell, value, strongest, f"{name} × {other}")
+                title = f"{name} × {other}: {language.number(f'{value:.3f}')}"
+                parts += _heat_cell(left + j * cell, top + i * cell, cell, value, strongest, title)
     width, height = left + n * cell + 40, top + n * cell + 2
-    return svg.figure(width, height, parts, description, class_="figure heat")
+    return svg.figure(width, height, parts, language.say(description), class_="figure heat")
 
 
-def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, pair: str) -> list[str]:
+def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, title: str) -> list[str]:
     if not np.isfinite(value):
         return [svg.text(x + cell / 2, y + cell / 2 + 4, "·", "tick", text_anchor="middle")]
     strength = min(abs(value) / strongest, 1.0)
@@ -266,7 +295,7 @@ def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, 
     number = "" if round(100 * abs(value)) == 0 else f"{100 * value:.0f}".replace("-", "−")
     square = svg.element(
         "rect",
-        svg.element("title", f"{escape(pair)}: {value:.3f}"),
+        svg.element("title", escape(title)),
         x=x + 0.5,
         y=y + 0.5,
         width=cell - 1,
@@ -280,7 +309,7 @@ def _heat_cell(x: float, y: float, cell: float, value: float, strongest: float, 
     return [square, text]
 
 
-def history_chart(track: MetricHistory) -> Markup:
+def history_chart(track: MetricHistory, language: Language = ENGLISH) -> Markup:
     """One metric by release, with intervals; the diamond is this run."""
     width, height, left = 360.0, 96.0, 46.0
     ends = [end for night in track.nights for end in (night.value, night.low, night.high) if end is not None]
@@ -288,7 +317,7 @@ def history_chart(track: MetricHistory) -> Markup:
     across = svg.linear(0, max(len(track.nights) - 1, 1), left, width - 10)
     y = svg.linear(low, low + ((high - low) or 1.0), height - 22, 14)
     parts = [
-        svg.text(left - 8, y(value) + 4, f"{value:.3g}", "tick", text_anchor="end")
+        svg.text(left - 8, y(value) + 4, language.number(f"{value:.3g}"), "tick", text_anchor="end")
         for value in dict.fromkeys((low, high))
     ]
     parts.append(svg.curve([(across(at), y(night.value)) for at, night in enumerate(track.nights)], "synthetic-line"))
@@ -296,12 +325,18 @@ def history_chart(track: MetricHistory) -> Markup:
         x, interval = across(at), ""
         if night.low is not None and night.high is not None:
             parts.append(svg.line(x, y(night.low), x, y(night.high), "axis"))
-            interval = f" (interval {night.low:.3g} to {night.high:.3g})"
+            interval = language.say(
+                " (interval {low:form} to {high:form})", low=f"{night.low:.3g}", high=f"{night.high:.3g}"
+            )
         mark, size = (svg.diamond, 5) if night is track.nights[-1] else (svg.circle, 3)
-        parts.append(mark(x, y(night.value), size, "synthetic", f"{night.day}: {night.value:.3g}{interval}"))
-    parts.append(svg.text(left, height - 4, track.nights[0].day, "tick", text_anchor="start"))
-    parts.append(svg.text(across(len(track.nights) - 1), height - 4, "this run", "tick", text_anchor="end"))
-    return svg.figure(width, height, parts, f"{track.title} from release to release")
+        parts.append(
+            mark(x, y(night.value), size, "synthetic", language.number(f"{night.day}: {night.value:.3g}") + interval)
+        )
+    parts.append(svg.text(left, height - 4, language.number(track.nights[0].day), "tick", text_anchor="start"))
+    parts.append(
+        svg.text(across(len(track.nights) - 1), height - 4, language.say("this run"), "tick", text_anchor="end")
+    )
+    return svg.figure(width, height, parts, language.say("{title:text} from release to release", title=track.title))
 
 
 CURVES = (
@@ -311,15 +346,16 @@ CURVES = (
 )
 
 
-def nearest_chart(curves: Mapping[str, Sequence[float]]) -> Markup:
+def nearest_chart(curves: Mapping[str, Sequence[float]], language: Language = ENGLISH) -> Markup:
     """Quantiles of nearest-record distances, to train and to control, by the names of :data:`CURVES`."""
     width, height, left, bottom = 520.0, 230.0, 44.0, 190.0
     top = max(max(curves[name]) for name, *_ in CURVES) or 1.0
     x, y = svg.linear(0, 1, left, width - 10), svg.linear(0, top, bottom, 14)
     parts = [svg.line(left, bottom, width - 10, bottom, "axis")]
-    parts += svg.grid(left, width - 10, [(y(tick), f"{tick:.2g}") for tick in np.linspace(0, top, 5)])
+    parts += svg.grid(left, width - 10, [(y(tick), language.number(f"{tick:.2g}")) for tick in np.linspace(0, top, 5)])
     parts += svg.below(bottom + 16, [(x(share), f"{100 * share:.0f} %") for share in (0.01, 0.25, 0.5, 0.75, 0.99)])
     for name, class_, words in CURVES:
-        parts.append(svg.curve(zip(map(x, curves["quantiles"]), map(y, curves[name]), strict=True), class_, words))
-    parts.append(svg.text((left + width) / 2, height - 4, "share of rows", text_anchor="middle"))
-    return svg.figure(width, height, parts, "Distance to the nearest record, in train and in control")
+        points = zip(map(x, curves["quantiles"]), map(y, curves[name]), strict=True)
+        parts.append(svg.curve(points, class_, language.say(words)))
+    parts.append(svg.text((left + width) / 2, height - 4, language.say("share of rows"), text_anchor="middle"))
+    return svg.figure(width, height, parts, language.say("Distance to the nearest record, in train and in control"))

@@ -133,9 +133,8 @@ def rounded(value: float, digits: int = DIGITS) -> float | None:
 
 def text_of(column: ResultColumn, texts: Mapping[str, MetricText]) -> MetricText:
     """Explanation of a column's metric."""
-    if column.metric == STRONGEST:
-        return STRONGEST_TEXT
-    return texts.get(column.metric, MetricText(title_of(column.metric), "", family=column.family))
+    unknown = MetricText(title_of(column.metric), "", family=column.family)
+    return texts.get(column.metric, STRONGEST_TEXT if column.metric == STRONGEST else unknown)
 
 
 def name_of(column: ResultColumn, texts: Mapping[str, MetricText]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -15,9 +17,18 @@ from hybrid.analysis import Answers, Results
 from hybrid.analysis.contrasts import CONFIDENCE, half_interval
 from hybrid.analysis.differences import PairedDifference, headlines
 from hybrid.analysis.ranking import RankedConfiguration
-from hybrid.analysis.results import ResultColumn
+from hybrid.analysis.results import STRONGEST, ResultColumn
+from hybrid.base.language import ENGLISH, Language, in_language
 from hybrid.report.comparison import words
-from hybrid.report.comparison.data import best_relative, comparison_json, name_of, relative, runs_json, text_of
+from hybrid.report.comparison.data import (
+    STRONGEST_TEXT,
+    best_relative,
+    comparison_json,
+    name_of,
+    relative,
+    runs_json,
+    text_of,
+)
 from hybrid.report.run.inputs import MetricText
 from hybrid.report.run.metrics import BETTER, number
 from hybrid.report.run.render import environment
@@ -45,6 +56,7 @@ def render_comparison(
     texts: Mapping[str, MetricText],
     left_out: Sequence[str] = (),
     notes: Sequence[str] = (),
+    language: Language = ENGLISH,
 ) -> str:
     """A comparison as one self-contained HTML document.
 
@@ -60,26 +72,56 @@ def render_comparison(
         The reason of every combination that the plan left out.
     notes : sequence of str
         What a reader must know beside the promises: what all private tables spend, what is for research only.
+    language : Language
+        Of the page; as :func:`hybrid.report.run.render.render_report`, as a whole.
 
     Returns
     -------
     str
         HTML with inline styles, data and script. Its content security policy allows that one script and no request.
     """
+
+    def draw(chosen: Language, note: str) -> str:
+        return _drawn(title, answers, _said(texts, chosen), left_out, notes, chosen, note)
+
+    return in_language(language, draw)
+
+
+def _said(texts: Mapping[str, MetricText], language: Language) -> dict[str, MetricText]:
+    """Explanations in a language."""
+    say = language.say
+    known = {STRONGEST: STRONGEST_TEXT, **texts}
+    return {name: replace(one, title=say(one.title), sentence=say(one.sentence)) for name, one in known.items()}
+
+
+def _drawn(
+    title: str,
+    answers: Answers,
+    texts: Mapping[str, MetricText],
+    left_out: Sequence[str],
+    notes: Sequence[str],
+    language: Language,
+    note: str,
+) -> str:
     results = answers.results
     found = comparison_json(title, answers, texts)
     recommended = found["recommendation"] and found["recommendation"]["chosen"]
     script = _script()
     data = found | {
+        "metrics": [one | {"better": language.say(one["better"])} for one in found["metrics"]],
         "runs": runs_json(results),
         "halves": _halves(len(results.seeds), results.overlap),
         "recommended": recommended and recommended["configuration"],
+        "words": {text: _PLACE_KIND.sub("}", language.template(text)) for text in _SAID.findall(script)},
+        "decimal": language.decimal,
+        "thousands": language.thousands,
     }
     return (
-        environment()
+        environment(language.code)
         .get_template("comparison.html")
         .render(
             title=title,
+            note=note,
             script=Markup(script),
             script_hash=Markup(_hash(script)),
             data=_embedded(data),
@@ -115,6 +157,11 @@ def render_comparison(
             texts=_explained(results, texts),
         )
     )
+
+
+_SAID = re.compile(r'\bsay\("([^"]+)"')
+"""A message in the script."""
+_PLACE_KIND = re.compile(r":\w+\}")
 
 
 def _script() -> str:
@@ -219,7 +266,7 @@ def _ranking(answers: Answers, texts: Mapping[str, MetricText]) -> list[dict[str
             "verdict": each.verdict or "–",
             "values": [number(each.values[concern].value) for concern in titles],
             "behind": behind.get(each.behind, ""),
-            "shown": _shown(each) or ("nothing" if at else ""),
+            "shown": _shown(each) or ("no difference" if at else ""),
         }
         for at, each in enumerate(answers.ranking[:MOST_RANKED])
     ]

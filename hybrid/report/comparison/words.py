@@ -180,7 +180,7 @@ def _rows(found: Recommendation, chosen: CandidateConfiguration, texts: Mapping[
             _number(column, chosen.values[concern]),
             _most(lags.get(concern)),
             number(found.margins[concern]),
-            ("yes" if lags[concern].is_settled else "no") if concern in lags else "no",
+            "settled" if concern in lags and lags[concern].is_settled else "open",
         )
         for concern, column in found.columns.items()
     ]
@@ -280,7 +280,7 @@ def _choice(found: Recommendation, chosen: CandidateConfiguration, texts: Mappin
 def _again(found: Recommendation, texts: Mapping[str, MetricText]) -> list[str]:
     if not found.again or found.ended < 2:
         return []
-    said = ", ".join(f"{name_of(found.columns[each], texts)} {number(value)}" for each, value in found.again.items())
+    said = ", ".join(f"{name_of(found.columns[each], texts)} = {number(value)}" for each, value in found.again.items())
     return [
         f"Chosen among {found.ended:,}: each interval holds for all of them together, but the means are the better for "
         f"the choice. Chosen by all seeds but one and measured with that one, what this rule takes has {said}."

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from hybrid.base.language import ENGLISH, Language
 from hybrid.evaluation.measure import Evaluation, Family, Measure, MetricResult, NotComputable
 from hybrid.evaluation.trust import TrustLeague
 from hybrid.report.charts.figures import interval_chart
@@ -92,7 +93,11 @@ def number(value: float | None) -> str:
 
 
 def metric_groups(
-    evaluation: Evaluation, family: Family, texts: Mapping[str, MetricText], league: TrustLeague | None = None
+    evaluation: Evaluation,
+    family: Family,
+    texts: Mapping[str, MetricText],
+    league: TrustLeague | None = None,
+    language: Language = ENGLISH,
 ) -> list[MetricGroup]:
     """Metrics of one family on the synthetic table, grouped by name.
 
@@ -102,24 +107,26 @@ def metric_groups(
     order = {name: at for at, name in enumerate(dict.fromkeys(metric.name for metric in chosen))}
     chosen.sort(key=lambda metric: order[metric.name])
     return [
-        _group(name, list(metrics), texts.get(name), league)
+        _group(name, list(metrics), texts.get(name), league, language)
         for name, metrics in groupby(chosen, key=lambda metric: metric.name)
     ]
 
 
 def _group(
-    name: str, metrics: Sequence[MetricResult], text: MetricText | None, league: TrustLeague | None
+    name: str, metrics: Sequence[MetricResult], text: MetricText | None, league: TrustLeague | None, language: Language
 ) -> MetricGroup:
     text = text or MetricText(title_of(name), "")
     domain = domain_of(metrics)
     better = BETTER[metrics[0].family, metrics[0].direction]
-    rows = tuple(replace(_row(metric, text.reference, domain), trust=_trust(metric, league)) for metric in metrics)
+    rows = tuple(
+        replace(_row(metric, text.reference, domain, language), trust=_trust(metric, league)) for metric in metrics
+    )
     has_numbers = any(isinstance(metric.outcome, Measure) for metric in metrics)
     scale = has_numbers * " to ".join(f"{end:.2g}".replace("-", "−") for end in domain)
     return MetricGroup(name, text.title, text.sentence, better, scale, rows)
 
 
-def _row(metric: MetricResult, reference: str, domain: tuple[float, float]) -> MetricRow:
+def _row(metric: MetricResult, reference: str, domain: tuple[float, float], language: Language) -> MetricRow:
     about, outcome = metric.column or "", metric.outcome
     if isinstance(outcome, NotComputable):
         reason = f"No number ({STATES[outcome.state]}): {outcome.reason}"
@@ -131,7 +138,7 @@ def _row(metric: MetricResult, reference: str, domain: tuple[float, float]) -> M
         reference=number(outcome.reference),
         judgement=judgement(outcome, metric.direction == "lower", reference),
         n=f"{outcome.n:,}" if outcome.n else "–",
-        chart=interval_chart(outcome.value, outcome.low, outcome.high, outcome.reference, domain),
+        chart=interval_chart(outcome.value, outcome.low, outcome.high, outcome.reference, domain, language),
         details=tuple(_details(outcome)),
         missing="",
     )
@@ -166,11 +173,11 @@ def interval_text(measure: Measure) -> str:
 def _details(measure: Measure) -> list[tuple[str, str]]:
     """Numeric details only: texts and lists could hold values of the data."""
     return [
-        (name.replace("_", " "), f"{value:,}" if isinstance(value, int) else number(value))
+        (name, f"{value:,}" if isinstance(value, int) else number(value))
         for name, value in measure.details.items()
         if isinstance(value, int | float)
     ] + [
-        (f"{role}: random sample", f"{found['records']:,} of {found['of']:,}")
+        (f"sampled: {role}", f"{found['records']:,} of {found['of']:,}")
         for role, found in measure.details.get("sampled", {}).items()
     ]
 

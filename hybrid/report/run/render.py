@@ -10,7 +10,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from hybrid.base.language import ENGLISH, Language, NoTranslation, catalogue, in_language
+from hybrid.base.language import ENGLISH, Language, catalogue, in_language
 from hybrid.evaluation.display import displayed_evaluation
 from hybrid.publication.table_facts import few
 from hybrid.report.charts.figures import percent
@@ -24,6 +24,7 @@ MACROS = '{% from "parts.html" import exposure_table, metric_tables %}\n'
 """Imported by the template of every section."""
 
 _STYLE = re.compile(r' style="--natural:[\d.]+px" preserveAspectRatio="xMidYMid meet"')
+_LANGUAGE = re.compile(r'<html lang="([a-z]+)"')
 _NUMBER = re.compile(r'<span class="at">\d+</span>')
 
 
@@ -39,8 +40,9 @@ class _Part:
 def environment(code: str = ENGLISH.code) -> Environment:
     """Jinja environment of the report's templates, with escaping, in the language with a code.
 
-    Templates write prose as ``_("...")`` or ``text|say``, names that a person may have chosen as ``text|own``, and what
-    holds numbers as ``text|form``; all else is data, and stays as it is.
+    Templates write prose as ``_("...")``, with what fills its places, or as ``text|say``; names that a person may have
+    chosen as ``text|own``; what holds numbers as ``text|form``; cells of numbers and short findings as
+    ``text|figure``. All else is data, and stays as it is.
     """
     language = catalogue(code)
     templates = Environment(
@@ -52,7 +54,14 @@ def environment(code: str = ENGLISH.code) -> Environment:
     )
     numbers = {"number": number, "percent": percent, "count": "{:,}".format}
     templates.filters |= {name: _formed(language, write) for name, write in numbers.items()}
-    templates.filters |= {"few": few, "say": language.say, "own": language.own, "form": language.number}
+    templates.filters |= {
+        "few": few,
+        "say": language.say,
+        "own": language.own,
+        "form": language.number,
+        "figure": language.figure,
+        "label": language.label,
+    }
     templates.globals |= {"_": language.say, "language": language}
     return templates
 
@@ -92,6 +101,12 @@ def render_report(
     return in_language(language, draw)
 
 
+def page_language(page: str) -> str:
+    """Code of the language of a rendered report."""
+    found = _LANGUAGE.search(page)
+    return found[1] if found else ENGLISH.code
+
+
 def section_of(page: str, anchor: str) -> Markup:
     """One section of a rendered report, for a page with other styles; what scrolls is reached by keyboard.
 
@@ -104,8 +119,6 @@ def section_of(page: str, anchor: str) -> Markup:
 
 
 def _part(section: Section, inputs: ReportInputs, language: Language) -> _Part | None:
-    if not (language.is_english or section.is_translated):
-        raise NoTranslation(section.title)
     values = section.values(replace(inputs, language=language))
     if values is None:
         return None

@@ -145,11 +145,19 @@ def leaf_odds(
     if tree.missing is not None:
         lacks, lack = np.isnan(values), np.isnan(reference)
         flags, others = lacks.astype(np.int32), lack.astype(np.int32)
-        present = {key: column[~lack] for key, column in known_reference.items()}
+        present = _only(known_reference, ~lack)
         of_values = leaf_odds(replace(tree, missing=None), known, values, present, reference[~lack])
         of_flags = leaf_odds(tree.missing, known, flags, known_reference, others)
         of_both: Array = of_flags + np.where(lacks, 0.0, of_values)
         return of_both
+    if tree.certain is not None:
+        groups, rest = tree.certain, replace(tree, certain=None)
+        held, of_reference = groups.holds(known, len(values)), groups.holds(known_reference, len(reference))
+        of_all = np.zeros(len(values))
+        for part, mine, theirs in ((groups.tree, held, of_reference), (rest, ~held, ~of_reference)):
+            some, others_there = _only(known, mine), _only(known_reference, theirs)
+            of_all[mine] = leaf_odds(part, some, values[mine], others_there, reference[theirs])
+        return of_all
     own, others = tree.leaves(known, len(values)), tree.leaves(known_reference, len(reference))
     _, codes = np.unique(np.concatenate([tree.donors, values, reference]), return_inverse=True)
     donors, mine, theirs = np.split(codes, np.cumsum([len(tree.donors), len(values)]))
@@ -164,6 +172,10 @@ def leaf_odds(
     among_others = (seen + PRIOR_PEOPLE * share) / (there + PRIOR_PEOPLE)
     odds: Array = np.log(among_donors) - np.log(among_others)
     return odds
+
+
+def _only(known: Mapping[K, Array], rows: Mask) -> dict[K, Array]:
+    return {key: column[rows] for key, column in known.items()}
 
 
 def _counts(cells: Array, asked: Array) -> Array:
@@ -183,8 +195,9 @@ class CartOptions(Options):
     """Options of ``cart``."""
 
     min_leaf: int | None = Field(default=None, ge=1)
-    """Training records that every leaf holds at least, or persons with `data.person`; larger: smoother, fewer copies,
-    less detail. null: a fiftieth of the training records or persons, but 10 at least and 50 at most."""
+    """Training records that every leaf holds at least, or persons with `data.person` (smaller ones: `small_groups`);
+    larger: smoother, fewer copies, less detail. null: a fiftieth of the training records or persons, but 10 at least
+    and 50 at most."""
     alpha: float = Field(default=1.0, gt=0, le=1)
     """Below 1, a split of a tree counts for nothing if chance alone would make one as good with a larger probability,
     counted in people, and in full once it is twice as good: an attacker finds less of single people, and relations that
@@ -192,6 +205,10 @@ class CartOptions(Options):
     slopes: bool = True
     """Whether numbers and dates follow the numbers and dates drawn before them within a leaf, too: a donor's value is
     moved by the slope that the leaf's people bear out, in ranks. Large leaves then keep relations of numbers."""
+    small_groups: bool = True
+    """Whether a category, or who lacks a number, is also drawn within groups of a fifth of `min_leaf` people, ten at
+    least, that differ from others so much that chance explains it once in ten thousand times: children without an
+    occupation, a rare diagnosis that always brings the same treatment."""
     max_depth: int | None = Field(default=None, ge=1)
     """Splits from root to leaf at most; null: no limit."""
     smoothing: int | None = Field(default=None, ge=0)
@@ -211,7 +228,7 @@ class CartOptions(Options):
         """Limits of the trees of so many training people, and the people who must have a number that is copied."""
         least = enough_people(people) if self.min_leaf is None else self.min_leaf
         return (
-            TreeLimits(least, self.alpha, self.max_depth, self.slopes),
+            TreeLimits(least, self.alpha, self.max_depth, self.slopes, self.small_groups),
             enough_people(people) if self.smoothing is None else self.smoothing,
         )
 

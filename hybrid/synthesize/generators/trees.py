@@ -79,6 +79,11 @@ def level_map(outcome: Array) -> Array:
     return np.eye(len(classes))[codes]
 
 
+MOST_UNSAID = 0.2
+"""Share of the records whose levels are too small to be ordered by the outcome, beyond which the order of the texts
+counts as well: postcodes that begin alike lie in one region."""
+
+
 def fit_scores(
     codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None
 ) -> CategoryScores:
@@ -89,7 +94,8 @@ def fit_scores(
     codes : numpy.ndarray, shape (n,), int32
         The predictor.
     feature : Feature
-        Its number of levels, and whether they have an order: an ordered one gets that as a second score.
+        Its number of levels, and whether they have an order: an ordered one gets that as a second score, and one whose
+        levels are mostly too small (:data:`MOST_UNSAID`) the order of their texts.
     outcome : numpy.ndarray, shape (n, d)
         See :func:`level_map`.
     min_count : int
@@ -115,7 +121,7 @@ def fit_scores(
     means[counts < min_count] = 0
     scores = means if outcome.shape[1] == 1 else _first_component(means, counts)
     order = np.unique(np.round(scores[:, 0], 12), return_inverse=True)[1].reshape(-1, 1)
-    if feature.ordered:
+    if feature.ordered or counts[counts < min_count].sum() > MOST_UNSAID * counts.sum():
         order = np.column_stack([order, np.arange(feature.n_levels)])
     return CategoryScores(order.astype(np.float32))
 
@@ -131,6 +137,10 @@ def _first_component(means: Array, counts: Array) -> Array:
 
 
 K = TypeVar("K")
+SMALLER, FEWEST_CERTAIN = 5, 10
+"""A group that chance does not explain holds a fifth of the people of a leaf at least, and never fewer than ten."""
+CERTAIN = 1e-4
+"""Probability that the best of all splits of a node by chance alone makes such a group."""
 MOST_CLASSES = 30
 """Targets with more states are grown through a projection of their indicators instead of one by one."""
 N_PROJECTED = 16
@@ -155,12 +165,15 @@ class TreeLimits:
         Splits from root to leaf, at most.
     slopes : bool
         Whether numbers follow the numbers before them within leaves, too (:mod:`.leaf_slopes`).
+    small_groups : bool
+        Whether a discrete column has smaller groups where chance is no explanation.
     """
 
     least: int
     alpha: float
     max_depth: int | None
     slopes: bool = False
+    small_groups: bool = False
 
 
 @dataclass(frozen=True)
@@ -199,6 +212,7 @@ class DonorTree(Generic[K]):
     reach: Array
     slopes: LeafSlopes[K] | None = None
     missing: DonorTree[K] | None = None
+    certain: CertainGroups[K] | None = None
 
     @classmethod
     def without_splits(cls, target: int, values: Array) -> DonorTree[K]:
@@ -214,7 +228,7 @@ class DonorTree(Generic[K]):
 
     def leaves(self, known: Mapping[K, Array], n_rows: int) -> Array:
         """Leaf that each row falls into; shape (n_rows,), int64."""
-        if self.tree is None:
+        if self.tree is None or not n_rows:
             return np.zeros(n_rows, dtype=np.int64)
         found: Array = self.tree.apply(_matrix(self.predictors, known))
         return found
@@ -232,7 +246,40 @@ class DonorTree(Generic[K]):
         drawn: Array = self.donors[at]
         if self.slopes is not None:
             drawn = self.slopes.move(drawn, at, node, known, rng)
+        if self.certain is not None:
+            drawn = self.certain.redraw(drawn, known, rng)
         return drawn if self.missing is None else np.where(self.missing.draw(known, n_rows, rng) == 1, np.nan, drawn)
+
+
+@dataclass(frozen=True)
+class CertainGroups(Generic[K]):
+    """Small groups that differ so much from others that chance is no explanation, as a tree of its own.
+
+    Leaves are large since what small ones show is mostly chance, and chance gives single people away. Where it explains
+    nothing, as of children who have no occupation, they only destroy what everybody knows.
+
+    Parameters
+    ----------
+    tree : DonorTree
+        A row below one of the groups is drawn there.
+    inside : numpy.ndarray, shape (n_nodes,), bool
+        Groups, and nodes below them.
+    """
+
+    tree: DonorTree[K]
+    inside: Mask
+
+    def holds(self, known: Mapping[K, Array], n_rows: int) -> Mask:
+        """Rows that fall into one of the groups; shape (n_rows,)."""
+        held: Mask = self.inside[self.tree.leaves(known, n_rows)]
+        return held
+
+    def redraw(self, drawn: Array, known: Mapping[K, Array], rng: np.random.Generator) -> Array:
+        """The values, those of rows in a group drawn from it."""
+        held = np.flatnonzero(self.holds(known, len(drawn)))
+        redrawn = drawn.copy()
+        redrawn[held] = self.tree.draw({key: column[held] for key, column in known.items()}, len(held), rng)
+        return redrawn
 
 
 LACKS = Feature("lacks a value", 2, ordered=False, missing=False)
@@ -273,30 +320,104 @@ def grow(
     weights = person_weights(persons)
     if not known or (weights is not None and weights.sum() < 2 * limits.least):
         return DonorTree.without_splits(at, values)
+    certain = _certain_groups(target, known, features, persons, limits)
+    rest = np.ones(len(values), dtype=bool) if certain is None else ~certain.holds(known, len(values))
+    left = {key: column[rest] for key, column in known.items()}
+    found = _weighed((at, feature, values[rest]), left, features, persons[rest], limits, rng)
+    return replace(found, certain=certain)
+
+
+def _weighed(
+    target: tuple[int, Feature, Array],
+    known: Mapping[K, Array],
+    features: Mapping[K, Feature],
+    persons: Array,
+    limits: TreeLimits,
+    rng: np.random.Generator,
+) -> DonorTree[K]:
+    """Tree whose leaves hold enough people, each split as far as people bear it out."""
+    at, feature, values = target
     outcome = _outcome(values, feature, rng)
-    numbers = level_map(outcome)
-    predictors = {
-        key: fit_scores(column, features[key], numbers, limits.least, weights)
-        if features[key].is_discrete
-        else Ranks(np.unique(column[~np.isnan(column)]))
-        for key, column in known.items()
-    }
-    matrix = _matrix(predictors, known)
-    tree = _new_tree(outcome, limits, int(rng.integers(2**31)))
-    tree.fit(matrix, outcome, sample_weight=weights)
-    leaves = tree.apply(matrix)
-    by_leaf = np.argsort(leaves, kind="stable")
-    nodes = _Nodes(tree.tree_, leaves[by_leaf], persons[by_leaf])
-    share = np.ones(tree.tree_.node_count)
+    grown = _Grown.of(outcome, known, features, persons, limits, int(rng.integers(2**31)))
+    nodes, by_leaf = grown.nodes, grown.by_leaf
+    share = np.ones(nodes.tree.node_count)
     if limits.alpha < 1:
         gain, freedom = nodes.gain(values[by_leaf] if feature.is_discrete else outcome[by_leaf])
-        share = nodes.borne_out(gain, nodes.price(list(predictors.values()), freedom, limits))
-    count = nodes.starts[nodes.end] - nodes.starts[:-1]
-    reach, slopes = nodes.reach(share, limits.least), None
+        share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits))
+    slopes = None
     if limits.slopes and not feature.is_discrete:
         before = {key: column[by_leaf] for key, column in known.items() if not features[key].is_discrete}
         slopes = fit_slopes(values[by_leaf], before, nodes.sums, ~nodes.inner, limits.least)
-    return DonorTree(at, predictors, tree, values[by_leaf], nodes.starts[:-1], count, nodes.parent, reach, slopes)
+    return replace(grown.drawing(at, values, nodes.reach(share, limits.least)), slopes=slopes)
+
+
+def _certain_groups(
+    target: tuple[int, Feature, Array],
+    known: Mapping[K, Array],
+    features: Mapping[K, Feature],
+    persons: Array,
+    limits: TreeLimits,
+) -> CertainGroups[K] | None:
+    """Groups of a discrete column below the size of a leaf, if there are any, and enough others."""
+    at, feature, values = target
+    small = replace(limits, least=max(limits.least // SMALLER, FEWEST_CERTAIN), alpha=CERTAIN)
+    possible = limits.small_groups and feature.is_discrete and small.least < limits.least
+    if not possible or not 1 < len(np.unique(values)) <= MOST_CLASSES:
+        return None
+    grown = _Grown.of(values, known, features, persons, small, 0)
+    nodes = grown.nodes
+    gain, freedom = nodes.gain(values[grown.by_leaf])
+    certain = nodes.inner & (gain > nodes.price(list(grown.predictors.values()), freedom, small))
+    group = certain[nodes.parent] & (nodes.people >= small.least) & (nodes.people < limits.least)
+    group[0] = False
+    inside = group.copy()
+    for node in range(1, len(inside)):
+        inside[node] |= inside[nodes.parent[node]]
+    if not group.any() or nodes.people[0] - nodes.sums(inside[nodes.leaves])[0] < limits.least:
+        return None
+    within = np.where(inside & ~group, 0.0, 1.0)  # Rows below a group are drawn in the smallest group that holds them.
+    return CertainGroups(grown.drawing(at, values, within), inside)
+
+
+@dataclass(frozen=True)
+class _Grown(Generic[K]):
+    """A tree, its nodes, and the order of the training rows by leaf."""
+
+    predictors: Mapping[K, Ranks | CategoryScores]
+    tree: Any
+    nodes: _Nodes
+    by_leaf: Array
+
+    @classmethod
+    def of(
+        cls,
+        outcome: Array,
+        known: Mapping[K, Array],
+        features: Mapping[K, Feature],
+        persons: Array,
+        limits: TreeLimits,
+        seed: int,
+    ) -> _Grown[K]:
+        weights, numbers = person_weights(persons), level_map(outcome)
+        predictors = {
+            key: fit_scores(column, features[key], numbers, limits.least, weights)
+            if features[key].is_discrete
+            else Ranks(np.unique(column[~np.isnan(column)]))
+            for key, column in known.items()
+        }
+        matrix = _matrix(predictors, known)
+        tree = _new_tree(outcome, limits, seed)
+        tree.fit(matrix, outcome, sample_weight=weights)
+        leaves = tree.apply(matrix)
+        by_leaf = np.argsort(leaves, kind="stable")
+        return cls(predictors, tree, _Nodes(tree.tree_, leaves[by_leaf], persons[by_leaf]), by_leaf)
+
+    def drawing(self, target: int, values: Array, reach: Array) -> DonorTree[K]:
+        """The tree with donors, and how deep rows are drawn."""
+        nodes = self.nodes
+        count = nodes.starts[nodes.end] - nodes.starts[:-1]
+        first = nodes.starts[:-1]
+        return DonorTree(target, self.predictors, self.tree, values[self.by_leaf], first, count, nodes.parent, reach)
 
 
 def person_weights(persons: Array) -> Array | None:

@@ -19,17 +19,17 @@ CHANCE = 1.96
 TEMPLATE = """\
 {% if rows %}
 {{ exposure_table(["Analysis", "Estimate", "Real", "Table", "Overlap", "Difference", "By anonymization", "In words"], rows) }}
-<p class="note small">Real, table: estimate, with the interval that holds the value for the population in 95 of 100 cases, if the table’s model is right. Overlap: 1 if both intervals are equal, 0 if they have nothing in common. Difference: of the table’s estimate, in standard errors of the real one. In words: <i>chance</i> where the rows that were drawn, and the sample of records, explain the difference; <i>bias</i> where they do not. More rows or tables do not remove a bias.</p>
-{% if anonymized %}<p class="note small">By anonymization: the difference of the anonymized and restored records, before a generator. They are those of the same people, all or a sample: of generalized values, of people left out, and of the sample. The rest is the generator’s.</p>{% endif %}
-{% else %}<p class="missing">No estimates were compared.</p>{% endif %}
-{% if width is not none %}<p>With the survey’s strata and clusters, standard errors from the table are {{ width }} times those from real people (median).{% if width < 0.8 %} The table does not show how alike people of a cluster are, and intervals from it are too narrow.{% endif %}</p>{% endif %}
+<p class="note small">{{ _("Real, table: estimate, with the interval that holds the value for the population in 95 of 100 cases, if the table’s model is right. Overlap: 1 if both intervals are equal, 0 if they have nothing in common. Difference: of the table’s estimate, in standard errors of the real one. In words: chance where the rows that were drawn, and the sample of records, explain the difference; bias where they do not. More rows or tables do not remove a bias.") }}</p>
+{% if anonymized %}<p class="note small">{{ _("By anonymization: the difference of the anonymized and restored records, before a generator. It comes from generalized values, from people left out, and from the sample. The rest is the generator’s.") }}</p>{% endif %}
+{% else %}<p class="missing">{{ _("No estimates were compared.") }}</p>{% endif %}
+{% if width is not none %}<p>{{ _("With the survey’s strata and clusters, standard errors from the table are {n:form} times those from real people (median).", n=width) }}{% if width < 0.8 %} {{ _("The table does not show how alike people of a cluster are, and intervals from it are too narrow.") }}{% endif %}</p>{% endif %}
 {% if groups %}
-<h3>By group of people</h3>
-{{ exposure_table(["Column", "Group", "Estimates", "Overlap", "Of people kept apart", "Conclusions kept", "Differs most", "Real", "Table", "Difference"], groups) }}
-<p class="note small">The same analyses within each group of enough people, without the column that makes the groups; the group of the lowest overlap first. Of people kept apart: the overlap of real people of the group whom no generator saw; chance lowers it, too. The table tells less about a group whose overlap is far below that.</p>
+<h3>{{ _("By group of people") }}</h3>
+{{ exposure_table(["Column", "Group", "Differs most", "Estimates", "Overlap", "Of people kept apart", "Conclusions kept", "Real", "Table", "Difference"], groups) }}
+<p class="note small">{{ _("The same analyses within each group of enough people, without the column that makes the groups; the group of the lowest overlap first. Of people kept apart: the overlap of real people of the group whom no generator saw; chance lowers it, too. The table tells less about a group whose overlap is far below that.") }}</p>
 {% endif %}
 {% for text, reason in left_out.items() %}
-<p class="missing">{{ text }}: {{ reason }}</p>
+<p class="missing">{{ text|own }}: {{ reason|say }}</p>
 {% endfor %}
 """
 
@@ -85,12 +85,12 @@ def _group_rows(found: Measure) -> list[TableRow]:
             number(one["overlap"]),
             "–" if one["reference"] is None else number(one["reference"]),
             f"{one['kept']} of {one['conclusions']}" if one["conclusions"] else "–",
-            f"{worst['analysis'].replace('`', '')}: {worst['name']}",
             _interval(worst["real"]),
             _interval(worst["table"]),
             number(worst["difference"]),
         )
-        rows.append(TableRow((one["column"], one["group"]), shown))
+        about = f"{worst['analysis'].replace('`', '')}: {worst['name']}"
+        rows.append(TableRow((one["column"], one["group"], about), shown))
     return rows
 
 
@@ -106,7 +106,7 @@ def _values(inputs: ReportInputs) -> dict[str, Any] | None:
         "anonymized": bool(anonymized),
         "groups": _group_rows(found),
         "width": found.details["width_of_survey"],
-        "left_out": found.details["left_out"],
+        "left_out": {text: why.removeprefix(f"{text}: ") for text, why in found.details["left_out"].items()},
     }
 
 

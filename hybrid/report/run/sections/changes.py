@@ -10,18 +10,18 @@ from hybrid.report.run.sections.section import Section
 
 TEMPLATE = """\
 {% if run.changes %}
-<div class="scroll"><table><thead><tr><th>What</th><th>Then</th><th>Now</th></tr></thead><tbody>
+<div class="scroll"><table><thead><tr><th>{{ _("What") }}</th><th>{{ _("Then") }}</th><th>{{ _("Now") }}</th></tr></thead><tbody>
 {% for change in run.changes %}
-<tr><th scope="row">{{ change.what }}</th><td>{{ change.before }}</td><td>{{ change.now }}</td></tr>
+<tr><th scope="row">{{ change.what|say }}</th><td>{{ change.before|own }}</td><td>{{ change.now|own }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-{% else %}<p>Nothing.</p>{% endif %}
+{% else %}<p>{{ _("Nothing.") }}</p>{% endif %}
 {% if history %}
-<h3>The gate’s metrics from release to release</h3>
-<p class="note small">Vertical lines are intervals; the diamond is this run, dots are earlier releases.</p>
+<h3>{{ _("The judged metrics from release to release") }}</h3>
+<p class="note small">{{ _("Vertical lines are intervals; the diamond is this run, dots are earlier releases.") }}</p>
 <div class="cards">
 {% for track, chart in history %}
-<article class="card"><h4>{{ track.title }}</h4><p>{{ track.direction }} is better</p>{{ chart }}</article>
+<article class="card"><h4>{{ track.title|say }}</h4><p>{{ (track.direction ~ " is better")|say }}</p>{{ chart }}</article>
 {% endfor %}
 </div>
 {% endif %}
@@ -31,7 +31,7 @@ TEMPLATE = """\
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     if inputs.changes is None:
         return None
-    return {"history": [(track, history_chart(track)) for track in inputs.history]}
+    return {"history": [(track, history_chart(track, inputs.language)) for track in inputs.history]}
 
 
 SECTION = Section(

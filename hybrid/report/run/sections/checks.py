@@ -13,10 +13,10 @@ from hybrid.report.run.sections.verdict import CHECKS
 ROWS = """\
 {% macro rows(checks) %}
 <div class="scroll"><table class="stack checks">
-<thead><tr><th>Result</th><th>Rule</th><th>Found</th></tr></thead>
+<thead><tr><th>{{ _("Result") }}</th><th>{{ _("Rule") }}</th><th>{{ _("Found") }}</th></tr></thead>
 <tbody>
 {% for check in checks %}
-<tr class="{{ check.standing|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ signs[check.standing] if check.applies else "– does not apply" }}</td><th scope="row">{{ check.rule }}</th><td>{{ check.message }}{% if check.details or check.hint %}<details><summary>{{ "Details" if check.decision == "pass" else "Details, and what to try" }}</summary>{{ check.details }}{% if check.hint %}<p>To try: {{ check.hint }}.</p>{% endif %}</details>{% endif %}</td></tr>
+<tr class="{{ check.standing|replace(" ", "-") if check.applies else "none" }}"><td class="mark-status">{{ (signs[check.standing] if check.applies else "– does not apply")|say }}</td><th scope="row">{{ check.rule|own }}</th><td>{{ check.message|say }}{% if check.details or check.hint %}<details><summary>{{ _("Details" if check.decision == "pass" else "Details, and what to try") }}</summary>{% if check.details %}{{ check.details|say }}.{% endif %}{% if check.hint %}<p>{{ _("To try:") }} {{ check.hint|own }}.</p>{% endif %}</details>{% endif %}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endmacro %}
@@ -26,22 +26,22 @@ TEMPLATE = (
     ROWS
     + """\
 {% if open %}
-<h3>What a person must look at</h3>
+<h3>{{ _("What a person must look at") }}</h3>
 {{ rows(open) }}
 {% endif %}
 {% if power %}
-<h3>What this verdict would have noticed</h3>
-<p class="note">Leaks of known size were planted into copies of the released table, and the rules applied again.</p>
+<h3>{{ _("Which test leaks this verdict would have caught") }}</h3>
+<p class="note">{{ _("Leaks of known size were planted into copies of the released table, and the rules applied again.") }}</p>
 <ul>
-{% for check in power %}<li>{{ signs[check.status] }}: {{ check.message }}</li>
+{% for check in power %}<li>{{ signs[check.status]|say }}: {{ check.message|say }}</li>
 {% endfor %}
 </ul>
-{% if not_tried %}<p>{{ not_tried }}</p>{% endif %}
+{% if not_tried %}<p>{{ not_tried|say }}</p>{% endif %}
 {% endif %}
 {% if met %}
-<details><summary>{{ folded }}</summary>{{ rows(met) }}</details>
+<details><summary>{{ folded|say }}</summary>{{ rows(met) }}</details>
 {% endif %}
-<details><summary>The guarantee in technical words</summary><blockquote>{{ run.guarantee }}</blockquote>{% if run.verdict %}<p class="note">Policy: {{ run.verdict.policy }}{% if run.draw %}. Judged as the {{ run.draw }}; the certificate of a release states the number at which it was published.{% endif %}</p>{% endif %}</details>
+<details><summary>{{ _("The guarantee in technical words") }}</summary><blockquote>{{ run.guarantee|say }}</blockquote>{% if run.verdict %}<p class="note">{{ _("Policy: {name}.", name=run.verdict.policy) }}{% if run.draw %} {{ run.draw|capitalize|say }}. {{ _("The certificate of a release states the number of the draw at which it was published.") }}{% endif %}</p>{% endif %}</details>
 """
 )
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from hybrid.report.charts.figures import column_chart
+from hybrid.base.language import Language
+from hybrid.report.charts.figures import column_chart, percent
 from hybrid.report.charts.side_by_side import TableComparison
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import Section
@@ -14,21 +15,21 @@ from hybrid.report.run.sections.section import Section
 TEMPLATE = """\
 {% if columns %}
 <ul class="legend">
-<li><svg width="22" height="14" aria-hidden="true"><rect class="real" width="22" height="14"/></svg>real (training records)</li>
-<li><svg width="30" height="14" aria-hidden="true"><path class="synthetic-line" d="M0 10H14V3H30"/></svg>synthetic</li>
-<li><svg width="14" height="14" aria-hidden="true"><path class="synthetic" d="M2 7L7 2L12 7L7 12Z"/></svg>synthetic</li>
+<li><svg width="22" height="14" aria-hidden="true"><rect class="real" width="22" height="14"/></svg>{{ _("real (training records)") }}</li>
+<li><svg width="30" height="14" aria-hidden="true"><path class="synthetic-line" d="M0 10H14V3H30"/></svg>{{ _("synthetic") }}</li>
+<li><svg width="14" height="14" aria-hidden="true"><path class="synthetic" d="M2 7L7 2L12 7L7 12Z"/></svg>{{ _("synthetic") }}</li>
 </ul>
-<p class="note small">Distance: half the sum of the absolute differences of the shares, 0 (equal) to 1 (nothing in common); lower is closer. Beside it what the control set, real records the generator never saw, scores. Real are the training records that the generator may learn from, after the protection of values. What fewer than {{ run.comparison.minimum_cell }} people hold is pooled, however many rows they have, outer intervals are open. Histograms are per step of the axis; the bar of a pool may be cut.{% if n_columns > columns|length %} The {{ columns|length }} of {{ n_columns }} columns that differ most are shown.{% endif %}</p>
+<p class="note small">{{ _("Distance: 0 = same distribution, 1 = no overlap. “Control” is what real people kept apart score.") }} {{ _("Real are the training records, after the protection of values.") }} {{ _("What fewer than {n:number} people hold is pooled, and outer intervals are open.", n=run.comparison.minimum_cell) }} {{ _("Histograms are per step of the axis; the bar of a pool may be cut.") }}{% if n_columns > columns|length %} {{ _("The {shown:number} of {n:number} columns that differ most are shown.", shown=columns|length, n=n_columns) }}{% endif %}</p>
 <div class="cards">
 {% for view, chart in columns %}
 <article class="card"><h3>{{ view.name }}</h3>
-<p>{{ view.kind }}, {{ view.role|replace("_", "-") }}{% if view.distance is not none %}<br>distance <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, control {{ view.reference|number }}{% endif %}{% endif %}
-{% if view.missing_real is none %}<br>missing values: too small a group to show{% elif view.missing_real or view.missing_synthetic %}<br>missing: real {{ view.missing_real|percent }}, synthetic {{ view.missing_synthetic|percent }}{% endif %}</p>
-{% if chart %}{{ chart }}{% else %}<p class="missing">{{ "No values." if view.missing_real == 1 else "One value only, or too few to show any." }}</p>{% endif %}
+<p>{{ view.kind|string|say }}, {{ view.role|replace("_", "-")|say }}{% if view.distance is not none %}<br>{{ _("distance") }} <b>{{ view.distance|number }}</b>{% if view.reference is not none %}, {{ _("control") }} {{ view.reference|number }}{% endif %}{% endif %}
+{% if view.missing_real is none %}<br>{{ _("missing values: too small a group to show") }}{% elif view.missing_real or view.missing_synthetic %}<br>{{ _("missing: real {real:form}, synthetic {synthetic:form}", real=share(view.missing_real), synthetic=share(view.missing_synthetic)) }}{% endif %}</p>
+{% if chart %}{{ chart }}{% else %}<p class="missing">{{ _("No values." if view.missing_real == 1 else "One value only, or too few to show any.") }}</p>{% endif %}
 </article>
 {% endfor %}
 </div>
-{% else %}<p class="missing">No columns were compared.</p>{% endif %}
+{% else %}<p class="missing">{{ _("No columns were compared.") }}</p>{% endif %}
 """
 
 
@@ -36,18 +37,19 @@ MOST_COLUMNS = 120
 """Columns drawn; of wider tables those that differ most."""
 
 
-def _columns(comparison: TableComparison) -> list[tuple[Any, Markup]]:
+def _columns(comparison: TableComparison, language: Language) -> list[tuple[Any, Markup]]:
     views = list(comparison.columns)
     if len(views) > MOST_COLUMNS:
         worst = sorted(views, key=lambda view: -(view.distance or 0))[:MOST_COLUMNS]
         views = [view for view in views if view in worst]
-    return [(view, column_chart(view)) for view in views]
+    return [(view, column_chart(view, language)) for view in views]
 
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     comparison = inputs.comparison
     return {
-        "columns": _columns(comparison) if comparison else [],
+        "columns": _columns(comparison, inputs.language) if comparison else [],
+        "share": percent,
         "n_columns": len(comparison.columns) if comparison else 0,
     }
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from hybrid.publication.table_facts import few
+from hybrid.report.charts.figures import percent
 from hybrid.report.run.inputs import ReportInputs
 from hybrid.report.run.sections.section import ReportedRun, Section
 
 ANCHOR = "constraints"
 TEMPLATE = """\
-<div class="scroll"><table><thead><tr><th>Constraint</th><th class="n">Rows of the source that break it</th><th class="n">First draws that broke it</th><th class="n">Released rows that break it</th></tr></thead><tbody>
+<div class="scroll"><table><thead><tr><th>{{ _("Constraint") }}</th><th class="n">{{ _("Rows of the source that break it") }}</th><th class="n">{{ _("First draws that broke it") }}</th><th class="n">{{ _("Released rows that break it") }}</th></tr></thead><tbody>
 {% for row in constraints.rows %}
-<tr><th scope="row">{{ row.sentence }}</th><td class="n">{{ row.source }}</td><td class="n">{{ "–" if row.again is none else row.again|percent }}</td><td class="n">{{ "cannot be judged" if row.released is none else row.released|count }}</td></tr>
+<tr><th scope="row">{{ row.sentence|own }}</th><td class="n">{{ row.source|figure }}</td><td class="n">{{ "–" if row.again is none else row.again|percent }}</td><td class="n">{{ _("cannot be judged") if row.released is none else row.released|count }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">First draws that broke it: share of the rows of the generator's first draw.{% if constraints.again is not none %} Any of the constraints was broken in {{ constraints.again|percent }}. Of the rows of this draw, {{ constraints.repaired|percent }} got other values in the columns concerned, as similar rows have them. Of all draws, {{ constraints.thrown|percent }} were thrown out, since no values fitted.{% endif %} Records {{ "left out of the table" if constraints.off else "not learned from" }}, since they break one after the stages before: {{ constraints.left_out }}. {% if constraints.dropped %}Rows left out of the table, since no draw for their parent keeps all constraints: {{ constraints.dropped|count }}. {% endif %}Counts of real records are masked.</p>
+<p class="note small">{{ _("First draws that broke it: share of the rows of the generator’s first draw.") }}{% if constraints.again is not none %} {{ _("Any of the constraints was broken in {share:form}.", share=share(constraints.again)) }} {{ _("Of the rows of this draw, {share:form} got other values in the columns concerned, as similar rows have them.", share=share(constraints.repaired)) }} {{ _("Of all draws, {share:form} were thrown out, since no values fitted.", share=share(constraints.thrown)) }}{% endif %} {% if constraints.off %}{{ _("Records left out of the table, since they break one after the stages before: {n:text}.", n=constraints.left_out) }}{% else %}{{ _("Records not learned from, since they break one after the stages before: {n:text}.", n=constraints.left_out) }}{% endif %} {% if constraints.dropped %}{{ _("Rows left out of the table, since no draw for their parent keeps all constraints: {n:number}.", n=constraints.dropped) }} {% endif %}{{ _("Counts of real records are masked.") }}</p>
 """
 
 
@@ -55,7 +56,7 @@ def _masked(count: int | None) -> str:
 
 def _values(inputs: ReportInputs) -> dict[str, Any] | None:
     found = inputs.collected.get(ANCHOR)
-    return None if found is None else {"constraints": found}
+    return None if found is None else {"constraints": found, "share": percent}
 
 
 SECTION = Section(

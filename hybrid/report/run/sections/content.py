@@ -80,5 +80,4 @@ SECTION = Section(
     lead="The largest differences between the table and the data that it was made from.",
     template=TEMPLATE,
     values=_values,
-    is_translated=True,
 )

@@ -8,23 +8,23 @@ TEMPLATE = """\
 {% if run.limits %}
 <ul>
 {% for limit in run.limits %}
-<li>{{ limit }}</li>
+<li>{{ limit|say }}</li>
 {% endfor %}
 </ul>
 {% endif %}
 {% for title, facts in [("This run", run.facts), ("Licences", run.licences), ("Versions", run.versions)] if facts %}
-<h3>{{ title }}</h3>
+<h3>{{ title|say }}</h3>
 <div class="scroll"><table><tbody>
 {% for name, value in facts.items() %}
-<tr><th scope="row">{{ name }}</th><td>{{ value }}</td></tr>
+<tr><th scope="row">{{ name|own }}</th><td>{{ value|own }}</td></tr>
 {% endfor %}
 </tbody></table></div>
 {% endfor %}
 {% if run.config %}
-<h3>Configuration as resolved</h3>
+<h3>{{ _("Configuration as resolved") }}</h3>
 <pre tabindex="0">{{ run.config }}</pre>
 {% endif %}
-<footer>This file holds aggregates only. It needs no network and no script.</footer>
+<footer>{{ _("This file holds aggregates only. It needs no network and no script.") }}</footer>
 """
 
 

@@ -6,36 +6,38 @@ from typing import Any
 
 import numpy as np
 
+from hybrid.base.language import Language
 from hybrid.evaluation.measure import Evaluation, Measure
 from hybrid.report.charts.figures import heat_map
 from hybrid.report.charts.side_by_side import PairAssociations
 from hybrid.report.run.inputs import ReportInputs
+from hybrid.report.run.metrics import number
 from hybrid.report.run.sections.section import Section
 
 TEMPLATE = """\
 {% if pairs %}
-<p>On average over all pairs the synthetic table is off by <b>{{ pairs.mean|number }}</b>{% if pairs.reference is not none %}; the control set by {{ pairs.reference|number }}{% endif %}. Lower is closer.</p>
+<p>{{ _("On average over all pairs the synthetic table is off by {value:form}.", value=pairs.mean) }}{% if pairs.reference is not none %} {{ _("The control set is off by {value:form}.", value=pairs.reference) }}{% endif %} {{ _("Lower is closer.") }}</p>
 <div class="pair{{ " stacked" if pairs.stacked }}">
-<figure><div class="scroll">{{ pairs.map }}</div><figcaption>Below the diagonal real, above it synthetic, in hundredths. The closer the two halves mirror each other, the better.{% if pairs.n > pairs.shown %} The {{ pairs.shown }} of {{ pairs.n }} columns with the strongest associations.{% endif %}</figcaption></figure>
-<figure><div class="scroll">{{ pairs.differences }}</div><figcaption>Synthetic minus real, in hundredths. A minus sign and a dashed border: weaker in the synthetic table than in the real one.</figcaption></figure>
+<figure><div class="scroll">{{ pairs.map }}</div><figcaption>{{ _("Below the diagonal real, above it synthetic, in hundredths. The closer the two halves mirror each other, the better.") }}{% if pairs.n > pairs.shown %} {{ _("The {shown:number} of {n:number} columns with the strongest associations.", shown=pairs.shown, n=pairs.n) }}{% endif %}</figcaption></figure>
+<figure><div class="scroll">{{ pairs.differences }}</div><figcaption>{{ _("Synthetic minus real, in hundredths. A minus sign and a dashed border: weaker in the synthetic table than in the real one.") }}</figcaption></figure>
 </div>
-<h3>The ten pairs that differ most</h3>
+<h3>{{ _("The ten pairs that differ most") }}</h3>
 <div class="scroll"><table>
-<thead><tr><th>Pair</th><th class="n">Real</th><th class="n">Synthetic</th><th class="n">Difference</th><th class="n">Control − real</th></tr></thead><tbody>
+<thead><tr><th>{{ _("Pair") }}</th><th class="n">{{ _("Real") }}</th><th class="n">{{ _("Synthetic") }}</th><th class="n">{{ _("Difference") }}</th><th class="n">{{ _("Control − real") }}</th></tr></thead><tbody>
 {% for row in pairs.table %}
 <tr><th scope="row">{{ row.pair[0] }} × {{ row.pair[1] }}</th><td class="n">{{ row.real|number }}</td><td class="n">{{ row.synthetic|number }}</td><td class="n">{{ row.difference|number }}</td><td class="n">{{ row.control|number }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-{% else %}<p class="missing">Fewer than two columns could be compared.</p>{% endif %}
+{% else %}<p class="missing">{{ _("Fewer than two columns could be compared.") }}</p>{% endif %}
 {% if dates %}
-<h3>Dates of a row that lie close together</h3>
+<h3>{{ _("Dates of a row that lie close together") }}</h3>
 <div class="scroll"><table>
-<thead><tr><th>From</th><th>To</th><th class="n">Difference of the times between</th><th class="n">Out of order, real</th><th class="n">Out of order, synthetic</th><th class="n">Equal, real</th><th class="n">Equal, synthetic</th></tr></thead><tbody>
+<thead><tr><th>{{ _("From") }}</th><th>{{ _("To") }}</th><th class="n">{{ _("Difference of the times between") }}</th><th class="n">{{ _("Out of order, real") }}</th><th class="n">{{ _("Out of order, synthetic") }}</th><th class="n">{{ _("Equal, real") }}</th><th class="n">{{ _("Equal, synthetic") }}</th></tr></thead><tbody>
 {% for row in dates %}
 <tr><th scope="row">{{ row.first }}</th><td>{{ row.second }}</td><td class="n">{{ row.distance|number }}</td><td class="n">{{ row.out_of_order_real|percent }}</td><td class="n">{{ row.out_of_order|percent }}</td><td class="n">{{ row.equal_real|percent }}</td><td class="n">{{ row.equal|percent }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">Difference: 0 where the times between are spread alike, 1 where they share nothing. Out of order: the other way round than in most real rows. Counts of real rows are rounded up to tens.</p>
+<p class="note small">{{ _("Difference: 0 where the times between are spread alike, 1 where they share nothing. Out of order: the other way round than in most real rows. Counts of real rows are rounded up to tens.") }}</p>
 {% endif %}
 """
 
@@ -46,7 +48,7 @@ MOST_PAIRED_COLUMNS = 20
 """Columns in the maps of associations; of wider tables those with the strongest ones."""
 
 
-def _pairs(associations: PairAssociations) -> dict[str, Any] | None:
+def _pairs(associations: PairAssociations, language: Language) -> dict[str, Any] | None:
     n = len(associations.names)
     if n < 2:
         return None
@@ -70,11 +72,11 @@ def _pairs(associations: PairAssociations) -> dict[str, Any] | None:
         "n": n,
         "shown": len(names),
         "stacked": len(names) > 15,
-        "map": heat_map(names, real[grid], synthetic[grid], "Associations of pairs of columns"),
-        "differences": heat_map(names, *(difference[grid],) * 2, "Synthetic minus real", signed=True),
+        "map": heat_map(names, real[grid], synthetic[grid], "Associations of pairs of columns", language),
+        "differences": heat_map(names, *(difference[grid],) * 2, "Synthetic minus real", language, signed=True),
         "table": table,
-        "mean": _mean_absolute(difference),
-        "reference": None if control is None else _mean_absolute(control - real),
+        "mean": number(_mean_absolute(difference)),
+        "reference": None if control is None else number(_mean_absolute(control - real)),
     }
 
 
@@ -93,7 +95,7 @@ def _dates(evaluation: Evaluation) -> list[dict[str, Any]]:
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
-        "pairs": _pairs(inputs.comparison.associations) if inputs.comparison else None,
+        "pairs": _pairs(inputs.comparison.associations, inputs.language) if inputs.comparison else None,
         "dates": _dates(inputs.evaluation),
     }
 

@@ -37,5 +37,4 @@ SECTION = Section(
     lead="What happened to the rows, step by step. Bars are rows; real records are counted in tens.",
     template=TEMPLATE,
     values=_values,
-    is_translated=True,
 )

@@ -11,18 +11,18 @@ from hybrid.report.run.sections.section import ReportedRun, Section
 ANCHOR = "protection"
 TEMPLATE = """\
 {% if protection.columns %}
-<p>Values that fewer than {{ protection.min_count }} people of the training data hold were replaced before anything learned from them; in generalized columns, whose labels are made of the true values, below the same label. Numbers and dates beyond the {{ protection.min_count }} smallest and largest are coded to the limit, and those that few people hold are drawn anew between their neighbours.</p>
+<p>{{ _("Values that fewer than {n:number} people of the training data hold were replaced before anything learned from them; in generalized columns, whose labels are made of the true values, below the same label.", n=protection.min_count) }} {{ _("Numbers and dates beyond the {n:number} smallest and largest were set to that limit, and those that few people hold were drawn anew between their neighbours.", n=protection.min_count) }}</p>
 <ul>
-{% for sentence in protection.columns %}<li>{{ sentence }}</li>
+{% for sentence in protection.columns %}<li>{{ sentence|say }}</li>
 {% endfor %}
 </ul>
 {% elif protection.private %}
 <ul>
-{% for sentence in protection.private %}<li>{{ sentence }}</li>
+{% for sentence in protection.private %}<li>{{ sentence|say }}</li>
 {% endfor %}
 </ul>
-<p class="note">Rare values are not replaced one by one (<code>protect</code> is off beside <code>privacy.mode: dp</code>): the noise hides them with all others.</p>
-{% else %}<p class="missing">Protection is off: values of single people went into everything that learns.</p>{% endif %}
+<p class="note">{{ _("Rare values were not replaced one by one: the noise hides them with all others.") }}</p>
+{% else %}<p class="missing">{{ _("Protection is off: values of single people went into everything that learns.") }}</p>{% endif %}
 """
 
 

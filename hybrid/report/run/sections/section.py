@@ -107,9 +107,6 @@ class Section:
         From the finished run to what only this section needs: aggregates of at least ``smallest`` records
         each, never a record. ``values`` finds it in ``inputs.collected`` under the anchor; it is not there for audits,
         which have no run.
-    is_translated : bool
-        Whether the template writes all its prose by ``_``, ``say`` and ``own``
-        (:func:`hybrid.report.run.render.environment`); a page with another section is English as a whole.
     """
 
     anchor: str
@@ -118,4 +115,3 @@ class Section:
     values: Callable[[ReportInputs], Mapping[str, Any] | None] = lambda inputs: {}  # noqa: ARG005
     lead: str = ""
     collect: Callable[[ReportedRun, int], Any] | None = None
-    is_translated: bool = False

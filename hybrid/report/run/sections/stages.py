@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from hybrid.base.language import ENGLISH, Language
 from hybrid.evaluation.improvement import improvements
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult, NotComputable, Subject
 from hybrid.publication.verdict import SEVERITY, Decision, Verdict
@@ -20,33 +21,33 @@ from hybrid.report.run.sections.verdict import VERDICTS
 TEMPLATE = """\
 {% if stages %}
 <div class="scroll"><table class="stage stack">
-<thead><tr><th>Metric</th><th class="n">Original</th><th class="n">Anonymized</th><th class="n">Synthetic</th><th class="n">Baseline</th><th>On one scale (O, A, S, B)</th></tr></thead><tbody>
+<thead><tr><th>{{ _("Metric") }}</th>{% for stage in stage_names %}<th class="n">{{ stage|capitalize|say }}</th>{% endfor %}<th>{{ _("On one scale") }} ({% for stage in stage_names %}{{ (stage|capitalize|say)[0] }}{{ ", " if not loop.last }}{% endfor %})</th></tr></thead><tbody>
 {% for row in stages %}
-<tr><th scope="row">{{ row.title }}{{ ": " ~ row.about if row.about else "" }}<br><span class="second">{{ row.better }}</span></th>
+<tr><th scope="row">{{ row.title|say }}{{ ": " ~ row.about if row.about else "" }}<br><span class="second">{{ row.better|say }}</span></th>
 {% for cell in row.cells %}
 {% set lines = cell.split("\\n") %}
-<td class="n" data-label="{{ stage_names[loop.index0] }}">{{ lines[0] }}{% if lines|length > 1 %}<br><span class="second">{{ lines[1] }}</span>{% endif %}</td>
+<td class="n" data-label="{{ stage_names[loop.index0]|say }}">{{ lines[0]|figure }}{% if lines|length > 1 %}<br><span class="second">{{ lines[1]|figure }}</span>{% endif %}</td>
 {% endfor %}
 <td class="chart">{{ row.chart }}</td></tr>
 {% endfor %}
 </tbody></table></div>
-{% if of_one_fold %}<p class="note small">What compares with people never seen is pooled over all folds for the synthetic table, and of the first fold alone for the others: their intervals are wider.</p>{% endif %}
-{% else %}<p class="missing">No metric was measured at more than one stage.</p>{% endif %}
+{% if of_one_fold %}<p class="note small">{{ _("What compares with people never seen is pooled over all folds for the synthetic table, and of the first fold alone for the others: their intervals are wider.") }}</p>{% endif %}
+{% else %}<p class="missing">{{ _("No metric was measured at more than one stage.") }}</p>{% endif %}
 {% if stage_verdicts %}
-<h3>What the gate would say at each stage</h3>
+<h3>{{ _("What the policy would say at each stage") }}</h3>
 <div class="scroll"><table>
-<thead><tr><th>Rule about metrics</th>{% for stage in run.stage_verdicts %}<th>{{ stage|capitalize }}</th>{% endfor %}</tr></thead><tbody>
-<tr><th scope="row">all together</th>{% for stage, found in run.stage_verdicts.items() %}<td class="{{ found.status }}"><span class="mark-status">{{ signs[found.status] }}</span></td>{% endfor %}</tr>
+<thead><tr><th>{{ _("Rule about metrics") }}</th>{% for stage in run.stage_verdicts %}<th>{{ stage|capitalize|say }}</th>{% endfor %}</tr></thead><tbody>
+<tr><th scope="row">{{ _("all together") }}</th>{% for stage, found in run.stage_verdicts.items() %}<td class="{{ found.status }}"><span class="mark-status">{{ signs[found.status]|say }}</span></td>{% endfor %}</tr>
 {% for rule, statuses in stage_verdicts %}
-<tr><th scope="row">{{ rule }}</th>{% for status in statuses %}<td class="{{ status }}"><span class="mark-status">{{ signs[status]|default("–") }}</span></td>{% endfor %}</tr>
+<tr><th scope="row">{{ rule|own }}</th>{% for status in statuses %}<td class="{{ status }}"><span class="mark-status">{{ (signs[status]|say) if status in signs else "–" }}</span></td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
-<p class="note small">As if that stage's table were to be released; rules about the intermediate table are left out. Rules on which the stages differ come first.</p>
+<p class="note small">{{ _("As if that stage’s table were to be released; rules about the intermediate table are left out. Rules on which the stages differ come first.") }}</p>
 {% endif %}
 {% if improvements %}
-<h3>What anonymizing first improves</h3>
+<h3>{{ _("What anonymizing first improves") }}</h3>
 {{ exposure_table(["Metric", "Synthetic against baseline", "Difference", "Interval", "Relative", "Eq. 5.3 as printed"][:2 + improvements[0].numbers|length], improvements) }}
-<p class="note small">Synthetic minus baseline, in the metric's own unit. Better or worse holds for these two tables, and only beyond the interval of the difference. The interval is that of the records alone: another training of the same generator may change either number by more. <code>hybrid compare</code> with several seeds measures that. Relative (a positive share is less of it) only of metrics that are zero without a leak, where the baseline's own interval excludes zero.</p>
+<p class="note small">{{ _("Synthetic minus baseline, in the metric’s own unit. Better or worse holds for these two tables, and only beyond the interval of the difference. The interval is that of the records alone: another training of the same generator may change either number by more. `hybrid compare` with several seeds measures that. Relative (a positive share is less of it) only of metrics that are zero without a leak, where the baseline’s own interval excludes zero.") }}</p>
 {% endif %}
 """
 
@@ -62,7 +63,7 @@ class StageRow:
     chart: Markup
 
 
-def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[StageRow]:
+def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText], language: Language = ENGLISH) -> list[StageRow]:
     """Metrics measured at more than one stage, one row each."""
     rows = []
     at_stages: dict[tuple[str, str | None], dict[Subject, MetricResult]] = {}
@@ -85,7 +86,7 @@ def stage_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[
                 about=column or "",
                 better=BETTER[first.family, first.direction],
                 cells=tuple(_stage_cell(found.get(stage)) for stage in STAGES),
-                chart=stage_chart(measured, domain_of(list(found.values()))),
+                chart=stage_chart(measured, domain_of(list(found.values())), language),
             )
         )
     return rows
@@ -108,11 +109,13 @@ def _stage_cell(metric: MetricResult | None) -> str:
     return number(metric.outcome.value) + ("" if interval == "–" else f"\n{interval}")
 
 
-def improvement_rows(evaluation: Evaluation, texts: Mapping[str, MetricText]) -> list[TableRow]:
+def improvement_rows(
+    evaluation: Evaluation, texts: Mapping[str, MetricText], language: Language = ENGLISH
+) -> list[TableRow]:
     """Improvement of the pipeline over its generator alone, by metric."""
     rows = []
     for found in sorted(improvements(evaluation), key=lambda one: (one.low is None, one.better is None)):
-        title = texts[found.name].title if found.name in texts else title_of(found.name)
+        title = language.say(texts[found.name].title if found.name in texts else title_of(found.name))
         about = f"{title}: {found.column}" if found.column else title
         words = {True: "better here", False: "worse here", None: "no difference beyond the interval"}[found.better]
         bounds = "–" if found.low is None else f"{number(found.low)} to {number(found.high)}"
@@ -141,10 +144,10 @@ def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
         "stage_names": STAGES,
         "of_one_fold": bool(inputs.evaluation.crossed) and folds_differ(inputs.evaluation),
-        "stages": stage_rows(inputs.evaluation, inputs.metric_texts),
+        "stages": stage_rows(inputs.evaluation, inputs.metric_texts, inputs.language),
         "stage_verdicts": stage_verdict_rows(inputs.stage_verdicts),
         "signs": {status: f"{sign} {status}" for status, (sign, *_) in VERDICTS.items()},
-        "improvements": improvement_rows(inputs.evaluation, inputs.metric_texts),
+        "improvements": improvement_rows(inputs.evaluation, inputs.metric_texts, inputs.language),
     }
 
 

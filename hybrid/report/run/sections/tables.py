@@ -91,5 +91,4 @@ SECTION = Section(
     lead="Every table has a page of its own. The worst of them decides.",
     template=TEMPLATE,
     values=_values,
-    is_translated=True,
 )

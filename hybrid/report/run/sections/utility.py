@@ -12,11 +12,11 @@ from hybrid.report.run.sections.section import Section
 TEMPLATE = """\
 {{ metric_tables(utility, "No utility metric was asked for.") }}
 {% for target, rows in importances.items() if rows %}
-<h3>What models of {{ target }} look at</h3>
+<h3>{{ _("What models of {column} look at", column=target) }}</h3>
 {{ exposure_table(["Column", "Rank, real", "Importance, real", "Rank, synthetic", "Importance, synthetic"], rows) }}
-<p class="note small">Importance: what a model loses on real people when the column is shuffled. The same order means that models of the synthetic rows use the same columns.</p>
+<p class="note small">{{ _("Importance: what a model loses on real people when the column is shuffled. The same order means that models of the synthetic rows use the same columns.") }}</p>
 {% endfor %}
-{% if fidelity %}<h3>Closeness to the data</h3>{{ metric_tables(fidelity, "") }}{% endif %}
+{% if fidelity %}<h3>{{ _("Closeness to the data") }}</h3>{{ metric_tables(fidelity, "") }}{% endif %}
 """
 
 
@@ -39,8 +39,8 @@ def importance_rows(evaluation: Evaluation) -> dict[str, list[TableRow]]:
 
 def _values(inputs: ReportInputs) -> dict[str, Any]:
     return {
-        "utility": metric_groups(inputs.evaluation, "utility", inputs.metric_texts),
-        "fidelity": metric_groups(inputs.evaluation, "fidelity", inputs.metric_texts),
+        "utility": metric_groups(inputs.evaluation, "utility", inputs.metric_texts, language=inputs.language),
+        "fidelity": metric_groups(inputs.evaluation, "fidelity", inputs.metric_texts, language=inputs.language),
         "importances": importance_rows(inputs.evaluation),
     }
 

@@ -138,5 +138,4 @@ SECTION = Section(
     template=TEMPLATE,
     values=_values,
     collect=_collect,
-    is_translated=True,
 )

@@ -21,22 +21,22 @@ MOST_SERVED = 5
 """Groups shown of each table of errors or likeness."""
 TEMPLATE = """\
 {% if missing.left_out %}
-<h3>Left out by suppression</h3>
+<h3>{{ _("Left out by suppression") }}</h3>
 {{ exposure_table(["Group", "People", "Left out", "Interval for all at once"], missing.left_out) }}
-<p class="note small">The highest low end first. People without any record of the group in the anonymized table; the interval is about people like them, and holds for all {{ missing.groups|count }} groups together. Shares are those of counts rounded to tens.</p>
+<p class="note small">{{ _("The highest low end first. People without any record of the group in the anonymized table; the interval is about people like them, and holds for all {n:number} groups together. Shares are those of counts rounded to tens.", n=missing.groups) }}</p>
 {% endif %}
 {% if missing.shares is not none %}
-<h3>Smaller share in the released table</h3>
+<h3>{{ _("Smaller share in the released table") }}</h3>
 {% if missing.shares %}
 {{ exposure_table(["Group", "Share of the data", "Share of the table", "Missing", "Interval for all at once"], missing.shares) }}
-<p class="note small">Missing: 1 − share of the table / share of the data; 1 is nobody, 0 is the full share. Only groups whose interval lies above 0: chance alone makes none of them in 95 of 100 tables.</p>
-{% else %}<p>No group has a smaller share than chance explains. Groups of fewer than {{ missing.least }} people are not looked at one by one.</p>{% endif %}
+<p class="note small">{{ _("Missing: 1 − share of the table / share of the data; 1 is nobody, 0 is the full share. Only groups whose interval lies above 0: chance alone makes none of them in 95 of 100 tables.") }}</p>
+{% else %}<p>{{ _("No group has a smaller share than chance explains. Groups of fewer than {n:number} people are not looked at one by one.", n=missing.least) }}</p>{% endif %}
 {% endif %}
 {% for title, heads, rows in missing.served %}
-<h3>{{ title }}</h3>
+<h3>{{ title|say }}</h3>
 {{ exposure_table(heads, rows) }}
 {% endfor %}
-{% if missing.served %}<p class="note small">The highest low end first; the intervals hold for all groups of a table together. An error is 0 (sure and right) to 1 (sure and wrong), of numbers a share of their variance; AUC .5: rows of the group look like real ones.</p>{% endif %}
+{% if missing.served %}<p class="note small">{{ _("The highest low end first; the intervals hold for all groups of a table together. An error is 0 (sure and right) to 1 (sure and wrong), of numbers a share of their variance; AUC .5: rows of the group look like real ones.") }}</p>{% endif %}
 """
 
 

@@ -1,6 +1,10 @@
 // What was embedded, and the few sums that the choice of axes asks for.
 const data = JSON.parse(document.getElementById("data").textContent);
 
+// A message in the language of the page, with what fills its places; a number with its marks, and a true minus sign.
+const say = (text, facts = {}) => (data.words[text] ?? text).replace(/\{(\w+)(?::\w+)?\}/g, (_, name) => facts[name]);
+const local = (text) => text.replace(".", data.decimal).replace("-", "−");
+
 const column = (name) => {
   const found = data.runs[name];
   if (!found) return null;
@@ -26,12 +30,13 @@ const number = (value) => {
   const size = Math.abs(value);
   let text;
   if (size !== 0 && (size < 0.00005 || size >= 1e6)) text = value.toExponential(2);
-  else if (value >= 2 && Number.isInteger(value)) text = value.toLocaleString("en");
+  else if (value >= 2 && Number.isInteger(value)) text = value.toLocaleString("en").replaceAll(",", data.thousands);
   else text = value.toFixed(size === 0 || size >= 0.001 ? 3 : 4);
-  return text.replace("-", "−");
+  return Number.isInteger(value) && value >= 2 ? text : local(text);
 };
+const range = (low, high) => say("{low:form} to {high:form}", { low: number(low), high: number(high) });
 const interval = (estimate) =>
-  estimate.low === undefined ? "" : `${number(estimate.low)} to ${number(estimate.high)}`;
+  estimate.low === undefined ? "" : range(estimate.low, estimate.high);
 
 // A metric's range; where it has no end, that of its numbers and 0.
 const wholeRange = (name) => {

@@ -40,14 +40,14 @@ const scale = (values, start, end, reach) => {
   const ticks = [];
   for (let at = Math.ceil(low / step - 1e-9); at <= Math.floor(high / step + 1e-9); at += 1) ticks.push(at * step);
   const place = (value) => start + ((value - low) / (high - low)) * (end - start);
-  return { place, ticks, text: (tick) => `${+tick.toPrecision(6)}`.replace("-", "−") };
+  return { place, ticks, text: (tick) => local(`${+tick.toPrecision(6)}`) };
 };
 
 const axisTitle = (name) => `${metrics.get(name).title}${NARROW ? "" : ` (${metrics.get(name).better})`}`;
 
 // Two axes of metrics, each with its better end up or to the right.
 const axes = ({ width, height, left = 62, right, top = 30, bottom }, [x, y], [xs, ys], [wide, high]) => {
-  const svg = picture(width, height, `${axisTitle(y)} against ${axisTitle(x)}`);
+  const svg = picture(width, height, say("Upwards: {up}. Across: {across}.", { up: axisTitle(y), across: axisTitle(x) }));
   const ends = (name, start, end) => (sign(name) > 0 ? [start, end] : [end, start]);
   const [across, up] = [scale(xs, ...ends(x, left, right), wide), scale(ys, ...ends(y, bottom, top), high)];
   for (const tick of up.ticks) {
@@ -135,8 +135,9 @@ const options = (select, groups, value) => {
   }
   if (value !== undefined) select.value = value;
 };
-const metricGroups = (stage) => ["privacy", "utility", "fidelity"].map((family) => [
-  family[0].toUpperCase() + family.slice(1),
+const FAMILIES = { privacy: say("Privacy"), utility: say("Utility"), fidelity: say("Fidelity") };
+const metricGroups = (stage) => Object.entries(FAMILIES).map(([family, title]) => [
+  title,
   data.metrics.filter((metric) => metric.stage === stage && metric.family === family)
     .map((metric) => [metric.column, metric.title]),
 ]).filter(([, entries]) => entries.length);

@@ -7,7 +7,7 @@ const ends = (estimates) => estimates.flatMap((each) => WIDE.map((key) => each[k
 // same reach share one axis.
 const forest = (rows, description, zero, reach) => {
   const known = rows.filter((row) => row.estimate);
-  if (!known.length) return element("p", { class: "missing" }, "The plan does not tell its levels from other settings.");
+  if (!known.length) return element("p", { class: "missing" }, say("The plan does not tell its levels from other settings."));
   const [width, left, beside] = NARROW ? [370, 118, 108] : [560, 190, 170];
   const [step, top, right] = [22, 6, width - beside];
   const svg = picture(width, top + step * rows.length + 22, description);
@@ -40,13 +40,13 @@ const forest = (rows, description, zero, reach) => {
 const effectRows = (levels) => levels.map((each) => ({
   label: each.level,
   estimate: each.effect,
-  missing: "not told apart by this plan",
-  text: each.effect && `mean ${number(each.mean.value)}${isFound(each.effect) ? "  found" : ""}`,
-  about: each.effect && [each.level, `mean ${number(each.mean.value)} ${each.mean.low === undefined ? "" : `(${interval(each.mean)})`}`,
-    `${number(each.effect.value)} from the mean of all levels`,
+  missing: say("not told apart by this plan"),
+  text: each.effect && say("mean {value:form}", { value: number(each.mean.value) }) + (isFound(each.effect) ? `  ${say("found")}` : ""),
+  about: each.effect && [each.level, `${say("mean {value:form}", { value: number(each.mean.value) })} ${each.mean.low === undefined ? "" : `(${interval(each.mean)})`}`,
+    say("{value:form} from the mean of all levels", { value: number(each.effect.value) }),
     ...(each.effect.low === undefined ? [] : [`95 %: ${interval(each.effect)}`,
-      `together with all: ${number(each.effect.wide_low)} to ${number(each.effect.wide_high)}`]),
-    `${each.runs} runs`],
+      `${say("together with all:")} ${range(each.effect.wide_low, each.effect.wide_high)}`]),
+    say("{n:number} runs", { n: each.runs })],
 }));
 
 const effects = document.getElementById("effects");
@@ -74,24 +74,24 @@ if (effects.querySelector("select")) {
     const pairs = byColumn.get(metricChoice.value).interactions;
     const pair = pairs[pairChoice.value];
     effects.querySelector(".pairs").replaceChildren(
-      pair?.cells.length ? grid(pair) : element("p", { class: "missing" }, "The plan does not tell this pair apart."));
+      pair?.cells.length ? grid(pair) : element("p", { class: "missing" }, say("The plan does not tell this pair apart.")));
   };
   const draw = () => {
     hideTip();
     const found = byColumn.get(metricChoice.value);
     const metric = metrics.get(metricChoice.value);
     effects.querySelector(".about").textContent = `${metric.sentence} ${metric.better[0].toUpperCase()}${metric.better.slice(1)}. `
-      + `Made from ${found.configurations} configurations with ${found.seeds} ${found.seeds === 1 ? "seed" : "seeds"} each.`;
+      + say("Configurations: {n:number}, each with this many seeds: {m:number}.", { n: found.configurations, m: found.seeds });
     const largest = Math.max(0, ...ends(Object.values(found.main).flat().map((level) => level.effect).filter(Boolean)).map(Math.abs));
     const reach = largest ? [-1.05 * largest, 1.05 * largest] : null;
     effects.querySelector(".forests").replaceChildren(...Object.entries(found.main).map(([factor, levels]) =>
-      element("figure", {}, element("h4", {}, factor), forest(effectRows(levels), `${metric.title} by ${factor}`, true, reach))));
+      element("figure", {}, element("h4", {}, factor), forest(effectRows(levels), say("Levels of {factor}: {title}", { title: metric.title, factor }), true, reach))));
     const size = (pair) => Math.max(0, ...pair.cells.map((cell) => Math.abs(cell.value)));
     const order = found.interactions.map((pair, at) => [at, pair]).sort((a, b) => size(b[1]) - size(a[1]));
     pairChoice.replaceChildren();
     options(pairChoice, [["", order.map(([at, pair]) => {
       const marks = pair.cells.filter(isFound).length;
-      return [at, `${pair.factors.join(" × ")}: up to ${number(size(pair))}${marks ? `, found in ${marks} cells` : ""}`];
+      return [at, `${pair.factors.join(" × ")}: ${say("up to {value:form}", { value: number(size(pair)) })}${marks ? `, ${say("found in {n:number} cells", { n: marks })}` : ""}`];
     })]]);
     effects.querySelector(".interactions").hidden = !order.length;
     if (order.length) drawPair();

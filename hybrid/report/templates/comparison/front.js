@@ -23,10 +23,10 @@ if (front.querySelector("select")) {
     const levels = new Set(data.configurations.map((each) => each.factors[factor]));
     return levels.size > 1 && levels.size <= SHAPES.length;
   });
-  options(markChoice, [["", [["", "nothing"], ...marks.map((factor) => [factor, factor])]]], marks.at(-1) ?? "");
+  options(markChoice, [["", [["", say("no difference in shape")], ...marks.map((factor) => [factor, factor])]]], marks.at(-1) ?? "");
 
   const settings = (name) => Object.entries(configurations.get(name).factors).map(([key, level]) => `${key} = ${level}`);
-  const read = (name, at) => `${metrics.get(name).title}: ${number(at.value)} (${number(at.low)} to ${number(at.high)})`;
+  const read = (name, at) => `${metrics.get(name).title}: ${number(at.value)} (${range(at.low, at.high)})`;
 
   const draw = () => {
     hideTip();
@@ -66,7 +66,7 @@ if (front.querySelector("select")) {
     nameBeside(svg, [...new Set(named)].map((name) => [across.place(xs.get(name).value), up.place(ys.get(name).value), name]), [width, height]);
     asPoints(points, (at) => {
       const [wins, seeds] = counts.get(names[at]);
-      const where = seeds > 1 ? [`on the front with ${wins} of ${seeds} seeds`] : best[at] ? ["on the front"] : [];
+      const where = seeds > 1 ? [say("on the front with {n:number} of {m:number} seeds", { n: wins, m: seeds })] : best[at] ? [say("on the front")] : [];
       return [names[at], ...settings(names[at]), read(x, xs.get(names[at])), read(y, ys.get(names[at])), ...where];
     });
     const crosses = alone.map((each) => {
@@ -76,7 +76,7 @@ if (front.querySelector("select")) {
     svg.append(...crosses);
     asPoints(crosses, (at) => {
       const { name, ...each } = alone[at];
-      return [`generator alone, as in ${name}`, `${metrics.get(x).title}: ${number(each.x)}`,
+      return [say("generator alone, as in {name}", { name }), `${metrics.get(x).title}: ${number(each.x)}`,
         `${metrics.get(y).title}: ${number(each.y)}`];
     });
     front.querySelector(".picture").replaceChildren(svg);
@@ -90,8 +90,8 @@ if (front.querySelector("select")) {
       return seeds > 1 ? `${name} (${wins}/${seeds})` : name;
     });
     front.querySelector("figcaption").textContent = names.length
-      ? `On the front: ${list.join("; ")}.${data.seeds > 1 ? " In brackets: in how many of its seeds it is on the front of that seed." : ""}`
-      : "No run has both metrics.";
+      ? `${say("On the front:")} ${list.join("; ")}.${data.seeds > 1 ? ` ${say("In brackets: in how many of its seeds it is on the front of that seed.")}` : ""}`
+      : say("No run has both metrics.");
   };
   for (const select of [xChoice, yChoice, markChoice, axesChoice]) select.addEventListener("change", draw);
   listeners.push(draw);

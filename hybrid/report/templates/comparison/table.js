@@ -4,7 +4,7 @@ for (const place of document.querySelectorAll(".filters")) {
     const levels = [...new Set(data.configurations.map((each) => each.factors[factor]))];
     if (levels.length < 2) continue;
     const select = element("select", { "data-factor": factor });
-    options(select, [["", [["", "all"], ...levels.map((level) => [level, level])]]]);
+    options(select, [["", [["", say("all levels")], ...levels.map((level) => [level, level])]]]);
     select.addEventListener("change", () => choose(factor, select.value));
     listeners.push(() => { select.value = chosen.get(factor) ?? ""; });
     place.append(element("label", {}, `${factor} `, select));
@@ -40,7 +40,7 @@ const drawTable = () => {
   const found = ordered(runs.filter((run) => isShown(column("configuration")[run]) && matches(run, words)));
   all.tHead.replaceChildren(element("tr", {}, ...shown.map((name) => {
     const metric = metrics.get(name);
-    const text = metric ? (metric.stage === "synthetic" ? "" : `${metric.stage}: `) + metric.title : name;
+    const text = metric ? (metric.stage === "synthetic" ? "" : `${STAGE_NAMES[metric.stage]}: `) + metric.title : name;
     const button = element("button", { type: "button", title: metric ? `${name}: ${metric.sentence} ${metric.better}` : name }, text);
     // Browsers leave buttons out of a heading that is repeated on every printed page.
     const head = element("th", { scope: "col", "data-name": name, ...(metric ? { class: "n" } : {}) }, button,
@@ -59,13 +59,13 @@ const drawTable = () => {
       const value = column(name)[run];
       const cell = element("td", metrics.has(name) ? { class: "n" } : {}, cellText(name, value));
       const [low, high] = ["low", "high"].map((end) => column(`${name}_${end}`)?.[run] ?? null);
-      if (low !== null) cell.title = `${number(within(name, low))} to ${number(within(name, high))}`;
+      if (low !== null) cell.title = range(within(name, low), within(name, high));
       row.append(cell);
     }
     return row;
   }));
   withHeadings(all);
-  document.getElementById("count").textContent = `${found.length.toLocaleString("en")} of ${runs.length.toLocaleString("en")} runs`;
+  document.getElementById("count").textContent = say("{n:number} of {m:number} runs", { n: found.length, m: runs.length });
 };
 
 const chooser = document.getElementById("chooser");
@@ -78,7 +78,7 @@ const box = (name, text) => {
   });
   return element("label", {}, input, ` ${text}`);
 };
-chooser.append(element("fieldset", {}, element("legend", {}, "What was run"), ...known.map((name) => box(name, name))));
+chooser.append(element("fieldset", {}, element("legend", {}, say("What was run")), ...known.map((name) => box(name, name))));
 for (const stage of ["synthetic", "anonymized", "baseline", "original"]) {
   const found = data.metrics.filter((metric) => metric.stage === stage);
   const boxes = found.map((metric) => box(metric.column, metric.title));
