@@ -340,6 +340,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from hybrid.jobs import anonymize_file
+from hybrid.pipeline.config import load_config
 
 verify = anonymize_file.anonymize_files
 

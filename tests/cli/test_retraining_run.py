@@ -40,7 +40,7 @@ def test_every_run_is_attacked_by_repeating_the_whole_process(
     edit(job, protect=False, policy="default", synthesize={"generator": "none"})
     edit(job, evaluate=ATTACK | {"power": False})
     assert hybrid("check", job) == 0
-    assert "to repeat the whole process" in capsys.readouterr().out
+    assert "measuring takes about" in capsys.readouterr().out
     hybrid("run", job, "--out", tmp_path / "run")
     found = json.loads((tmp_path / "run" / "evaluation.json").read_text())["metrics"]
     repeated = [each for each in found if each["name"].startswith("membership_trained")]

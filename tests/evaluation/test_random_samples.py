@@ -85,5 +85,5 @@ def test_a_limit_above_the_tables_changes_nothing(tables: tuple[Table, ...]) -> 
 
 def test_the_report_tells_the_size_of_the_sample(tables: tuple[Table, ...]) -> None:
     rows = {group.name: group.rows[0] for group in metric_groups(run(tables, 200), "privacy", {})}
-    assert ("train: random sample", "200 of 900") in rows["inference"].details
+    assert ("sampled: train", "200 of 900") in rows["inference"].details
     assert rows["inference"].n == "200"

@@ -107,7 +107,7 @@ def test_a_release_speaks_of_persons(job: Path, tmp_path: Path) -> None:
     page = " ".join(report_text(published.folder).split())
     assert "people look alike" in page
     assert "Each person that remained was used with a chance of 80 %" in page
-    assert "k counts persons, for attackers who know 1 row of each" in page
+    assert "k counts persons, for attackers who know one row of each" in page
     assert "every person has one record" in json.dumps(certificate)
     synthetic = pd.read_csv(published.folder / "synthetic.csv")
     rows = synthetic["patient"].value_counts()
