@@ -308,8 +308,10 @@ class Language:
             return None
         if len(set(_ENGLISH.findall(text))) >= _PROSE:
             return None
-        rests = [text[found.end() :] for found in _BOUNDARY.finditer(text)]
-        known = (self._sentences(rest) or self._sentences(f"{rest}.") for rest in rests)
+        bounds = list(_BOUNDARY.finditer(text))
+        parts = (*(text[found.end() :] for found in bounds), *(text[: found.start()] for found in bounds))
+        begun = (f"{part[:1].upper()}{part[1:]}" for part in parts)
+        known = (self._sentences(part) or self._sentences(f"{part}.") for part in begun)
         return text if all(one is None for one in known) else None
 
     def _own(self, text: str) -> str | None:

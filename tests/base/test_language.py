@@ -168,3 +168,5 @@ def test_data_holds_no_sentence_that_the_catalogue_knows() -> None:
     assert "Zahl der Zeilen 0,1, Intervalle von age 0,2, Kategorien von ward 0,3; zusammen 0,6" in found
     accepted = "Accepted by name all the same: A. Muster (not proven: the name as it was given)."
     assert GERMAN.say(accepted).startswith("Trotzdem namentlich angenommen von: A. Muster (nicht nachgewiesen")
+    alike = "These 2 seeds show no difference between the 2 configurations."
+    assert GERMAN.say(f"{alike} k comes first, perhaps by chance.").startswith(f"{GERMAN.say(alike)} k kommt")
