@@ -14,7 +14,6 @@ from hybrid.base.ownership import claim
 from hybrid.jobs.run import write_run
 from hybrid.pipeline.config import load_config
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.table_run import TableRun
 from hybrid.store import Store
 from hybrid.synthesize import SynthesizeOptions, fit
 from hybrid.table import Kind
@@ -85,9 +84,9 @@ def test_a_worker_killed_in_the_night_leaves_the_last_run_and_the_next_one_goes_
         write_run(Pipeline(load_config(path), seed=5, store=store, progress=kill_worker_at("fit tabddpm", 600)), run)
     assert [file.name for file in run.iterdir()] == ["manifest.json"]
     assert [file.name for file in tmp_path.glob(".run*")] == []
-    pipeline = TableRun(load_config(path), seed=5, store=store)
+    pipeline = Pipeline(load_config(path), seed=5, store=store)
     write_run(pipeline, run)
     assert {"synthetic.csv", "report.html", "evaluation.json"} <= {file.name for file in run.iterdir()}
-    assert [point.done for point in pipeline.generated.losses] == [*range(50, 2001, 50)]
+    assert [point.done for point in pipeline.person.generated.losses] == [*range(50, 2001, 50)]
     assert "Training of the generator" in (run / "report.html").read_text()
     assert json.loads((run / "manifest.json").read_text())["differential_privacy"] is False
