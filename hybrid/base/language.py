@@ -308,11 +308,14 @@ class Language:
             return None
         if len(set(_ENGLISH.findall(text))) >= _PROSE:
             return None
+        return None if self._holds_message(text) else text
+
+    def _holds_message(self, text: str) -> bool:
+        """Whether what ends or begins within a text is a message."""
         bounds = list(_BOUNDARY.finditer(text))
         parts = (*(text[found.end() :] for found in bounds), *(text[: found.start()] for found in bounds))
         begun = (f"{part[:1].upper()}{part[1:]}" for part in parts)
-        known = (self._sentences(part) or self._sentences(f"{part}.") for part in begun)
-        return text if all(one is None for one in known) else None
+        return any(self._sentences(part) or self._sentences(f"{part}.") for part in begun)
 
     def _own(self, text: str) -> str | None:
         if text not in self._plain and text.endswith(".") and self._message(text[:-1]) is not None:
@@ -324,9 +327,10 @@ class Language:
         about = words and self._message(words)
         return None if about is None else f"{about} {self._digits(digits)}".lstrip()
 
-    def _items(self, text: str) -> str:
-        """Texts with commas and "and" between them."""
-        return self._known_items(text) or self._split_items(text)
+    def _items(self, text: str) -> str | None:
+        """Texts with commas and "and" between them; None if a message begins or ends between two."""
+        found = self._known_items(text)
+        return found or (None if self._holds_message(text) else self._split_items(text))
 
     def _known_items(self, text: str) -> str | None:
         if (whole := self._message(text)) is not None:

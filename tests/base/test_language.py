@@ -46,6 +46,8 @@ PAGES = (
     *("publication/private_words.py", "publication/protection_words.py", "publication/roles.py"),
     *("publication/description/readme.py", "publication/description/statement.py", "publication/dossier/told.py"),
     *("publication/power.py", "pipeline/stages.py", "publication/pending_membership.py"),
+    *("hierarchy/labels.py", "pipeline/column_findings.py", "synthesize/estimate.py", "constraints/constraint.py"),
+    *("constraints/kinds/combinations.py", "constraints/kinds/order.py"),
 )
 """Modules whose every sentence can come onto a page that has a German version."""
 INTERNAL = {
@@ -119,6 +121,17 @@ def test_names_versions_and_addresses_are_no_numbers() -> None:
     text = "v1.5, 1.2.3, a1.5b, column_1.5, 2026-02-30"
     assert GERMAN.number(text) == text
     assert GERMAN.number("2026-02-03 and 1,234.5 (0.5)") == "03.02.2026 and 1.234,5 (0,5)"
+
+
+def test_rules_that_the_source_breaks_are_said_one_by_one() -> None:
+    twice = "a and b are missing together; c and d are missing together"
+    said = GERMAN.say(f"constraints: no row of the source keeps all of them: {twice}")
+    assert said.endswith(": a und b fehlen gemeinsam; c und d fehlen gemeinsam")
+    assert GERMAN.say("time: 731 values, 2 after; by 6 hours").endswith("danach 2; nach 6 Stunden")
+    widest = GERMAN.say(
+        "most may need more than the 3.2 GiB that are free here; widest: 'a' (1,000 states) and 'b' (3 states)"
+    )
+    assert widest.endswith("am breitesten: 'a' (1.000 Zustände) und 'b' (3 Zustände)")
 
 
 def test_one_and_many_are_told_apart() -> None:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from hybrid.base.errors import HierarchyError
 from hybrid.hierarchy import MISSING, Hierarchy
 from hybrid.hierarchy.build import build_hierarchy
-from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, TreeSpec
+from hybrid.hierarchy.spec import DatesSpec, GroupsSpec, IntervalsSpec, MaskSpec, Period, TreeSpec
 from hybrid.table import Kind
 from tests.hierarchy.hierarchy_columns import (
     check_tree,
@@ -172,6 +172,26 @@ def test_calendar_labels() -> None:
     february = hierarchy.node_at(dates, 1)[1]
     assert str(hierarchy.low[february])[:10] == "2000-02-01"
     assert str(hierarchy.high[february])[:10] == "2000-02-29"
+
+
+@pytest.mark.parametrize(
+    ("period", "low", "high"),
+    [
+        ("minute", "2024-02-29 17:44:00", "2024-02-29 17:44:59.999999"),
+        ("15 minutes", "2024-02-29 17:30:00", "2024-02-29 17:44:59.999999"),
+        ("hour", "2024-02-29 17:00:00", "2024-02-29 17:59:59.999999"),
+        ("3 hours", "2024-02-29 15:00:00", "2024-02-29 17:59:59.999999"),
+        ("6 hours", "2024-02-29 12:00:00", "2024-02-29 17:59:59.999999"),
+        ("day", "2024-02-29 00:00:00", "2024-02-29 23:59:59.999999"),
+    ],
+)
+def test_periods_within_a_day_start_at_midnight(period: Period, low: str, high: str) -> None:
+    times = series(["2024-02-29 17:44:59.5", "1969-12-31 00:00:00"], Kind.DATETIME)
+    moments = column(Kind.DATETIME, date_format="%Y-%m-%d %H:%M:%S.%f")
+    hierarchy = build_hierarchy(DatesSpec(levels=(period,)), moments, times)
+    node = hierarchy.node_at(times, 1)[0]
+    assert pd.Timestamp(hierarchy.low[node]) == pd.Timestamp(low)
+    assert pd.Timestamp(hierarchy.high[node]) == pd.Timestamp(high)
 
 
 def test_masks() -> None:

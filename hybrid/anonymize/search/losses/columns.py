@@ -196,7 +196,7 @@ class SuppressionTerms(Mean):
 class DomainShare(SuppressionTerms):
     """Loss: how much of each column's domain a cell covers."""
 
-    gs_factor: float = 0.5
+    gs_factor: float
     lost: Sequence[Numbers] | None = None
     """What each level of each column loses of its associations, 0..1; None: the domain alone counts."""
 
@@ -279,7 +279,7 @@ class DomainShare(SuppressionTerms):
 class Precision(Mean):
     """Precision: how high in its hierarchy a cell is."""
 
-    gs_factor: float = 0.5
+    gs_factor: float
 
     @cached_property
     def node_costs(self) -> list[Numbers]:
