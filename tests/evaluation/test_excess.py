@@ -64,6 +64,17 @@ def test_a_copy_scores_the_same_whatever_the_sizes(copy_and_fresh: tuple[Evaluat
         assert low > 0 or (name.startswith("singling_out") and excess(copy_and_fresh[1], name)[2] > 0.1), name
 
 
+def test_rates_and_intervals_of_both_sides_by_hand() -> None:
+    """Wilson at 95 %: (s + z^2 / 2) / (n + z^2) and z sqrt(s (n - s) / n + z^2 / 4) / (n + z^2), z = 1.959964."""
+    attack = attacked(30.0, 10.0, 100, 50, 0.95)
+    assert not isinstance(attack, NotComputable)
+    details = attack.measure().details
+    assert details["train_rate"] == pytest.approx(0.307400, abs=1e-5)
+    assert details["train_interval"] == pytest.approx([0.218949, 0.395851], abs=1e-5)
+    assert details["control_rate"] == pytest.approx(0.221405, abs=1e-5)
+    assert details["control_interval"] == pytest.approx([0.112438, 0.330373], abs=1e-5)
+
+
 def test_people_never_seen_have_no_excess(copy_and_fresh: tuple[Evaluation, Evaluation]) -> None:
     outside = 0
     for result in copy_and_fresh[1].metrics:

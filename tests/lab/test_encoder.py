@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -85,6 +86,8 @@ def test_dimensions_follow_the_columns(context: Context) -> None:
     assert inputs.n_columns == 8
     assert dimensions(inputs, EncoderOptions()) == 8
     assert dimensions(inputs, EncoderOptions(dimensions=5)) == 5
+    wide = replace(inputs, numeric=np.arange(18 - len(inputs.other)))
+    assert wide.n_columns == 18 and dimensions(wide, EncoderOptions()) == 12
 
 
 def test_the_loss_by_hand() -> None:
