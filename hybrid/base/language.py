@@ -243,7 +243,7 @@ class Language:
         if best is not None or not text[:1].isupper():
             return best
         low = self._message(f"{text[0].lower()}{text[1:]}")
-        return low and f"{low[0].upper()}{low[1:]}"
+        return low and _capital(low)
 
     def _heaviest(self, text: str) -> tuple[int, str | None]:
         """Weight and translation of the heaviest message that fits a text without a change; -1 and None: none."""
@@ -284,7 +284,7 @@ class Language:
     def _beginnings(self) -> tuple[str, ...]:
         """First words of messages, where they are several."""
         first = {one.literals[0] for one in self.messages if len(one.literals[0].split()) > 1}
-        return tuple({f"{words[:1].upper()}{words[1:]}" for words in first})
+        return tuple({_capital(words) for words in first})
 
     @property
     def _kinds(self) -> Mapping[str, Callable[[str], str | None]]:
@@ -304,7 +304,7 @@ class Language:
     def _value(self, text: str) -> str | None:
         """Data as it is; None if it begins like a message, reads like one, or a known one is in it: that is no data."""
         pieces = _PIECES.split(text)
-        if any(f"{piece[:1].upper()}{piece[1:]}".startswith(self._beginnings) for piece in pieces):
+        if any(_capital(piece).startswith(self._beginnings) for piece in pieces):
             return None
         if len(set(_ENGLISH.findall(text))) >= _PROSE:
             return None
@@ -314,8 +314,7 @@ class Language:
         """Whether what ends or begins within a text is a message."""
         bounds = list(_BOUNDARY.finditer(text))
         parts = (*(text[found.end() :] for found in bounds), *(text[: found.start()] for found in bounds))
-        begun = (f"{part[:1].upper()}{part[1:]}" for part in parts)
-        return any(self._sentences(part) or self._sentences(f"{part}.") for part in begun)
+        return any(self._sentences(part) or self._sentences(f"{part}.") for part in map(_capital, parts))
 
     def _own(self, text: str) -> str | None:
         if text not in self._plain and text.endswith(".") and self._message(text[:-1]) is not None:
@@ -402,3 +401,8 @@ def in_language(language: Language, draw: Callable[[Language, str], Drawn]) -> D
         return draw(language, "")
     except NoTranslation:
         return draw(ENGLISH, NOT_TRANSLATED)
+
+
+def _capital(text: str) -> str:
+    """The text with a capital letter at its beginning."""
+    return f"{text[:1].upper()}{text[1:]}"

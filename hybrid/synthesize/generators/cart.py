@@ -24,7 +24,7 @@ from hybrid.base.options import Options
 from hybrid.base.progress import Progress
 from hybrid.base.rng import rng_for
 from hybrid.synthesize.generators.regressions import LinearStep, LogisticStep, Method, fit_regression, refuse_methods
-from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, person_weights
+from hybrid.synthesize.generators.trees import DonorTree, K, TreeLimits, grow, only, person_weights
 from hybrid.synthesize.protocol import Cost, Encoded, Encoding, Feature, SequenceModel, Sequences
 from hybrid.table.holders import n_distinct
 
@@ -145,7 +145,7 @@ def leaf_odds(
     if tree.missing is not None:
         lacks, lack = np.isnan(values), np.isnan(reference)
         flags, others = lacks.astype(np.int32), lack.astype(np.int32)
-        present = _only(known_reference, ~lack)
+        present = only(known_reference, ~lack)
         of_values = leaf_odds(replace(tree, missing=None), known, values, present, reference[~lack])
         of_flags = leaf_odds(tree.missing, known, flags, known_reference, others)
         of_both: Array = of_flags + np.where(lacks, 0.0, of_values)
@@ -155,7 +155,7 @@ def leaf_odds(
         held, of_reference = groups.holds(known, len(values)), groups.holds(known_reference, len(reference))
         of_all = np.zeros(len(values))
         for part, mine, theirs in ((groups.tree, held, of_reference), (rest, ~held, ~of_reference)):
-            some, others_there = _only(known, mine), _only(known_reference, theirs)
+            some, others_there = only(known, mine), only(known_reference, theirs)
             of_all[mine] = leaf_odds(part, some, values[mine], others_there, reference[theirs])
         return of_all
     own, others = tree.leaves(known, len(values)), tree.leaves(known_reference, len(reference))
@@ -172,10 +172,6 @@ def leaf_odds(
     among_others = (seen + PRIOR_PEOPLE * share) / (there + PRIOR_PEOPLE)
     odds: Array = np.log(among_donors) - np.log(among_others)
     return odds
-
-
-def _only(known: Mapping[K, Array], rows: Mask) -> dict[K, Array]:
-    return {key: column[rows] for key, column in known.items()}
 
 
 def _counts(cells: Array, asked: Array) -> Array:

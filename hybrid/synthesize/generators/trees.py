@@ -200,6 +200,8 @@ class DonorTree(Generic[K]):
         How far a donor's value is moved where the row is another than the donor.
     missing : DonorTree or None
         Of a number that some lack: the tree that says who, 1 or 0. All donors then have a value.
+    certain : CertainGroups or None
+        Smaller groups of a discrete column; rows that fall into one are drawn there.
     """
 
     target: int
@@ -278,7 +280,7 @@ class CertainGroups(Generic[K]):
         """The values, those of rows in a group drawn from it."""
         held = np.flatnonzero(self.holds(known, len(drawn)))
         redrawn = drawn.copy()
-        redrawn[held] = self.tree.draw({key: column[held] for key, column in known.items()}, len(held), rng)
+        redrawn[held] = self.tree.draw(only(known, held), len(held), rng)
         return redrawn
 
 
@@ -309,36 +311,55 @@ def grow(
     limits : TreeLimits
     rng : numpy.random.Generator
     """
-    at, feature, values = target
-    lacking = np.zeros(len(values), dtype=bool) if feature.is_discrete else np.isnan(values)
+    return _tree(_Records(*target, known, features, persons), limits, rng)
+
+
+def only(known: Mapping[K, Array], rows: Array) -> dict[K, Array]:
+    """The columns for some rows: positions, or a mask."""
+    return {key: column[rows] for key, column in known.items()}
+
+
+@dataclass(frozen=True)
+class _Records(Generic[K]):
+    """Training rows of one column: its values, the columns that predict it, and whose rows they are."""
+
+    at: int
+    feature: Feature
+    values: Array
+    known: Mapping[K, Array]
+    features: Mapping[K, Feature]
+    persons: Array
+
+    def only(self, rows: Mask) -> _Records[K]:
+        return replace(self, values=self.values[rows], known=only(self.known, rows), persons=self.persons[rows])
+
+    @property
+    def lacking(self) -> Mask:
+        """Rows without a number; shape (n,)."""
+        return np.zeros(len(self.values), dtype=bool) if self.feature.is_discrete else np.isnan(self.values)
+
+
+def _tree(records: _Records[K], limits: TreeLimits, rng: np.random.Generator) -> DonorTree[K]:
+    lacking = records.lacking
     if lacking.any() and not lacking.all():
-        others = {key: column[~lacking] for key, column in known.items()}
-        found = grow((at, feature, values[~lacking]), others, features, persons[~lacking], limits, rng)
-        return replace(
-            found, missing=grow((at, LACKS, lacking.astype(np.int32)), known, features, persons, limits, rng)
-        )
-    weights = person_weights(persons)
-    if not known or (weights is not None and weights.sum() < 2 * limits.least):
-        return DonorTree.without_splits(at, values)
-    certain = _certain_groups(target, known, features, persons, limits)
-    rest = np.ones(len(values), dtype=bool) if certain is None else ~certain.holds(known, len(values))
-    left = {key: column[rest] for key, column in known.items()}
-    found = _weighed((at, feature, values[rest]), left, features, persons[rest], limits, rng)
-    return replace(found, certain=certain)
+        found = _tree(records.only(~lacking), limits, rng)
+        who = replace(records, feature=LACKS, values=lacking.astype(np.int32))
+        return replace(found, missing=_tree(who, limits, rng))
+    weights = person_weights(records.persons)
+    if not records.known or (weights is not None and weights.sum() < 2 * limits.least):
+        return DonorTree.without_splits(records.at, records.values)
+    certain = _certain_groups(records, limits)
+    if certain is None:
+        return _weighed(records, limits, rng)
+    rest = ~certain.holds(records.known, len(records.values))
+    return replace(_weighed(records.only(rest), limits, rng), certain=certain)
 
 
-def _weighed(
-    target: tuple[int, Feature, Array],
-    known: Mapping[K, Array],
-    features: Mapping[K, Feature],
-    persons: Array,
-    limits: TreeLimits,
-    rng: np.random.Generator,
-) -> DonorTree[K]:
+def _weighed(records: _Records[K], limits: TreeLimits, rng: np.random.Generator) -> DonorTree[K]:
     """Tree whose leaves hold enough people, each split as far as people bear it out."""
-    at, feature, values = target
+    feature, values = records.feature, records.values
     outcome = _outcome(values, feature, rng)
-    grown = _Grown.of(outcome, known, features, persons, limits, int(rng.integers(2**31)))
+    grown = _Grown.of(records, outcome, limits, int(rng.integers(2**31)))
     nodes, by_leaf = grown.nodes, grown.by_leaf
     share = np.ones(nodes.tree.node_count)
     if limits.alpha < 1:
@@ -346,25 +367,19 @@ def _weighed(
         share = nodes.borne_out(gain, nodes.price(list(grown.predictors.values()), freedom, limits))
     slopes = None
     if limits.slopes and not feature.is_discrete:
-        before = {key: column[by_leaf] for key, column in known.items() if not features[key].is_discrete}
-        slopes = fit_slopes(values[by_leaf], before, nodes.sums, ~nodes.inner, limits.least)
-    return replace(grown.drawing(at, values, nodes.reach(share, limits.least)), slopes=slopes)
+        numeric = {key: column for key, column in records.known.items() if not records.features[key].is_discrete}
+        slopes = fit_slopes(values[by_leaf], only(numeric, by_leaf), nodes.sums, ~nodes.inner, limits.least)
+    return replace(grown.drawing(records, nodes.reach(share, limits.least)), slopes=slopes)
 
 
-def _certain_groups(
-    target: tuple[int, Feature, Array],
-    known: Mapping[K, Array],
-    features: Mapping[K, Feature],
-    persons: Array,
-    limits: TreeLimits,
-) -> CertainGroups[K] | None:
+def _certain_groups(records: _Records[K], limits: TreeLimits) -> CertainGroups[K] | None:
     """Groups of a discrete column below the size of a leaf, if there are any, and enough others."""
-    at, feature, values = target
+    values = records.values
     small = replace(limits, least=max(limits.least // SMALLER, FEWEST_CERTAIN), alpha=CERTAIN)
-    possible = limits.small_groups and feature.is_discrete and small.least < limits.least
+    possible = limits.small_groups and records.feature.is_discrete and small.least < limits.least
     if not possible or not 1 < len(np.unique(values)) <= MOST_CLASSES:
         return None
-    grown = _Grown.of(values, known, features, persons, small, 0)
+    grown = _Grown.of(records, values, small, 0)
     nodes = grown.nodes
     gain, freedom = nodes.gain(values[grown.by_leaf])
     certain = nodes.inner & (gain > nodes.price(list(grown.predictors.values()), freedom, small))
@@ -376,7 +391,7 @@ def _certain_groups(
     if not group.any() or nodes.people[0] - nodes.sums(inside[nodes.leaves])[0] < limits.least:
         return None
     within = np.where(inside & ~group, 0.0, 1.0)  # Rows below a group are drawn in the smallest group that holds them.
-    return CertainGroups(grown.drawing(at, values, within), inside)
+    return CertainGroups(grown.drawing(records, within), inside)
 
 
 @dataclass(frozen=True)
@@ -389,35 +404,28 @@ class _Grown(Generic[K]):
     by_leaf: Array
 
     @classmethod
-    def of(
-        cls,
-        outcome: Array,
-        known: Mapping[K, Array],
-        features: Mapping[K, Feature],
-        persons: Array,
-        limits: TreeLimits,
-        seed: int,
-    ) -> _Grown[K]:
-        weights, numbers = person_weights(persons), level_map(outcome)
+    def of(cls, records: _Records[K], outcome: Array, limits: TreeLimits, seed: int) -> _Grown[K]:
+        weights, numbers = person_weights(records.persons), level_map(outcome)
+        features = records.features
         predictors = {
             key: fit_scores(column, features[key], numbers, limits.least, weights)
             if features[key].is_discrete
             else Ranks(np.unique(column[~np.isnan(column)]))
-            for key, column in known.items()
+            for key, column in records.known.items()
         }
-        matrix = _matrix(predictors, known)
+        matrix = _matrix(predictors, records.known)
         tree = _new_tree(outcome, limits, seed)
         tree.fit(matrix, outcome, sample_weight=weights)
         leaves = tree.apply(matrix)
         by_leaf = np.argsort(leaves, kind="stable")
-        return cls(predictors, tree, _Nodes(tree.tree_, leaves[by_leaf], persons[by_leaf]), by_leaf)
+        return cls(predictors, tree, _Nodes(tree.tree_, leaves[by_leaf], records.persons[by_leaf]), by_leaf)
 
-    def drawing(self, target: int, values: Array, reach: Array) -> DonorTree[K]:
+    def drawing(self, records: _Records[K], reach: Array) -> DonorTree[K]:
         """The tree with donors, and how deep rows are drawn."""
-        nodes = self.nodes
-        count = nodes.starts[nodes.end] - nodes.starts[:-1]
+        nodes, donors = self.nodes, records.values[self.by_leaf]
         first = nodes.starts[:-1]
-        return DonorTree(target, self.predictors, self.tree, values[self.by_leaf], first, count, nodes.parent, reach)
+        count = nodes.starts[nodes.end] - first
+        return DonorTree(records.at, self.predictors, self.tree, donors, first, count, nodes.parent, reach)
 
 
 def person_weights(persons: Array) -> Array | None:
