@@ -8,7 +8,8 @@ from scipy.stats import chi2_contingency
 
 from hybrid.base.arrays import Array
 from hybrid.synthesize.generators.cart import leaf_odds
-from hybrid.synthesize.generators.trees import CategoryScores, DonorTree, Ranks, TreeLimits, _Nodes, fit_scores, grow
+from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores
+from hybrid.synthesize.generators.trees import DonorTree, TreeLimits, _Nodes, grow
 from hybrid.synthesize.protocol import Feature
 
 NUMBER = Feature("x", 0, ordered=True, missing=False)

@@ -2,8 +2,7 @@
 
 A tree is grown until its leaves hold few people. Then each split is weighed: as far as it tells more of the column than
 chance would have shown among all the splits that could have been made, rows are drawn below it, else above it. What
-chance shows in a table is what an attacker finds of single people in the synthetic one. Numbers predict by their ranks,
-unordered categories by scores.
+chance shows in a table is what an attacker finds of single people in the synthetic one.
 """
 
 from __future__ import annotations
@@ -11,130 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from hybrid.base.arrays import Array, Mask
 from hybrid.synthesize.generators.leaf_slopes import LeafSlopes, fit_slopes
+from hybrid.synthesize.generators.predictors import CategoryScores, Ranks, fit_scores, level_map
 from hybrid.synthesize.protocol import Feature
 from hybrid.table.holders import all_differ
 from hybrid.table.persons import person_groups
-
-
-@dataclass(frozen=True)
-class Ranks:
-    """Numbers by their place among the ``distinct`` (m,) training values.
-
-    NaN stays NaN.
-
-    Trees do not care how a predictor is scaled, and places fit the single precision they compute in.
-    """
-
-    distinct: Array
-    by_outcome: ClassVar[tuple[bool]] = (False,)
-
-    @property
-    def cuts(self) -> tuple[int]:
-        """Places at which a tree can cut the column."""
-        return (len(self.distinct) - 1,)
-
-    def encode(self, values: Array) -> Array:
-        """Places (n, 1), float32."""
-        places = np.searchsorted(self.distinct, values).astype(np.float32)
-        places[np.isnan(values)] = np.nan
-        return places[:, None]
-
-
-@dataclass(frozen=True)
-class CategoryScores:
-    """Categories by ``scores`` (n_levels, d).
-
-    The order in which they differ most in what is predicted.
-    """
-
-    scores: Array
-
-    @property
-    def cuts(self) -> tuple[int, ...]:
-        """Places at which a tree can cut each score."""
-        return tuple(len(np.unique(column)) - 1 for column in self.scores.T)
-
-    @property
-    def by_outcome(self) -> tuple[bool, ...]:
-        """Scores ordered by the outcome: the first, and not the levels' own order."""
-        return (True, *[False] * (self.scores.shape[1] - 1))
-
-    def encode(self, codes: Array) -> Array:
-        """Scores (n, d), float32."""
-        encoded: Array = self.scores[codes]
-        return encoded
-
-
-def level_map(outcome: Array) -> Array:
-    """The outcome as numbers (n, d) whose means per category are compared: class indicators, or itself."""
-    if outcome.ndim == 2:
-        return outcome
-    classes, codes = np.unique(outcome, return_inverse=True)
-    return np.eye(len(classes))[codes]
-
-
-MOST_UNSAID = 0.2
-"""Share of the records whose levels are too small to be ordered by the outcome, beyond which the order of the texts
-counts as well: postcodes that begin alike lie in one region."""
-
-
-def fit_scores(
-    codes: Array, feature: Feature, outcome: Array, min_count: int, weights: Array | None = None
-) -> CategoryScores:
-    """Order a predictor's categories by their relation to the outcome.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,), int32
-        The predictor.
-    feature : Feature
-        Its number of levels, and whether they have an order: an ordered one gets that as a second score, and one whose
-        levels are mostly too small (:data:`MOST_UNSAID`) the order of their texts.
-    outcome : numpy.ndarray, shape (n, d)
-        See :func:`level_map`.
-    min_count : int
-        Levels with fewer records say nothing: they get the overall mean. The others' means are shrunk
-        towards it by as many records, so that small levels cannot single records out.
-    weights : numpy.ndarray, shape (n,), optional
-        What each record counts; 1 by default.
-
-    Returns
-    -------
-    CategoryScores
-        The first score is the mean outcome (d = 1) or the levels' coordinate on the first principal component of
-        their mean outcomes: for two classes and for numbers, the best split by level is a cut in that order
-        (Breiman et al. 1984, section 9.4; Coppersmith, Hong, Hosking 1999 for more classes).
-    """
-    counts = np.bincount(codes, weights, minlength=feature.n_levels)
-    centered = outcome - np.average(outcome, axis=0, weights=weights)
-    counted = centered if weights is None else centered * weights[:, None]
-    sums = np.column_stack(
-        [np.bincount(codes, weights=counted[:, j], minlength=feature.n_levels) for j in range(outcome.shape[1])]
-    )
-    means = sums / (counts + min_count)[:, None]
-    means[counts < min_count] = 0
-    scores = means if outcome.shape[1] == 1 else _first_component(means, counts)
-    order = np.unique(np.round(scores[:, 0], 12), return_inverse=True)[1].reshape(-1, 1)
-    if feature.ordered or counts[counts < min_count].sum() > MOST_UNSAID * counts.sum():
-        order = np.column_stack([order, np.arange(feature.n_levels)])
-    return CategoryScores(order.astype(np.float32))
-
-
-def _first_component(means: Array, counts: Array) -> Array:
-    """Coordinates (n_levels, 1) of centred means on their first component, weighted by the levels' counts."""
-    covariance = (means * counts[:, None]).T @ means
-    direction = np.linalg.eigh(covariance)[1][:, -1]
-    # An eigenvector's sign is arbitrary; fixing it keeps results the same across linear algebra libraries.
-    direction = direction * np.sign(direction[np.argmax(np.abs(direction))] or 1)
-    projected: Array = (means @ direction)[:, None]
-    return projected
-
 
 K = TypeVar("K")
 SMALLER, FEWEST_CERTAIN = 5, 10
