@@ -311,7 +311,7 @@ class Language:
         return None if self._holds_message(text) else text
 
     def _holds_message(self, text: str) -> bool:
-        """Whether what ends or begins within a text is a message."""
+        """A text begins or ends with a message."""
         bounds = list(_BOUNDARY.finditer(text))
         parts = (*(text[found.end() :] for found in bounds), *(text[: found.start()] for found in bounds))
         return any(self._sentences(part) or self._sentences(f"{part}.") for part in map(_capital, parts))

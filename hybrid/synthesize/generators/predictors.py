@@ -1,4 +1,4 @@
-"""How a tree reads columns: numbers by their ranks, categories by scores that follow what is predicted."""
+"""Columns as a tree reads them: numbers by their ranks, categories by scores that follow what is predicted."""
 
 from __future__ import annotations
 
