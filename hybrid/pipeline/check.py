@@ -418,8 +418,8 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     """
     nightly = table.config.nightly.model_copy(update={"deliver": DeliverOptions()})
     policy = _policy_of(table)
-    alone = tuple(one.name for one in asked(policy, table.measured_alone) if "trainings" not in one.needs)
-    evaluate = table.measured_alone.model_copy(update={"metrics": alone, "also": ()})
+    alone = tuple(one.name for one in asked(policy, table.assessment.measured_alone) if "trainings" not in one.needs)
+    evaluate = table.assessment.measured_alone.model_copy(update={"metrics": alone, "also": ()})
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
     if not isinstance(table, ChildRun):
         return config, ()

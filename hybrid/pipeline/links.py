@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from hybrid.base.errors import Problem
+from hybrid.base.errors import HybridError, Problem
 from hybrid.base.options import Options
 from hybrid.constraints import AnyConstraint
 from hybrid.table import Kind, Role
@@ -249,6 +250,17 @@ def in_table(name: str, problem: Problem) -> Problem:
         return text.replace("data.", f"tables.{name}.")
 
     return Problem(renamed(problem.message), renamed(problem.hint), problem.values)
+
+
+@contextmanager
+def naming(table: str) -> Iterator[None]:
+    """Name the table in errors of the block, if it is one of several."""
+    try:
+        yield
+    except HybridError as error:
+        if not table:
+            raise
+        raise type(error)(in_table(table, problem) for problem in error.problems) from None
 
 
 def reading(table: TableOptions) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Evaluation
+from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
 from hybrid.pipeline.child_run import ChildRun, GivenInputs, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
@@ -36,14 +37,15 @@ from hybrid.pipeline.evaluation_price import untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.links import in_table
-from hybrid.pipeline.people_tables import Origin
+from hybrid.pipeline.private_generation import refuse_spent
 from hybrid.pipeline.released_keys import with_keys
 from hybrid.pipeline.repetition import drawn_people, real_people, some_people
 from hybrid.pipeline.roles import decided_roles
+from hybrid.pipeline.seeds import Origin
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
 from hybrid.pipeline.sources import parent_keys, places_of, read_sources
 from hybrid.pipeline.stages import EVALUATE, POWER, PROTECT, READ, STAGES, SYNTHESIZE
-from hybrid.pipeline.table_run import ONLY_COMPARED, TableRun
+from hybrid.pipeline.table_run import TableRun
 from hybrid.publication.asked import asked
 from hybrid.publication.gate import DrawNumber, judge
 from hybrid.publication.policy import Policy
@@ -161,7 +163,7 @@ class Pipeline(ListedNames):
         found = TableRun(given.config, *how, told, inputs, **about)
         found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.protection)
-        found.attack = self._attacked
+        found.assessment.attack = self._attacked
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
             for other in list(config.views)[1:]
@@ -195,7 +197,7 @@ class Pipeline(ListedNames):
         On them ``split.control: cross`` judges the procedure; none without it.
         """
         found = []
-        for config, seed, parts, told in self.person.runs_of_folds:
+        for config, seed, parts, told in self.person.assessment.runs_of_folds:
             shared = {"split": config.split, "evaluate": config.evaluate}
             run = Pipeline(self.config.with_sections(shared), seed, self._store, told, self.sources, judge_power=False)
             run._parts = parts
@@ -391,7 +393,7 @@ class Pipeline(ListedNames):
             The budget is spent, and the store keeps no draw that is paid.
         """
         if self.config.privacy is not None:
-            self.person.refuse_spent()
+            refuse_spent(self.person)
 
     @property
     def give_away(self) -> GiveAway | None:
@@ -401,7 +403,7 @@ class Pipeline(ListedNames):
     @property
     def promise(self) -> str:
         """Formal promises of the configuration, where a run has a secret seed."""
-        return self.person.promise
+        return self.person.promises.names
 
     @property
     def verdict(self) -> Verdict:
@@ -469,8 +471,8 @@ class Pipeline(ListedNames):
         if not self.config.is_linked:
             return
         for table in self.tables.values():
-            table.together = self.evaluation
-            table.people = len(self.person.table)
+            table.assessment.together = self.evaluation
+            table.assessment.people = len(self.person.table)
 
     def _link(self, name: str, found: Mapping[str, TableRun]) -> Link:
         links, person = self.config.links, self.config.links.person

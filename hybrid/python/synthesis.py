@@ -108,6 +108,7 @@ class Synthesis(ListedNames):
             Too few draws meet the condition.
         """
         from hybrid.pipeline.config import SINGLE
+        from hybrid.pipeline.released_rows import further_rows
 
         if self.run.config.is_linked:
             raise ConfigError("further rows are drawn of a single table", hint="make larger tables: rows=...")
@@ -117,7 +118,7 @@ class Synthesis(ListedNames):
         before = len(self.run.synthetic) + self._rows
         with shown(progress) as told:
             self.run.person.progress = told
-            drawn = self.run.person.further(n, self._further, where, before)
+            drawn = further_rows(self.run.person, n, self._further, where, before)
         self._rows += len(drawn)
         return stated(self._give[SINGLE](drawn), status_of(None))
 

@@ -1,0 +1,54 @@
+"""Checks of the later stages of a table before the first one is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid.anonymize.search.problem import k_problem
+from hybrid.base.errors import ConfigError, InfeasibleError
+from hybrid.constraints.checks import refuse_misfits
+from hybrid.evaluation.run_metrics import check_options
+from hybrid.pipeline.conditions import refuse_misfit
+from hybrid.pipeline.identifying_texts import refuse_identifying
+from hybrid.pipeline.private_mode import refuse_undeclared
+from hybrid.pipeline.refusals import TABLES, refusal
+from hybrid.synthesize.registry import require
+from hybrid.table.numbered import TABLE_NUMBER
+from hybrid.table.persons import n_persons
+
+if TYPE_CHECKING:
+    from hybrid.pipeline.table_run import TableRun
+
+
+def refuse_early(run: TableRun) -> None:
+    """Refuse what a later stage could not do.
+
+    Raises
+    ------
+    HybridError
+        The policy cannot be read, the evaluation names what does not exist, or a package is missing.
+    """
+    config, schema = run.config, run.table.schema
+    _ = run.policy
+    if not config.synthesize.is_off:
+        require(config.synthesize.engine)
+    check_options(config.evaluate, schema.without_identifiers())
+    if config.synthesize.tables > 1 and TABLE_NUMBER in schema:
+        raise ConfigError([refusal(TABLES, f"column {TABLE_NUMBER}")])
+    if config.privacy is None:
+        refuse_identifying(config, run.table)
+    refuse_misfits(config.constraints, schema)
+    refuse_misfit(config, schema)
+    refuse_undeclared(config, schema)
+    _refuse_k(run)
+    _ = run.selection
+
+
+def _refuse_k(run: TableRun) -> None:
+    """Refuse a k that is greater than the number of training people, before anything is searched."""
+    options = run.config.anonymize
+    if options is None or not options.generalizes or run.config.privacy is not None or run.config.is_pushed_down:
+        return
+    problem = k_problem(options.k, n_persons(run.train), rows_are_persons=run.train.rows_are_persons)
+    if problem is not None:
+        raise InfeasibleError(problem)
