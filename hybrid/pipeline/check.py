@@ -24,6 +24,7 @@ from hybrid.pipeline.column_findings import column_findings, constraint_findings
 from hybrid.pipeline.conditions import refuse_misfit, selection
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
+from hybrid.pipeline.early_refusals import too_great_k
 from hybrid.pipeline.evaluation_price import foreseen_evaluation, repeated_seconds, untried
 from hybrid.pipeline.identifying_texts import identifying_problems, kept_columns
 from hybrid.pipeline.inputs import WarehouseInputs
@@ -373,10 +374,9 @@ def _unknown_columns(config: RunConfig, table: Table) -> Iterator[Problem]:
 
 
 def _impossible(options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
-    if options.k > len(train):
-        yield Problem(
-            f"anonymize.k is {options.k}, and the training part has {len(train)} rows", "use a smaller k, or more rows"
-        )
+    too_great = too_great_k(options, train)
+    if too_great is not None:
+        yield too_great
     for model in options.models:
         wanted = getattr(model, "l", 1)
         name = getattr(model, "attribute", None)

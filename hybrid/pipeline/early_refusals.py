@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import k_problem
-from hybrid.base.errors import ConfigError, InfeasibleError
+from hybrid.base.errors import ConfigError, InfeasibleError, Problem
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.pipeline.conditions import refuse_misfit
@@ -13,8 +14,9 @@ from hybrid.pipeline.identifying_texts import refuse_identifying
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.refusals import TABLES, refusal
 from hybrid.synthesize.registry import require
+from hybrid.table import Table
+from hybrid.table.holders import n_distinct
 from hybrid.table.numbered import TABLE_NUMBER
-from hybrid.table.persons import n_persons
 
 if TYPE_CHECKING:
     from hybrid.pipeline.table_run import TableRun
@@ -40,15 +42,16 @@ def refuse_early(run: TableRun) -> None:
     refuse_misfits(config.constraints, schema)
     refuse_misfit(config, schema)
     refuse_undeclared(config, schema)
-    _refuse_k(run)
+    if config.anonymize is not None and config.privacy is None and not config.is_pushed_down:
+        problem = too_great_k(config.anonymize, run.train)
+        if problem is not None:
+            raise InfeasibleError(problem)
     _ = run.selection
 
 
-def _refuse_k(run: TableRun) -> None:
-    """Refuse a k that is greater than the number of training people, before anything is searched."""
-    options = run.config.anonymize
-    if options is None or not options.generalizes or run.config.privacy is not None or run.config.is_pushed_down:
-        return
-    problem = k_problem(options.k, n_persons(run.train), rows_are_persons=run.train.rows_are_persons)
-    if problem is not None:
-        raise InfeasibleError(problem)
+def too_great_k(options: AnonymizeOptions, train: Table) -> Problem | None:
+    """Problem of a k that is greater than the number of training people, before anything is searched."""
+    if not options.generalizes:
+        return None
+    people = n_distinct(train.persons[train.persons >= 0])
+    return k_problem(options.k, people, rows_are_persons=train.rows_are_persons)

@@ -225,7 +225,7 @@ def _elsewhere(result: AnonymizationResult) -> str:
 def _drawn(result: AnonymizationResult) -> Iterator[str]:
     if result.drawn is None:
         return
-    whose = "" if result.drawn_persons is None else f" of {few(result.drawn_persons)} persons"
+    whose = "" if result.rows_are_persons else f" of {few(result.drawn_persons)} persons"
     yield (
         f"Of the records that were not suppressed, {few(result.drawn)}{whose} were drawn at random "
         "and came out: protection, generator and measurements saw these alone, and what was measured holds for so many "
