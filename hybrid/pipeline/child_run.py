@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,7 @@ from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protected, protect
 from hybrid.store import Store
+from hybrid.synthesize.sequences import FittedChildren
 from hybrid.table import Column, Kind, Role, Schema, Table
 from hybrid.table.persons import harmonized
 from hybrid.table.split import Parts
@@ -126,10 +127,19 @@ class Link:
 
 @dataclass(frozen=True)
 class DrawnRows:
-    """Drawn rows of a view, with their drawn parents."""
+    """Drawn rows of a table, with their drawn parents; a person is its own."""
 
     generated: Generated
     owners: Rows
+
+    @property
+    def table(self) -> Table:
+        return self.generated.table
+
+    @classmethod
+    def of(cls, run: TableRun) -> Self:
+        """Those that a table's run releases."""
+        return cls(run.generated, run.drawn_owners)
 
 
 class ChildRun(TableRun):
@@ -244,6 +254,10 @@ class ChildRun(TableRun):
     def _drawn(self) -> DrawnRows:
         return self._stage(SYNTHESIZE.name, self._draw)
 
+    @cached_property
+    def _models(self) -> dict[str, FittedChildren] | None:
+        return {} if self.keeps_model else None
+
     def _protect(self) -> Protected:
         options, people = self.config.protection, self.link.people
         assert options is not None
@@ -259,9 +273,23 @@ class ChildRun(TableRun):
         return replace(found, table=table, labelled=table)
 
     def _draw(self) -> DrawnRows:
+        link = self.link
+        above = {link.people.name: link.people, link.parent_name: link.parent, **link.siblings}
+        return self.drawn_below({name: DrawnRows.of(run) for name, run in above.items()})
+
+    def drawn_below(self, drawn: Mapping[str, DrawnRows], attempt: int = 0) -> DrawnRows:
+        """Rows of drawn parents.
+
+        Parameters
+        ----------
+        drawn : mapping of str to DrawnRows
+            Rows of the person table, the parent table and the tables with the same parent that were drawn before.
+        attempt : int
+            Number of the draw: those after the first come from the same model, with random numbers of their own.
+        """
         link, (learned, ids) = self.link, self.kept
         parents, of_source = link.parent.kept
-        made = link.parent.generated.table
+        made = drawn[link.parent_name].table
         anchors = find_anchors(
             self.train.only(self.own),
             link.dependable(link.parent.train),
@@ -269,13 +297,13 @@ class ChildRun(TableRun):
         )
         about = self.config.synthesize, self.rules, anchors, link.static, self.seed, self.progress, self.store
         where, only_kept = link.people.config.synthesize.choice_text, link.people.origin is not None
-        draw = ChildDraw(*about, where=where, only_kept=only_kept)
+        draw = ChildDraw(*about, where=where, only_kept=only_kept, attempt=attempt, models=self._models)
         known = {name: positions(one.link.owners[one.kept[1]], of_source) for name, one in link.siblings.items()}
-        drawn = {name: one.drawn_owners for name, one in link.siblings.items()}
+        beside = {name: drawn[name].owners for name in link.siblings}
         table, redrawn = draw(
             replace(learned, named_persons=positions(link.owners[ids], of_source)),
             link.dependable(parents, known),
-            DrawnParents(link.dependable(made, drawn), link.people.generated.table, made.persons),
+            DrawnParents(link.dependable(made, beside), drawn[link.people.name].table, made.persons),
         )
         found = Generated(replace(table, named_persons=made.persons[table.persons]), {}, redrawn)
         return DrawnRows(found, table.persons)

@@ -29,7 +29,7 @@ from hybrid.evaluation.context import Making
 from hybrid.evaluation.measure import Evaluation
 from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
-from hybrid.pipeline.child_run import ChildRun, GivenInputs, Link
+from hybrid.pipeline.child_run import ChildRun, DrawnRows, GivenInputs, Link
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.contradictions import refuse_contradictions
 from hybrid.pipeline.display import in_html, in_words, plotted
@@ -455,7 +455,8 @@ class Pipeline(ListedNames):
         """
         if not self.config.is_linked:
             return {SINGLE: self.person.synthetic}
-        return with_keys(self.config.links, self.sources, self.tables)
+        drawn = {name: DrawnRows.of(table) for name, table in self.tables.items()}
+        return with_keys(self.config.links, self.sources, drawn)
 
     @property
     def stages(self) -> list[StageRecord]:

@@ -9,16 +9,17 @@ import numpy as np
 import pandas as pd
 
 from hybrid.base.arrays import Rows
-from hybrid.pipeline.child_run import ChildRun
+from hybrid.pipeline.child_run import DrawnRows
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import LinkOptions, ThroughOptions
 from hybrid.pipeline.sources import pairs_of, preferred_first
-from hybrid.pipeline.table_run import TableRun
 from hybrid.table import DTYPES, Table
 from hybrid.table.surrogates import with_surrogates
 
 
-def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, TableRun]) -> dict[str, Table]:
+def with_keys(
+    links: LinkOptions, sources: Sources, drawn: Mapping[str, DrawnRows], before: Mapping[str, int] | None = None
+) -> dict[str, Table]:
     """Released tables with the columns of their sources.
 
     Every row has a key of its own, and the key of the parent row that it was drawn for: references are whole by
@@ -30,26 +31,26 @@ def with_keys(links: LinkOptions, sources: Sources, tables: Mapping[str, TableRu
         Keys and parents.
     sources : Sources
         Columns, and identifiers that must not occur.
-    tables : mapping of str to TableRun
-        Pipelines, parents first.
+    drawn : mapping of str to DrawnRows
+        Rows of all tables, parents first.
+    before : mapping of str to int, optional
+        Rows of each table that were drawn before, whose surrogates are not used again.
     """
     found: dict[str, Table] = {}
-    for name, pipeline in tables.items():
+    for name, rows in drawn.items():
         source, options = sources.tables[name], links.tables[name]
-        own = pipeline.own if isinstance(pipeline, ChildRun) else pipeline.generated.table.schema.names
-        table = with_surrogates(pipeline.generated.table.only(own), source.schema, source)
-        if isinstance(pipeline, ChildRun) and options.parent is not None and options.parent.through is None:
+        own = [column for column in rows.table.schema.names if column in source.schema]
+        after = (0, 0) if before is None else (before[name], before[links.person])
+        table = with_surrogates(rows.table.only(own), source.schema, source, after=after)
+        if options.parent is not None and options.parent.through is None:
             parent = found[options.parent.table].frame[links.tables[options.parent.table].key]
-            keys = parent.take(pipeline.drawn_owners).reset_index(drop=True)
-            table = _with(table, options.parent.column, keys)
+            table = _with(table, options.parent.column, parent.take(rows.owners).reset_index(drop=True))
         through = pairs_of(links, name)
         if through is not None and options.parent is not None:
             owned = links.tables[options.parent.table].parent
             assert owned is not None
             key = found[owned.table].frame[links.tables[owned.table].key]
-            partners = _partners(
-                table, through, pipeline.drawn_owners, tables[options.parent.table].drawn_owners, len(key)
-            )
+            partners = _partners(table, through, rows.owners, drawn[options.parent.table].owners, len(key))
             table = _with(table, through.owner, key.take(partners).reset_index(drop=True))
         found[name] = table
     return found
