@@ -220,7 +220,7 @@ class Pipeline(ListedNames):
         config = self.config
         if retrain is not None and retrain.drawn is not None:
             rows = max(round(retrain.drawn * len(people)), 1)
-            config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows})})
+            config = config.with_sections({"synthesize": synthesize.model_copy(update={"rows": rows, "tables": 1})})
         run = Pipeline(config, seed, sources=some_people(config.links, self.sources, people), judge_power=False)
         run._whole, run.folds = self, ()
         return run
@@ -456,7 +456,7 @@ class Pipeline(ListedNames):
         if not self.config.is_linked:
             return {SINGLE: self.person.synthetic}
         drawn = {name: DrawnRows.of(table) for name, table in self.tables.items()}
-        return with_keys(self.config.links, self.sources, drawn)
+        return with_keys(self.config.links, self.sources, drawn, tables=self.config.synthesize.tables)
 
     @property
     def stages(self) -> list[StageRecord]:

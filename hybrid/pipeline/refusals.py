@@ -197,7 +197,6 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     ],
     "synthesize.part_rows": lambda c: c.synthesize.part_rows is not None,
     "synthesize.rows of one part": _has_few_rows,
-    "synthesize.tables": lambda c: c.synthesize.tables > 1,
     "synthesize.where": lambda c: c.synthesize.where is not None,
     "synthesize.balance": lambda c: c.synthesize.balance is not None,
     "transition": lambda c: c.transition is not None,
@@ -510,7 +509,6 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "leave stages out",
         ),
         "synthesize.part_rows": ("synthesize.part_rows is for single tables", "leave synthesize.part_rows out"),
-        "synthesize.tables": ("synthesize.tables is for single tables", "leave synthesize.tables out"),
         "generators of single rows": (
             "synthesize.generator: {0} does not draw rows of a parent",
             f"use {' or '.join(sequence_generators())}",

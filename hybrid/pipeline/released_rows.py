@@ -39,7 +39,7 @@ def drawn_in_parts(run: TableRun) -> DrawnInParts:
         return further.from_originals() if before is None else further.from_anonymized(before)
 
     known = {"train": run.train, "control": run.control}
-    return draw_in_parts(rows, part_rows, draw, partial(with_identifiers, run), known, run.progress, _said(run))
+    return draw_in_parts(rows, part_rows, draw, partial(with_identifiers, run), known, run.progress, said(run))
 
 
 def write_released(run: TableRun, table: Table, target: Path) -> None:
@@ -49,10 +49,10 @@ def write_released(run: TableRun, table: Table, target: Path) -> None:
         shutil.copyfile(run.drawn.file, target)
     else:
         drawn = not run.is_unsynthesized
-        write_table(table, target, data.separator, data.encoding, run.layout, drawn, _said(run))
+        write_table(table, target, data.separator, data.encoding, run.layout, drawn, said(run))
 
 
-def _said(run: TableRun) -> str:
+def said(run: TableRun) -> str:
     """Nature of the released rows, and how they were made."""
     config, result = run.config.model_dump(mode="json"), run.anonymized
     return " ".join((nature(config), *made(config, None if result is None else result.result)))
