@@ -423,7 +423,7 @@ def _own_part(name: str, table: TableRun) -> tuple[RunConfig, tuple[str, ...]]:
     config = table.config.model_copy(update={"nightly": nightly, "evaluate": evaluate})
     if not isinstance(table, ChildRun):
         return config, ()
-    split = config.split.model_copy(update={"stable": False})
+    split = config.split.model_copy(update={"stable": False, "rows": None})
     settled = (f"tables.{name}.columns.{column}:" for column in table.link.static.values())
     return config.model_copy(update={"split": split}), tuple(settled)
 

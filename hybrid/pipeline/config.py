@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import yaml
 from pydantic import (
-    BeforeValidator,
-    Discriminator,
     Field,
     PrivateAttr,
     SerializationInfo,
     SerializerFunctionWrapHandler,
-    Tag,
     field_validator,
     model_serializer,
     model_validator,
@@ -55,6 +52,7 @@ from hybrid.pipeline.links import (
 )
 from hybrid.pipeline.mock_options import MockOptions
 from hybrid.pipeline.nightly_options import NightlyOptions
+from hybrid.pipeline.output_options import OutputOptions
 from hybrid.pipeline.private_mode import with_private_defaults
 from hybrid.pipeline.published_totals import MarginsOptions
 from hybrid.pipeline.refusals import LINKED, refusal
@@ -64,6 +62,7 @@ from hybrid.pipeline.stages import section_order
 from hybrid.pipeline.transition_options import TransitionOptions, default_transition
 from hybrid.privacy.domain import PrivacyOptions
 from hybrid.protect import ProtectOptions
+from hybrid.protect.choice import ProtectChoice
 from hybrid.publication.description.description import PublishOptions
 from hybrid.publication.policy import packaged_policy
 from hybrid.sample import SampleOptions
@@ -83,27 +82,6 @@ IN_MEMORY: dict[str, Any] = {source.key: source.unset for source in SOURCES.valu
 """Keys of the section ``data`` where the table is a DataFrame."""
 SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 """Limits of the trade-off curve beside the configured one."""
-
-
-def _is_off(value: Any) -> bool:
-    return value is False or value == "off"
-
-
-ProtectChoice = Annotated[
-    Annotated[ProtectOptions, Tag("options")]
-    | Annotated[Literal["off"], BeforeValidator(lambda value: "off" if _is_off(value) else value), Tag("off")],
-    Discriminator(lambda value: "off" if _is_off(value) else "options"),
-]
-"""Options, or off: YAML reads the word as false."""
-
-
-class OutputOptions(Options):
-    """Options of writing the synthetic table."""
-
-    format: Literal["same", "csv", "parquet"] = "same"
-    """File format; same: that of the input (of a database: parquet)."""
-    identifiers: Literal["surrogate", "drop"] = "surrogate"
-    """Identifier columns hold fresh values that no source record has, or are left out."""
 
 
 SINGLE = ""

@@ -183,7 +183,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "split.independent: false, rows, key or release": lambda c: (
         not c.split.independent or c.split.rows is not None or c.split.key is not None or bool(c.split.release)
     ),
-    "split.key, split.rows": lambda c: c.split.key is not None or c.split.rows is not None,
+    "split.key": lambda c: c.split.key is not None,
     "split.key, split.stable": lambda c: bool(
         c.split.control_share and (c.split.stable or (c.split.key is not None and not c.data.person_columns))
     ),
@@ -523,10 +523,7 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "use [synthetic]",
         ),
         "evaluate.retrain.ordinal": ("evaluate.retrain.ordinal is for single tables", _LEFT_OUT),
-        "split.key, split.rows": (
-            "split.key and split.rows are for single tables: persons are split",
-            "leave them out",
-        ),
+        "split.key": ("split.key is for single tables: persons are split", "leave it out"),
         "output.identifiers: drop": (
             "output.identifiers: drop would cut the links between the tables",
             "use surrogate",
