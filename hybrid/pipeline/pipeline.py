@@ -7,7 +7,7 @@ compute the same things.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,8 @@ from hybrid.base.progress import Progress, prefixed, silent
 from hybrid.base.rng import rng_for
 from hybrid.evaluation import evaluate
 from hybrid.evaluation.context import Making
-from hybrid.evaluation.measure import Evaluation
+from hybrid.evaluation.measure import Evaluation, MetricResult
+from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.pipeline.assessment import ONLY_COMPARED
 from hybrid.pipeline.child_draw import own_names
 from hybrid.pipeline.child_run import ChildRun, DrawnRows, GivenInputs, Link
@@ -39,7 +40,7 @@ from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.private_generation import refuse_spent
 from hybrid.pipeline.released_keys import with_keys
-from hybrid.pipeline.repetition import drawn_people, real_people, some_people
+from hybrid.pipeline.repetition import control_people, drawn_people, real_people, some_people, trained_on_people
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.seeds import Origin
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
@@ -212,7 +213,7 @@ class Pipeline(ListedNames):
         Parameters
         ----------
         people : numpy.ndarray, shape (n,), int64
-            Different rows of the person table.
+            Rows of the person table; one that comes again is another person with the same rows.
         seed : int
             The source of all randomness.
         """
@@ -233,26 +234,31 @@ class Pipeline(ListedNames):
         return untried(self.config, *(table.train for table in self.tables.values()))
 
     def _attacked(self) -> Evaluation:
-        person = self.person
-        chosen = asked(person.judged_by, person.config.evaluate)
-        names = tuple(one.name for one in chosen if "trainings" in one.needs)
-        if not names:
-            return Evaluation(())
+        options = self.person.config.evaluate
+        chosen = asked(self.person.judged_by, options)
+        halves = [one.name for one in chosen if "trainings" in one.needs]
+        shadows = [one.name for one in chosen if trained_on_people(options, one)]
+        found = self._repeated(halves, None, "evaluate people") if halves else ()
+        found += self._repeated(shadows, control_people(self.tables), "evaluate people, shadows") if shadows else ()
+        return Evaluation(found)
+
+    def _repeated(self, names: Sequence[str], control: LinkedPeople | None, draws: str) -> tuple[MetricResult, ...]:
+        """Metrics that repeat the making of all tables; ``draws`` names their random numbers."""
         alone = dict.fromkeys(("targets", "secrets", "linkability", "groups", "analyses", "strata", "clusters"))
-        options = person.config.evaluate.model_copy(update={"metrics": names, "also": (), **alone})
+        options = self.person.config.evaluate.model_copy(update={"metrics": tuple(names), "also": (), **alone})
 
         def again(table: Table, seed: int) -> Table:
             return drawn_people(self.with_training(table.persons, seed).tables)
 
         return evaluate(
             real_people(self.tables),
-            None,
+            control,
             {"synthetic": drawn_people(self.tables)},
             options,
-            rng_for(self.seed, "evaluate people"),
-            person.progress,
+            rng_for(self.seed, draws),
+            self.person.progress,
             making={"synthetic": Making(again=again, untried=self.untried)},
-        )
+        ).metrics
 
     @property
     def seed(self) -> int:

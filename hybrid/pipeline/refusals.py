@@ -127,8 +127,12 @@ def _choosing_transition(config: RunConfig) -> list[Words]:
 
 
 def _retrained_alone(config: RunConfig) -> list[str]:
-    """Named metrics that train again, but not on people with all of their rows."""
-    named = [name for name, one in METRICS.items() if "retraining" in one.needs and name in config.evaluate.named]
+    """Named metrics that train again and ask about a column of one table."""
+    named = [
+        name
+        for name, one in METRICS.items()
+        if "retraining" in one.needs and one.per is not None and name in config.evaluate.named
+    ]
     return [", ".join(named)] if named else []
 
 
@@ -517,7 +521,10 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
             "transition.order: post is for single tables: rows are drawn given the values of their parents",
             "use order: pre",
         ),
-        "metrics that train again": ("evaluate: {0}: for single tables", "leave it out; membership_trained is tried"),
+        "metrics that train again": (
+            "evaluate: {0}: for single tables",
+            "leave it out; others that train again attack people with all of their rows",
+        ),
         "evaluate.retrain.stages": (
             "evaluate.retrain.stages: linked tables have one stage that is repeated",
             "use [synthetic]",
