@@ -62,6 +62,8 @@ class Recommendation:
         What the gate says of it, its worst over the seeds; empty where no gate was asked.
     ended, admitted : int
         Configurations that ended well with every seed, and those of them with this verdict.
+    beaten : list of str
+        Admitted configurations that the seeds show to be worse than another admitted one by more than a margin.
     best : dict
         The best of the admitted ones by each concern.
     kept : dict
@@ -94,6 +96,7 @@ class Recommendation:
     verdict: str
     ended: int
     admitted: int
+    beaten: list[str]
     best: dict[Concern, CandidateConfiguration]
     kept: dict[str, int]
     refused: CandidateConfiguration | None
@@ -139,6 +142,7 @@ def recommend(found: Contest | None, levels: pd.DataFrame) -> Recommendation | N
         verdict,
         len(found.names),
         int(admitted.sum()),
+        [found.names[at] for at in np.flatnonzero(admitted & ~kept["shown"])],
         {concern: _candidate(found, _best(values, admitted)) for concern, values in means.items()},
         {name: int(mask.sum()) for name, mask in kept.items()},
         _candidate(found, _best(useful, others)) if others.any() else None,
