@@ -28,6 +28,8 @@ from hybrid.pipeline.child_draw import ChildDraw, DrawnParents, find_anchors, re
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.generation import Generated
 from hybrid.pipeline.inputs import Inputs
+from hybrid.pipeline.risk import KnownLeak, leak_of
+from hybrid.pipeline.sources import rows_of
 from hybrid.pipeline.stages import PROTECT, SYNTHESIZE
 from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protected, protect
@@ -71,8 +73,9 @@ class GivenInputs(Inputs):
     def split(self, seed: int) -> Parts:
         if self._people is None:
             return super().split(seed)
-        control = self._people.control
-        return Parts(_of(self._given, self._people.train), None if control is None else _of(self._given, control), None)
+        control, release = self._people.control, self._people.parts.release
+        others = (None if part is None else _of(self._given, part) for part in (control, release))
+        return Parts(_of(self._given, self._people.train), *others)
 
 
 @dataclass(frozen=True)
@@ -243,6 +246,21 @@ class ChildRun(TableRun):
         return joined, self.rows[places >= 0]
 
     @cached_property
+    def copied(self) -> tuple[Rows, Rows]:
+        """Rows of the source that a table with a known leak has, and the row of the parent table that each is below."""
+        above = self.link.parent
+        return rows_of(above.copied[0] if isinstance(above, ChildRun) else above.known_leak.people, self.link.owners)
+
+    @cached_property
+    def known_leak(self) -> KnownLeak:
+        """Rows of the people in a person table with a known leak, as they are."""
+        (rows, owners), people = self.copied, self.link.people.known_leak
+        persons = self.link.parent.generated.table.persons[owners]
+        table = self.table.without_identifiers().take(rows)
+        table = with_columns_of(table, people.table, persons, self.link.static).only(table.schema.names)
+        return KnownLeak(replace(table, named_persons=persons), positions(rows, self.rows), people.people[persons])
+
+    @cached_property
     def drawn_owners(self) -> Rows:
         return self._drawn.owners
 
@@ -273,6 +291,8 @@ class ChildRun(TableRun):
         return replace(found, table=table, labelled=table)
 
     def _draw(self) -> DrawnRows:
+        if leak_of(self.config.risk) is not None:
+            return DrawnRows(Generated(self.known_leak.table), self.copied[1])
         link = self.link
         above = {link.people.name: link.people, link.parent_name: link.parent, **link.siblings}
         return self.drawn_below({name: DrawnRows.of(run) for name, run in above.items()})

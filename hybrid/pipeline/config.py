@@ -87,7 +87,7 @@ SUPPRESSION_LIMITS = (0.0, 0.01, 0.02, 0.05, 0.1)
 SINGLE = ""
 """Name of the only table of a run."""
 _ONE_TABLE = LinkOptions.model_construct(person=SINGLE, tables={SINGLE: TableOptions.model_construct()})
-_OF_ONE_TABLE = ("data", "constraints", "risk")
+_OF_ONE_TABLE = ("data", "constraints")
 """Sections that a configuration of linked tables does not have: each table has its own source and constraints."""
 
 
@@ -274,7 +274,8 @@ class RunConfig(Options):
             return content
         first = {key: content[key] for key in ("version", "name", "seed") if key in content}
         links = self.links.model_dump(mode=info.mode, exclude_unset=info.exclude_unset)
-        return first | links | {key: about for key, about in content.items() if key not in {*first, *_OF_ONE_TABLE}}
+        left_out = {*first, *_OF_ONE_TABLE, *(["risk"] if self.risk is None else [])}
+        return first | links | {key: about for key, about in content.items() if key not in left_out}
 
     @property
     def is_linked(self) -> bool:
@@ -526,7 +527,7 @@ def refuse_linked(config: RunConfig, what: str) -> None:
     if config.is_linked:
         raise ConfigError(
             f"{what}: tables describes linked tables, and single tables alone are supported here",
-            hint="linked tables go through hybrid check, run, explain, release, nightly and serve",
+            hint="commands about runs take linked tables: hybrid check, run, release, tune, compare, lab",
         )
 
 
@@ -556,7 +557,7 @@ def _of_linked(content: Mapping[str, Any], source: ConfigSource, folder: Path) -
         except HybridError as error:
             problems += [in_table(name, problem) for problem in error.problems]
     person = found.get(links.person)
-    if person is not None and not person.synthesize.learns_sequences:
+    if person is not None and person.risk is None and not person.synthesize.learns_sequences:
         _refuse([refusal(LINKED, "generators of single rows", person.synthesize.generator)], source)
     if problems or person is None:
         raise ConfigError({problem.message: problem for problem in problems}.values())

@@ -158,7 +158,9 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "evaluate.retrain.ordinal": lambda c: c.evaluate.retrain is not None and bool(c.evaluate.retrain.ordinal),
     "evaluate.retrain.stages": lambda c: c.evaluate.retrain is not None and c.evaluate.retrain.stages != ("synthetic",),
     "generators of persons": lambda c: c.draws_persons,
-    "generators of single rows": lambda c: [] if c.synthesize.learns_sequences else [c.synthesize.generator],
+    "generators of single rows": lambda c: (
+        [] if c.synthesize.learns_sequences or leak_of(c.risk) is not None else [c.synthesize.generator]
+    ),
     "generators of single rows with data.order": _generator_without_order,
     "generators without an account": lambda c: (
         [] if c.synthesize.generator in accountable() else [c.synthesize.generator]
@@ -175,6 +177,7 @@ FEATURES: dict[str, Callable[[RunConfig], bool | Sequence[Words]]] = {
     "privacy": lambda c: c.privacy is not None,
     "protect": lambda c: c.protection is not None,
     "risk": lambda c: c.risk is not None,
+    "risk.model but leaky": lambda c: [c.risk.model] if c.risk is not None and c.risk.model != "leaky" else [],
     "role weight": _weights,
     "sample": lambda c: c.sample.method != "none",
     "sample of labels": lambda c: c.sample.effective.method != "none",
@@ -506,7 +509,10 @@ REFUSALS: dict[str, dict[str, tuple[str, str]]] = {
     LINKED: {
         "data beside tables": ("data and tables exclude each other", "describe every table under tables"),
         "constraints beside tables": ("constraints: of which table?", "write them under tables.NAME.constraints"),
-        "risk": ("risk is for single tables", "leave risk out"),
+        "risk.model but leaky": (
+            "risk.model: {0} is for single tables",
+            "use leaky: copied people come with their rows in all tables",
+        ),
         "privacy": ("privacy.mode: dp is for single tables", "leave privacy out"),
         "a research order": (
             "stages: a research order, which anonymizes what a generator drew, is for single tables",

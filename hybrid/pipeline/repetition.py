@@ -19,6 +19,7 @@ from hybrid.pipeline.child_draw import renamed
 from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import LinkOptions
+from hybrid.pipeline.sources import rows_of
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Table
 
@@ -86,21 +87,3 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
         persons = tables[parent.table].persons
         tables[name] = replace(table.take(rows), named_persons=persons[owners[name]])
     return Sources(tables, owners, sources.public, sources.orphans)
-
-
-def rows_of(parents: Rows, owners: Rows) -> tuple[Rows, Rows]:
-    """Rows of some parents, each parent's together and in their order; and the position of each row's parent.
-
-    Parameters
-    ----------
-    parents : numpy.ndarray, shape (n,), int64
-        Numbers of parents, of which one may come again.
-    owners : numpy.ndarray, shape (n_rows,), int64
-        Number of the parent of each row.
-    """
-    order, counts = np.argsort(owners, kind="stable"), np.bincount(owners, minlength=int(parents.max(initial=-1)) + 1)
-    first, each = (np.cumsum(counts) - counts)[parents], counts[parents]
-    places: Rows = np.repeat(np.arange(len(parents)), each)
-    within = np.arange(len(places)) - (np.cumsum(each) - each)[places]
-    rows: Rows = order[first[places] + within]
-    return rows, places

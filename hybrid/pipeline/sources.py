@@ -278,3 +278,21 @@ def places_of(key: pd.Series, values: pd.Series) -> Rows:
     found: Rows = known.get_indexer(pd.Index(values.astype("string"))).astype(np.int64)
     found[values.isna().to_numpy()] = -1
     return found
+
+
+def rows_of(parents: Rows, owners: Rows) -> tuple[Rows, Rows]:
+    """Rows of some parents, each parent's together and in their order; and the position of each row's parent.
+
+    Parameters
+    ----------
+    parents : numpy.ndarray, shape (n,), int64
+        Numbers of parents, of which one may come again.
+    owners : numpy.ndarray, shape (n_rows,), int64
+        Number of the parent of each row.
+    """
+    order, counts = np.argsort(owners, kind="stable"), np.bincount(owners, minlength=int(parents.max(initial=-1)) + 1)
+    first, each = (np.cumsum(counts) - counts)[parents], counts[parents]
+    places: Rows = np.repeat(np.arange(len(parents)), each)
+    within = np.arange(len(places)) - (np.cumsum(each) - each)[places]
+    rows: Rows = order[first[places] + within]
+    return rows, places

@@ -30,8 +30,8 @@ from hybrid.pipeline.config import RunConfig, load_config
 from hybrid.pipeline.evaluation_price import repeated_seconds
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.pipeline import Pipeline
-from hybrid.pipeline.repetition import drawn_people, real_people, rows_of, some_people, trained_on_people
-from hybrid.pipeline.sources import read_sources
+from hybrid.pipeline.repetition import drawn_people, real_people, some_people, trained_on_people
+from hybrid.pipeline.sources import read_sources, rows_of
 from hybrid.table import Column, Kind, Role, Schema, Table
 from tests.pipeline.tables.hospital import content, frames, write
 
