@@ -312,7 +312,7 @@ def _stages(
     if hierarchies is not None:
         findings.append(Finding("ok", f"{len(hierarchies)} hierarchies cover every value"))
     train = table if parts is None else parts.train
-    findings += [Finding.error(problem) for problem in _impossible(options, train)]
+    findings += [Finding.error(problem) for problem in _impossible(config, options, train)]
     if not options.generalizes:
         steps = _attempt(findings, lambda: technique_findings(options, train.schema.without_identifiers()))
         return findings + (steps or [])
@@ -373,8 +373,8 @@ def _unknown_columns(config: RunConfig, table: Table) -> Iterator[Problem]:
             yield Problem(f"{key}: no such column: {', '.join(unknown)}", f"one of: {', '.join(table.schema.names)}")
 
 
-def _impossible(options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
-    too_great = too_great_k(options, train)
+def _impossible(config: RunConfig, options: AnonymizeOptions, train: Table) -> Iterator[Problem]:
+    too_great = too_great_k(config, train)
     if too_great is not None:
         yield too_great
     for model in options.models:

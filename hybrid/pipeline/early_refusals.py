@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.anonymize.options import AnonymizeOptions
 from hybrid.anonymize.search.problem import k_problem
 from hybrid.base.errors import ConfigError, InfeasibleError, Problem
 from hybrid.constraints.checks import refuse_misfits
 from hybrid.evaluation.run_metrics import check_options
 from hybrid.pipeline.conditions import refuse_misfit
+from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.identifying_texts import refuse_identifying
 from hybrid.pipeline.private_mode import refuse_undeclared
 from hybrid.pipeline.refusals import TABLES, refusal
@@ -42,16 +42,16 @@ def refuse_early(run: TableRun) -> None:
     refuse_misfits(config.constraints, schema)
     refuse_misfit(config, schema)
     refuse_undeclared(config, schema)
-    if config.anonymize is not None and config.privacy is None and not config.is_pushed_down:
-        problem = too_great_k(config.anonymize, run.train)
-        if problem is not None:
-            raise InfeasibleError(problem)
+    problem = None if config.is_pushed_down else too_great_k(config, run.train)
+    if problem is not None:
+        raise InfeasibleError(problem)
     _ = run.selection
 
 
-def too_great_k(options: AnonymizeOptions, train: Table) -> Problem | None:
+def too_great_k(config: RunConfig, train: Table) -> Problem | None:
     """Problem of a k that is greater than the number of training people, before anything is searched."""
-    if not options.generalizes:
+    options = config.anonymize
+    if options is None or not (options.generalizes or config.promised_k):
         return None
     people = n_distinct(train.persons[train.persons >= 0])
     return k_problem(options.k, people, rows_are_persons=train.rows_are_persons)
