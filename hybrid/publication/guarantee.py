@@ -137,7 +137,8 @@ def guarantee_sentence(
     start += [*_constrained(config), *_conditional(config), *_filtered(config), *_raked(config)]
     k = 0 if anonymization is None else anonymization.k
     several = _several_rows(config)
-    households = bool((config.get("data") or {}).get("household"))
+    tables = [config.get("data") or {}, *(config.get("tables") or {}).values()]
+    households = any(table.get("household") for table in tables)
     holders = "training households" if households else "persons" if several else "training records"
     start.append(_protected(config.get("protect"), k, holders, labelled=makes_labels(anonymization)))
     if several:
