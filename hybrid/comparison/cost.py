@@ -25,22 +25,15 @@ REST_SECONDS = 0.4
 
 @dataclass(frozen=True)
 class TrialCost:
-    """Estimated cost of one trial on one core.
-
-    Parameters
-    ----------
-    seconds : mapping of str to float
-        By step, as in the keys of a run.
-    memory_bytes : int
-        Most memory of one training; 0 without a generator.
-    repeats : str
-        Step whose attacks train the generator again, so that its time is that of the generator; empty without such
-        attacks.
-    """
+    """Estimated cost of one trial on one core."""
 
     seconds: Mapping[str, float]
+    """By step, as in the keys of a run."""
     memory_bytes: int = 0
+    """Most memory of one training; 0 without a generator."""
     repeats: str = ""
+    """Step whose attacks train the generator again, so that its time is that of the generator; empty without such
+    attacks."""
 
 
 def trial_cost(run: Pipeline, steps: Iterable[str]) -> TrialCost:

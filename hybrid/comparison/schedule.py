@@ -33,27 +33,18 @@ COMPARISONS = {"at_least", "at_most", "not"}
 
 @dataclass(frozen=True)
 class Configuration:
-    """One combination.
-
-    Parameters
-    ----------
-    name : str
-        What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it.
-    factors : mapping
-        The varied keys, with the value or the level's name.
-    config : RunConfig, RunConfig or None
-        The outcome; None where the combination is no valid configuration.
-    problem : str
-        Then, why.
-    research_order : tuple of str
-        Order of stages that no release may have; empty: that of ``config``.
-    """
+    """One combination."""
 
     name: str
+    """What differs from the others of the plan, such as "k 10, tree, cart, before"; no other has it."""
     factors: Mapping[str, Any]
+    """The varied keys, with the value or the level's name."""
     config: RunConfig | None
+    """The outcome; None where the combination is no valid configuration."""
     problem: str = ""
+    """Then, why."""
     research_order: tuple[str, ...] = ()
+    """Order of stages that no release may have; empty: that of ``config``."""
     people: Sources | None = None
     """The table in the place of the configuration's own, already read; None: that is read."""
 
@@ -250,26 +241,17 @@ def _same(combination: Combination, earlier: Combination) -> str:
 
 @dataclass(frozen=True)
 class Planned:
-    """A trial before it runs.
-
-    Parameters
-    ----------
-    trial : Trial
-    key : str
-        Of its row: all that the row depends on.
-    stages : dict
-        The keys of its stages; equal keys are computed once.
-    generator : str
-        The generator that learns the table; empty where the configuration is not valid.
-    cost : TrialCost
-        An estimate of what it takes.
-    """
+    """A trial before it runs."""
 
     trial: Trial
     key: str
+    """Of its row: all that the row depends on."""
     stages: dict[str, str]
+    """The keys of its stages; equal keys are computed once."""
     generator: str
+    """The generator that learns the table; empty where the configuration is not valid."""
     cost: TrialCost = field(default_factory=lambda: TrialCost({}))
+    """An estimate of what it takes."""
 
 
 @dataclass(frozen=True)

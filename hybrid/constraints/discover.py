@@ -363,21 +363,14 @@ MOST_COLUMNS = 200
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A constraint that a person may declare.
-
-    Parameters
-    ----------
-    constraint : Constraint
-        Names columns, and holds no value but the constants of a formula.
-    broken : int
-        Rows of the table that break it.
-    sure : bool
-        Whether names and values leave no doubt, so that it is declared until a person removes it.
-    """
+    """A constraint that a person may declare."""
 
     constraint: Constraint
+    """Names columns, and holds no value but the constants of a formula."""
     broken: int
+    """Rows of the table that break it."""
     sure: bool = False
+    """Whether names and values leave no doubt, so that it is declared until a person removes it."""
 
 
 def discover(table: Table) -> list[Suggestion]:

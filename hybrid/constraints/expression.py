@@ -78,21 +78,14 @@ class NotAnExpression(ValueError):
 
 @dataclass(frozen=True)
 class Expression:
-    """A parsed expression.
-
-    Parameters
-    ----------
-    text : str
-        As it was written.
-    tree : ast.expr
-        Its tree; names are placeholders of :attr:`names`.
-    names : mapping of str to str
-        Column name of each placeholder.
-    """
+    """A parsed expression."""
 
     text: str
+    """As it was written."""
     tree: ast.expr
+    """Its tree; names are placeholders of :attr:`names`."""
     names: Mapping[str, str]
+    """Column name of each placeholder."""
 
     @property
     def columns(self) -> tuple[str, ...]:

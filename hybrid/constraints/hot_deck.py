@@ -38,21 +38,14 @@ MOST_COMPARED = 5_000
 
 @dataclass(frozen=True)
 class HotDeck:
-    """Repair of rows that break a rule, by values of rows that do not.
-
-    Parameters
-    ----------
-    rules : Rules
-        What must hold.
-    donors : Table
-        Rows that keep all rules.
-    fixed : collection of str
-        Columns that stay as they are, such as those with one value per person.
-    """
+    """Repair of rows that break a rule, by values of rows that do not."""
 
     rules: Rules
+    """What must hold."""
     donors: Table
+    """Rows that keep all rules."""
     fixed: Collection[str] = ()
+    """Columns that stay as they are, such as those with one value per person."""
 
     @classmethod
     def by(cls, rules: Rules, table: Table, fixed: Collection[str] = ()) -> HotDeck:
@@ -215,18 +208,12 @@ def with_rows(table: Table, rows: Rows, other: Table) -> Table:
 
 @dataclass(frozen=True)
 class Form:
-    """Form in which a generator learns records that keep rules.
-
-    Parameters
-    ----------
-    learned : Table
-        The records that keep all rules, as they are.
-    steps : tuple of Rule
-        Rules held by the form, in the order in which drawn records are decoded.
-    """
+    """Form in which a generator learns records that keep rules."""
 
     learned: Table
+    """The records that keep all rules, as they are."""
     steps: tuple[Rule, ...]
+    """Rules held by the form, in the order in which drawn records are decoded."""
 
     @classmethod
     def of(

@@ -22,18 +22,12 @@ OneRule = TypeVar("OneRule", bound=Rule)
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules between columns that the synthetic table must keep.
-
-    Parameters
-    ----------
-    rules : tuple of Rule
-        In the order of the configuration; none where it declares no constraints.
-    merged : tuple of Rule
-        Forms that hold several rules that share columns (:meth:`Constraint.together`).
-    """
+    """Rules between columns that the synthetic table must keep."""
 
     rules: tuple[Rule, ...] = ()
+    """In the order of the configuration; none where it declares no constraints."""
     merged: tuple[Rule, ...] = ()
+    """Forms that hold several rules that share columns (:meth:`Constraint.together`)."""
 
     def __bool__(self) -> bool:
         return bool(self.rules)

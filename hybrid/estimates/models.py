@@ -21,26 +21,18 @@ UNSURE = 10.0
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients of a model.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Of the coefficients.
-    estimates, variances : numpy.ndarray, shape (p,)
-        Coefficients and their squared standard errors.
-    rows : int
-        Rows without missing values, which were used.
-    freedom : float
-        Degrees of freedom of Student's distribution: of a survey with strata or clusters, clusters + 1 less strata and
-        coefficients, as in R's survey; else rows less coefficients of linear models, and infinite for others.
-    """
+    """Coefficients of a model."""
 
     names: tuple[str, ...]
+    """Of the coefficients."""
     estimates: Array
     variances: Array
+    """Coefficients and their squared standard errors; shape (p,)."""
     rows: int
+    """Rows without missing values, which were used."""
     freedom: float
+    """Degrees of freedom of Student's distribution: of a survey with strata or clusters, clusters + 1 less strata and
+    coefficients, as in R's survey; else rows less coefficients of linear models, and infinite for others."""
 
 
 def fit(design: Design, numbers: Numbers) -> Fit:

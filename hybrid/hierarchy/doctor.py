@@ -23,31 +23,21 @@ from hybrid.table.holders import holders, row_persons
 
 @dataclass(frozen=True)
 class LevelSummary:
-    """One level of a hierarchy on the data it is for.
-
-    Parameters
-    ----------
-    level : int
-        0 is the values themselves.
-    labels : int
-        Labels that occur in the data.
-    share : float
-        Mean part of the domain that a row's label covers, in (0, 1]: the loss of the level.
-    smallest, median : int
-        People who have the rarest label, and the median one.
-    alone : int
-        People whose label no other person has.
-    examples : tuple of str
-        The commonest labels, at most five. Private: on level 0 these are cell values.
-    """
+    """One level of a hierarchy on the data it is for."""
 
     level: int
+    """0 is the values themselves."""
     labels: int
+    """Labels that occur in the data."""
     share: float
+    """Mean part of the domain that a row's label covers, in (0, 1]: the loss of the level."""
     smallest: int
     median: int
+    """People who have the rarest label, and the median one."""
     alone: int
+    """People whose label no other person has."""
     examples: tuple[str, ...]
+    """The commonest labels, at most five. Private: on level 0 these are cell values."""
 
 
 def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummary]:

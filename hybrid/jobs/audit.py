@@ -169,24 +169,17 @@ def audit_tables(
 
 @dataclass(frozen=True)
 class JudgedTables:
-    """Result of an audit.
-
-    Parameters
-    ----------
-    audited : AuditedTables
-        What was read. Holds the records: private.
-    config : RunConfig or RunConfig
-        Names it.
-    left_out : mapping of str to str
-        What is said of metrics that were not asked for, of each table.
-    """
+    """Result of an audit."""
 
     audited: AuditedTables
+    """What was read. Holds the records: private."""
     config: RunConfig
+    """Names it."""
     evaluation: Evaluation
     power: Power | None
     verdict: Verdict
     left_out: Mapping[str, str]
+    """What is said of metrics that were not asked for, of each table."""
 
     def write(self, out: Path, league: TrustLeague | None = None) -> None:
         """Write the evaluation and the report."""

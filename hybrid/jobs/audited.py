@@ -51,18 +51,13 @@ class Audited:
 
 @dataclass(frozen=True)
 class AuditedTables:
-    """All tables of an audit.
-
-    Parameters
-    ----------
-    tables : mapping of str to Audited
-        The only one; or the person table, and tables below it with the columns of their persons beside, parents first.
-    parentage : mapping of str to Parentage by judged table
-        Parents of the rows, for tables that have any.
-    """
+    """All tables of an audit."""
 
     tables: Mapping[str, Audited]
+    """The only one; or the person table, and tables below it with the columns of their persons beside, parents
+    first."""
     parentage: Mapping[str, Mapping[Subject, Parentage]]
+    """Parents of the rows, for tables that have any."""
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -119,24 +119,16 @@ def _person_table_alone(config: RunConfig) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Completed:
-    """Rows with completed cells.
-
-    Parameters
-    ----------
-    table : Table, n rows
-        In the order of the file.
-    filled : int
-        Cells that were completed.
-    empty : int
-        Cells that stay empty: of identifiers, of weights, or where no near row of the draw keeps the constraints.
-    donors : int
-        Rows of the draw.
-    """
+    """Rows with completed cells."""
 
     table: Table
+    """In the order of the file; n rows."""
     filled: int
+    """Cells that were completed."""
     empty: int
+    """Cells that stay empty: of identifiers, of weights, or where no near row of the draw keeps the constraints."""
     donors: int
+    """Rows of the draw."""
 
     @property
     def words(self) -> str:

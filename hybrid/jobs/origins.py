@@ -20,24 +20,16 @@ KEPT_DAYS = 30
 
 @dataclass(frozen=True)
 class KeptOrigin:
-    """Note of a run for further draws from its model.
-
-    Parameters
-    ----------
-    folder : str
-        Base folder of relative paths of its configuration.
-    store : str
-        Folder or address of the store that keeps its model.
-    encrypted : bool
-        Whether it is encrypted.
-    split_seed : int
-        Seed of the split into training and control records.
-    """
+    """Note of a run for further draws from its model."""
 
     folder: str
+    """Base folder of relative paths of its configuration."""
     store: str
+    """Folder or address of the store that keeps its model."""
     encrypted: bool
+    """Whether it is encrypted."""
     split_seed: int
+    """Seed of the split into training and control records."""
 
     def open_store(self) -> Store:
         """The store, with the key of the environment if it is encrypted."""

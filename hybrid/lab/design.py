@@ -39,27 +39,18 @@ class Design(Protocol):
 
 @dataclass(frozen=True)
 class GivenTable:
-    """A table from elsewhere, into which leaks were planted.
-
-    Parameters
-    ----------
-    rows : mapping of str to int
-        Rows that were used of train, control (where it is given) and synthetic.
-    excesses : mapping of str to tuple
-        Excess of each metric on the table as it is, with its interval; empty without control records.
-    not_planted : mapping of str to str
-        Why kinds of leak could not be planted.
-    not_computable : mapping of str to str
-        Why metrics gave no number.
-    notes : sequence of str
-        On the files.
-    """
+    """A table from elsewhere, into which leaks were planted."""
 
     rows: Mapping[str, int]
+    """Rows that were used of train, control (where it is given) and synthetic."""
     excesses: Mapping[str, tuple[float, float, float]]
+    """Excess of each metric on the table as it is, with its interval; empty without control records."""
     not_planted: Mapping[str, str] = field(default_factory=dict)
+    """Why kinds of leak could not be planted."""
     not_computable: Mapping[str, str] = field(default_factory=dict)
+    """Why metrics gave no number."""
     notes: Sequence[str] = ()
+    """On the files."""
 
     @property
     def has_control(self) -> bool:

@@ -79,24 +79,16 @@ FIRST_NULL_SEED = 1_000_000
 
 @dataclass(frozen=True)
 class TablesPlan:
-    """Trials on one table from elsewhere.
-
-    Parameters
-    ----------
-    name : str
-        What the synthetic table is called.
-    audited : Audited
-        The tables.
-    evaluate : EvaluateOptions
-        How the metrics are computed, and which if it names any.
-    scale : str or None
-        Key of :data:`SCALES`.
-    """
+    """Trials on one table from elsewhere."""
 
     name: str
+    """What the synthetic table is called."""
     audited: Audited
+    """The tables."""
     evaluate: EvaluateOptions
+    """How the metrics are computed, and which if it names any."""
     scale: str | None = None
+    """Key of :data:`SCALES`."""
     not_planted: Mapping[str, str] = field(default_factory=dict)
     """Why kinds of leak cannot be planted, by their name and way."""
 

@@ -42,46 +42,32 @@ class Curve:
 
 @dataclass(frozen=True)
 class Track:
-    """One metric on one series of tables.
-
-    Parameters
-    ----------
-    data, risk, series, contestant
-        What was measured on what.
-    curve : Curve
-        The numbers.
-    power : tuple of float
-        Share of trials that noticed the leak, per level with one, made to rise.
-    sensitivity : Sensitivity
-        First position, among the levels with a leak, from which it is noticed.
-    tau, least_tau : float
-        Kendall's tau_b of excess and level, mean and least over seeds; NaN with fewer than three levels.
-    trend : Trend
-        Test of rising levels with seeds as replicates.
-    against : float
-        Share of the variance of level means that no rising curve explains.
-    turns : int
-        Falls between adjacent levels beyond their intervals.
-    calibration : float or None
-        Largest difference between the share leaked and the share read off the curve.
-    coverage : float
-        Share of trials whose interval holds the mean of their level.
-    """
+    """One metric on one series of tables."""
 
     data: str
     risk: str
     series: Series
     contestant: str
+    """What was measured on what."""
     curve: Curve
+    """The numbers."""
     power: tuple[float, ...]
+    """Share of trials that noticed the leak, per level with one, made to rise."""
     sensitivity: Sensitivity
+    """First position, among the levels with a leak, from which it is noticed."""
     tau: float
     least_tau: float
+    """Kendall's tau_b of excess and level, mean and least over seeds; NaN with fewer than three levels."""
     trend: Trend
+    """Test of rising levels with seeds as replicates."""
     against: float
+    """Share of the variance of level means that no rising curve explains."""
     turns: int
+    """Falls between adjacent levels beyond their intervals."""
     calibration: float | None
+    """Largest difference between the share leaked and the share read off the curve."""
     coverage: float
+    """Share of trials whose interval holds the mean of their level."""
 
     @property
     def key(self) -> Key:

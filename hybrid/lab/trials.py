@@ -19,25 +19,17 @@ from hybrid.pipeline.config import configured, refuse_linked
 
 @dataclass(frozen=True)
 class Cell:
-    """One level of one series on one table.
-
-    Parameters
-    ----------
-    data, risk : str
-        Names of the table and of the risk model.
-    series : Series
-        The dial.
-    position : int
-        Of the level, from 0.
-    configuration : str
-        Name of the configuration that makes the table; cells may share one.
-    """
+    """One level of one series on one table."""
 
     data: str
     risk: str
+    """Names of the table and of the risk model."""
     series: Series
+    """The dial."""
     position: int
+    """Of the level, from 0."""
     configuration: str
+    """Name of the configuration that makes the table; cells may share one."""
 
     @property
     def value(self) -> float:

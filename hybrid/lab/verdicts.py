@@ -48,27 +48,18 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Grounds of a verdict on one series.
-
-    Parameters
-    ----------
-    track : Track
-    alarms : Share
-        False alarms of the trials without a leak.
-    p_rising, p_falling : float
-        Of the trend, adjusted for the number of metrics.
-    drift : Drift or None
-        Change of its number with the size of the table; None where size was not varied.
-    first : int
-        Position from which the best metric notices the series.
-    """
+    """Grounds of a verdict on one series."""
 
     track: Track
     alarms: Share
+    """False alarms of the trials without a leak."""
     p_rising: float
     p_falling: float
+    """Of the trend, adjusted for the number of metrics."""
     drift: Drift | None
+    """Change of its number with the size of the table; None where size was not varied."""
     first: int
+    """Position from which the best metric notices the series."""
 
 
 def is_short(track: Track, first: int) -> bool:

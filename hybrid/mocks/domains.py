@@ -46,24 +46,16 @@ INTERVALS = 20
 
 @dataclass(frozen=True)
 class MockedColumn:
-    """One column of a mock table.
-
-    Parameters
-    ----------
-    domain : Domain
-        Its values. Of an identifier, none are drawn.
-    origin : Origin
-        Where they come from.
-    missing : float
-        Share of empty cells, 0 or more and below 1.
-    form : str or None
-        Of an identifier.
-    """
+    """One column of a mock table."""
 
     domain: Domain
+    """Its values. Of an identifier, none are drawn."""
     origin: Origin
+    """Where they come from."""
     missing: float = 0.0
+    """Share of empty cells, 0 or more and below 1."""
     form: str | None = None
+    """Of an identifier."""
 
     @property
     def column(self) -> Column:

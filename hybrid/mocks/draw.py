@@ -28,38 +28,25 @@ PREFIX = "MOCK"
 
 @dataclass(frozen=True)
 class MockTable:
-    """One mock table.
-
-    Parameters
-    ----------
-    table : Table
-        Its rows.
-    columns : tuple of MockedColumn
-        Where the values of each column come from.
-    kept, unkept : tuple of str
-        Sentences of the constraints that every row keeps, and of those that it may break.
-    """
+    """One mock table."""
 
     table: Table
+    """Its rows."""
     columns: tuple[MockedColumn, ...]
+    """Where the values of each column come from."""
     kept: tuple[str, ...] = ()
     unkept: tuple[str, ...] = ()
+    """Sentences of the constraints that every row keeps, and of those that it may break."""
 
 
 @dataclass(frozen=True)
 class MockTables:
-    """Mock tables of a configuration.
-
-    Parameters
-    ----------
-    tables : mapping of str to MockTable
-        By name; of a single table under the empty name.
-    public : mapping of str to Table
-        Public tables of linked ones, copied as they are.
-    """
+    """Mock tables of a configuration."""
 
     tables: Mapping[str, MockTable]
+    """By name; of a single table under the empty name."""
     public: Mapping[str, Table] = field(default_factory=dict)
+    """Public tables of linked ones, copied as they are."""
 
 
 def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Array] | None = None) -> MockTables:

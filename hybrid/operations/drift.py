@@ -62,27 +62,18 @@ _TAG_BYTES = 8
 
 @dataclass(frozen=True)
 class ColumnStatistics:
-    """Distribution of the rows of one column.
-
-    Parameters
-    ----------
-    kind : Kind
-        Of the column.
-    missing : int
-        Rows without a value.
-    edges : tuple of float
-        Of numbers (dates: microseconds since 1970): bin i holds edges[i-1] < x <= edges[i]; empty for categories.
-    categories : tuple of str
-        Keyed hashes of the frequent categories; empty for numbers.
-    counts : tuple of int
-        Rows in each bin: len(edges) + 1 of them; or of each category, and the others last.
-    """
+    """Distribution of the rows of one column."""
 
     kind: Kind
+    """Of the column."""
     missing: int
+    """Rows without a value."""
     edges: tuple[float, ...] = ()
+    """Of numbers (dates: microseconds since 1970): bin i holds edges[i-1] < x <= edges[i]; empty for categories."""
     categories: tuple[str, ...] = ()
+    """Keyed hashes of the frequent categories; empty for numbers."""
     counts: tuple[int, ...] = ()
+    """Rows in each bin: len(edges) + 1 of them; or of each category, and the others last."""
 
 
 @dataclass(frozen=True)

@@ -43,25 +43,17 @@ Rows = Callable[[], pa.RecordBatchReader]
 
 @dataclass(frozen=True)
 class Version:
-    """Comment of a table or view that delivery made.
-
-    Parameters
-    ----------
-    view : str
-        The view, as the configuration names it.
-    data_set, release : str
-        Of the rows.
-    rows : int
-        Number of rows; -1 while they are written (Spark).
-    at : str
-        When it was made; UTC, ISO 8601.
-    """
+    """Comment of a table or view that delivery made."""
 
     view: str
+    """The view, as the configuration names it."""
     data_set: str
     release: str
+    """Of the rows."""
     rows: int
+    """Number of rows; -1 while they are written (Spark)."""
     at: str
+    """When it was made; UTC, ISO 8601."""
 
     def to_comment(self) -> str:
         return json.dumps({_MARK: asdict(self)})

@@ -16,18 +16,12 @@ from hybrid.table import Table
 
 @dataclass(frozen=True)
 class NoisyHistograms:
-    """Shares of the states of each column, and the price of all of them.
-
-    Parameters
-    ----------
-    shares : mapping of str to numpy.ndarray, each of shape (n_states,), float64
-        0 or more, summing to 1; the missing state is the last.
-    parts : tuple of BudgetPart
-        One for each column.
-    """
+    """Shares of the states of each column, and the price of all of them."""
 
     shares: dict[str, Array]
+    """0 or more, summing to 1; the missing state is the last; shape (n_states,), float64."""
     parts: tuple[BudgetPart, ...]
+    """One for each column."""
 
 
 def noisy_histograms(table: Table, domains: Sequence[Domain], rho: float, bits: Bits = secure_bytes) -> NoisyHistograms:

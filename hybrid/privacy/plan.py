@@ -171,25 +171,17 @@ LARGEST_GRID = 2**53
 
 @dataclass(frozen=True)
 class EncodedTable:
-    """A table as codes of private domains.
-
-    Parameters
-    ----------
-    domains : tuple of Domain
-        Of each column.
-    columns : tuple of numpy.ndarray, each of shape (n_rows,), int32
-        States.
-    n_rows : int
-        Noisy number of rows, 1 or more.
-    rho : float
-        What is left for the generator.
-    """
+    """A table as codes of private domains."""
 
     domains: tuple[Domain, ...]
+    """Of each column."""
     columns: tuple[Codes, ...]
+    """States; shape (n_rows,), int32."""
     n_rows: int
+    """Noisy number of rows, 1 or more."""
     parts: tuple[BudgetPart, ...]
     rho: float
+    """What is left for the generator."""
 
 
 def column_problems(schema: Schema, options: PrivacyOptions, listed: Mapping[str, Array]) -> Iterator[Problem]:

@@ -29,19 +29,13 @@ PUBLIC = 0.5
 
 @dataclass(frozen=True)
 class Restorable:
-    """Values of one quasi-identifier that a transition may learn from.
-
-    Parameters
-    ----------
-    values : pandas.Series, shape (n,)
-        One per record, in the dtype of the column's kind.
-    level : numpy.ndarray, shape (n,), int
-        Level from which on value and original lie below the same node of the hierarchy: that of the record's label,
-        or a higher one for labels that are themselves values of few people.
-    """
+    """Values of one quasi-identifier that a transition may learn from."""
 
     values: pd.Series
+    """One per record, in the dtype of the column's kind; shape (n,)."""
     level: Levels
+    """Level from which on value and original lie below the same node of the hierarchy: that of the record's label, or a
+    higher one for labels that are themselves values of few people; shape (n,), int."""
     hierarchy: Hierarchy | None = None
     """Of the values that may come out, names of groups among them; None: the column's own, built for the values."""
 

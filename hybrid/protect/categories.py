@@ -23,21 +23,14 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class Rarity:
-    """Rare categories of a column.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray, shape (n,), int64
-        Category of each record, by the alphabet; -1 where missing.
-    names : list of str
-        The m categories.
-    rare : numpy.ndarray, shape (m,), bool
-        Categories that too few people hold.
-    """
+    """Rare categories of a column."""
 
     codes: Array
+    """Category of each record, by the alphabet; -1 where missing; shape (n,), int64."""
     names: list[str]
+    """The m categories."""
     rare: Array
+    """Categories that too few people hold; shape (m,), bool."""
 
     @property
     def affected(self) -> Array:

@@ -70,20 +70,14 @@ class Protection:
 
 @dataclass(frozen=True)
 class Protected:
-    """A protected table, and what was changed.
-
-    Parameters
-    ----------
-    table : Table, n records
-        What a generator may learn as it is.
-    labelled : Table, n records
-        The same records to be generalized: quasi-identifiers with a hierarchy have their true values, so that no label
-        is false; dates tied to these are counted from them.
-    """
+    """A protected table, and what was changed."""
 
     table: Table
+    """What a generator may learn as it is; n records."""
     result: Protection
     labelled: Table
+    """The same records to be generalized: quasi-identifiers with a hierarchy have their true values, so that no label
+    is false; dates tied to these are counted from them; n records."""
 
 
 def protect(

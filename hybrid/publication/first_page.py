@@ -22,60 +22,41 @@ from hybrid.sample import SampleOptions
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Facts beside the verdict that the first page states.
-
-    Parameters
-    ----------
-    name, created : str
-        Name of the run; its day (ISO 8601).
-    owner : str
-        Who answers for the policy.
-    config : mapping
-        The configuration as resolved (JSON types).
-    table : TableFacts
-        Counts and columns.
-    anonymization : AnonymizationResult or None
-        How the intermediate table was made; None if nothing was anonymized.
-    private : bool
-        Whether differential privacy is claimed.
-    protected : mapping or None
-        Result of the protection of values (JSON types), where the run has it.
-    """
+    """Facts beside the verdict that the first page states."""
 
     name: str
     created: str
+    """Name of the run; its day (ISO 8601)."""
     owner: str
+    """Who answers for the policy."""
     config: Mapping[str, Any]
+    """The configuration as resolved (JSON types)."""
     table: TableFacts
+    """Counts and columns."""
     anonymization: AnonymizationResult | None = None
+    """How the intermediate table was made; None if nothing was anonymized."""
     private: bool = False
+    """Whether differential privacy is claimed."""
     protected: Mapping[str, Any] | None = None
+    """Result of the protection of values (JSON types), where the run has it."""
     tables: tuple[StatedTable, ...] = ()
     """Released tables, where there are several linked ones."""
 
 
 @dataclass(frozen=True)
 class FirstPage:
-    """Sentences of the first page.
-
-    Parameters
-    ----------
-    answer : str
-        Meaning of the verdict.
-    table, decided, protection : tuple of str
-        What the table is; who answers for what; what was done to protect people. Empty for files that were audited.
-    lamps : tuple of Lamp
-        One per criterion.
-    not_attacked : tuple of str
-        What was not tried.
-    """
+    """Sentences of the first page."""
 
     answer: str
+    """Meaning of the verdict."""
     table: tuple[str, ...]
     decided: tuple[str, ...]
     protection: tuple[str, ...]
+    """What the table is; who answers for what; what was done to protect people. Empty for files that were audited."""
     lamps: tuple[Lamp, ...]
+    """One per criterion."""
     not_attacked: tuple[str, ...]
+    """What was not tried."""
     promise: tuple[str, ...] = ()
     """Terms of differential privacy, where the configuration asks for it."""
 

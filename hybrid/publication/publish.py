@@ -55,21 +55,14 @@ from hybrid.publication.verify import verify
 
 @dataclass(frozen=True)
 class ReleaseContents:
-    """Files of a release that is still to be published.
-
-    Parameters
-    ----------
-    copied : mapping of str to str
-        SHA-256 of files that the run holds and the release copies as they are, by name.
-    made : tuple of str
-        Files that publishing makes from the run: redacted copies, descriptions, certificate and its signature.
-    kept : tuple of str
-        Files of the run that stay behind.
-    """
+    """Files of a release that is still to be published."""
 
     copied: dict[str, str]
+    """SHA-256 of files that the run holds and the release copies as they are, by name."""
     made: tuple[str, ...]
+    """Files that publishing makes from the run: redacted copies, descriptions, certificate and its signature."""
     kept: tuple[str, ...]
+    """Files of the run that stay behind."""
 
 
 def release_contents(run: FinishedRun) -> ReleaseContents:

@@ -107,21 +107,14 @@ def _move_latest(releases_dir: Path, ledger: Ledger) -> str | None:
 
 @dataclass(frozen=True)
 class Retention:
-    """Releases that go, that stay, and that are left as they are.
-
-    Parameters
-    ----------
-    removed : tuple of str
-        True releases of this installation that are older than those kept, the oldest first.
-    kept : tuple of str
-        The others, the oldest first.
-    left : tuple of str
-        Releases that were changed, and folders that this installation did not publish: nobody removes them.
-    """
+    """Releases that go, that stay, and that are left as they are."""
 
     removed: tuple[str, ...]
+    """True releases of this installation that are older than those kept, the oldest first."""
     kept: tuple[str, ...]
+    """The others, the oldest first."""
     left: tuple[str, ...]
+    """Releases that were changed, and folders that this installation did not publish: nobody removes them."""
 
 
 def retain(

@@ -25,19 +25,13 @@ COLUMNS = ("level", "message", "hint")
 
 @dataclass(frozen=True)
 class Line:
-    """One finding, without a cell value.
-
-    Parameters
-    ----------
-    level : "ok", "note" or "error"
-        With an error nothing can run; a note is for a person to decide.
-    message, hint : str
-        What was found, and what to do about it.
-    """
+    """One finding, without a cell value."""
 
     level: str
+    """With an error nothing can run; a note is for a person to decide."""
     message: str
     hint: str = ""
+    """What was found, and what to do about it."""
 
 
 class Findings(Sequence[Line]):

@@ -23,27 +23,18 @@ NONE = -1
 
 @dataclass(frozen=True)
 class Classes:
-    """Classes of a k-anonymous table, each of at least k people.
-
-    Parameters
-    ----------
-    names : tuple of str
-        The quasi-identifiers.
-    trees : mapping of str to Hierarchy
-        Of each.
-    nodes : numpy.ndarray, shape (n_classes, n_names), int32
-        Labels of each class.
-    texts : mapping of str to dict of int to str
-        Text of each label.
-    exact : mapping of tuple of int to int
-        Class of each combination of values that the table has, by their leaves.
-    """
+    """Classes of a k-anonymous table, each of at least k people."""
 
     names: tuple[str, ...]
+    """The quasi-identifiers."""
     trees: Mapping[str, Hierarchy]
+    """Of each."""
     nodes: Array
+    """Labels of each class; shape (n_classes, n_names), int32."""
     texts: Mapping[str, Mapping[int, str]]
+    """Text of each label."""
     exact: Mapping[tuple[int, ...], int]
+    """Class of each combination of values that the table has, by their leaves."""
 
     @classmethod
     def of(cls, anonymized: AnonymizedTable, k: int) -> Classes:

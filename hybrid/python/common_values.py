@@ -22,23 +22,16 @@ class CommonValues:
 
     Categories and booleans stay or become missing. Numbers and dates are cut into groups of neighbouring values that
     so many people hold, and each becomes the mean of its group; a value that so many people hold alone stays as it is.
-
-    Parameters
-    ----------
-    column : Column
-        Name and kind.
-    known : frozenset
-        Categories that stay; of numbers and dates empty.
-    edges : numpy.ndarray, shape (m,)
-        Least value of each group of numbers, ascending; of dates in microseconds.
-    means : numpy.ndarray, shape (m,)
-        Value of each group.
     """
 
     column: Column
+    """Name and kind."""
     known: frozenset[object] = frozenset()
+    """Categories that stay; of numbers and dates empty."""
     edges: Array | None = None
+    """Least value of each group of numbers, ascending; of dates in microseconds; shape (m,)."""
     means: Array | None = None
+    """Value of each group; shape (m,)."""
 
     @classmethod
     def of(cls, table: Table, name: str, least: int) -> CommonValues:

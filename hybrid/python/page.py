@@ -13,18 +13,12 @@ HEIGHT = 700
 
 @dataclass(frozen=True)
 class Page:
-    """HTML page that loads nothing.
-
-    Parameters
-    ----------
-    title : str
-        What it is about.
-    html : str
-        The page.
-    """
+    """HTML page that loads nothing."""
 
     title: str
+    """What it is about."""
     html: str = field(repr=False)
+    """The page."""
 
     def write(self, path: Path | str) -> None:
         """Write the page as a file.

@@ -107,65 +107,42 @@ METHODS: dict[str, Quotas] = {
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnSample:
-    """Facts of a sample: how it compares with what was asked for.
-
-    Parameters
-    ----------
-    method : str
-        The method that was used.
-    beta : float
-        The share asked for; 1 for method none.
-    before : int
-        Number of records that came in.
-    actual : int
-        Number of records kept.
-    expected : float
-        Expected number of records kept, minima included; of persons, where records share them.
-    unit : str
-        What was drawn: records, persons or households.
-    strata : int
-        Number of strata; 1 unless stratified.
-    shares : tuple of GroupShare
-        For the declared groups.
-    """
+    """Facts of a sample: how it compares with what was asked for."""
 
     method: str
+    """The method that was used."""
     beta: float
+    """The share asked for; 1 for method none."""
     before: int
+    """Number of records that came in."""
     actual: int
+    """Number of records kept."""
     expected: float
+    """Expected number of records kept, minima included; of persons, where records share them."""
     strata: int
+    """Number of strata; 1 unless stratified."""
     shares: tuple[GroupShare, ...] = ()
+    """For the declared groups."""
     unit: str = "records"
+    """What was drawn: records, persons or households."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sampled(DrawnSample):
-    """A sample of anonymized records, or an anonymized sample.
-
-    Parameters
-    ----------
-    anonymized : AnonymizedTable
-        The records that go on, in their order; class ids keep their numbers. Private.
-    """
+    """A sample of anonymized records, or an anonymized sample."""
 
     anonymized: AnonymizedTable
+    """The records that go on, in their order; class ids keep their numbers. Private."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampledTable(DrawnSample):
-    """A sample of records that are not anonymized yet.
-
-    Parameters
-    ----------
-    table : Table
-        The kept records in their order. Private.
-    kept : numpy.ndarray, shape (actual,), int
-        Their positions among those that came in.
-    """
+    """A sample of records that are not anonymized yet."""
 
     table: Table
+    """The kept records in their order. Private."""
     kept: Rows
+    """Their positions among those that came in; shape (actual,), int."""
 
     def with_labels(self, anonymized: AnonymizedTable) -> Sampled:
         """The same sample, anonymized."""

@@ -21,27 +21,18 @@ _HEAD = 64
 
 @dataclass(frozen=True)
 class OtherFormat:
-    """A format, and how its files are converted where it is not read.
-
-    Parameters
-    ----------
-    name : str
-        What such a file is.
-    suffixes : tuple of str
-        How their names end, in lower case.
-    beginnings : tuple of bytes
-        How their content begins.
-    conversion : str
-        Expression of Python that reads ``FILE`` and writes ``NEW``; empty if there is none.
-    packages : str
-        What it needs, for pip.
-    """
+    """A format, and how its files are converted where it is not read."""
 
     name: str
+    """What such a file is."""
     suffixes: tuple[str, ...]
+    """How their names end, in lower case."""
     beginnings: tuple[bytes, ...] = ()
+    """How their content begins."""
     conversion: str = ""
+    """Expression of Python that reads ``FILE`` and writes ``NEW``; empty if there is none."""
     packages: str = "pandas pyarrow"
+    """What it needs, for pip."""
 
     def hint(self, file: str) -> str:
         if not self.conversion:

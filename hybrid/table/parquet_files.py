@@ -35,27 +35,18 @@ def is_parquet(file: File) -> bool:
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """The rows of one or more Parquet files with the same columns.
-
-    Parameters
-    ----------
-    source : str
-        The file or folder, for messages.
-    files : tuple of File
-        Read one after the other.
-    schema : pyarrow.Schema
-        The columns, without the row index that pandas stores.
-    n_rows : int
-        In all files together.
-    has_types : bool
-        False for the cells of a CSV file, which are texts.
-    """
+    """The rows of one or more Parquet files with the same columns."""
 
     source: str
+    """The file or folder, for messages."""
     files: tuple[File, ...]
+    """Read one after the other."""
     schema: pa.Schema
+    """The columns, without the row index that pandas stores."""
     n_rows: int
+    """In all files together."""
     has_types: bool = True
+    """False for the cells of a CSV file, which are texts."""
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Some columns of all rows, in the order of the files.

@@ -58,21 +58,14 @@ def refuse_unusable_weights(table: Table) -> None:
 
 @dataclass(frozen=True)
 class Margin:
-    """Weighted shares of the groups of one column.
-
-    Parameters
-    ----------
-    column : str
-        Its name.
-    values : tuple
-        Values with a share of their own; all others, missing ones too, are a group together.
-    shares : numpy.ndarray, shape (len(values) + 1,), float64
-        Target of each group, the others last; they sum to 1.
-    """
+    """Weighted shares of the groups of one column."""
 
     column: str
+    """Its name."""
     values: tuple[object, ...]
+    """Values with a share of their own; all others, missing ones too, are a group together."""
     shares: Array
+    """Target of each group, the others last; they sum to 1; shape (len(values) + 1,), float64."""
 
     def groups(self, frame: pd.DataFrame) -> Codes:
         """Group of each row, shape (n,)."""

@@ -24,18 +24,12 @@ from hybrid.transition.protocol import FittedTransition, Restored, Transition
 
 @dataclass(frozen=True)
 class Together:
-    """Columns whose values occur in fixed combinations, and records that have one.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        Such as a town and its state.
-    records : numpy.ndarray, shape (m,), int
-        Positions of the learned records that have an allowed combination.
-    """
+    """Columns whose values occur in fixed combinations, and records that have one."""
 
     columns: tuple[str, ...]
+    """Such as a town and its state."""
     records: Codes
+    """Positions of the learned records that have an allowed combination; shape (m,), int."""
 
 
 @dataclass(frozen=True)

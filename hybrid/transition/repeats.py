@@ -25,14 +25,10 @@ class Repeats:
 
     Labels are restored row by row. A quasi-identifier that rarely changes within its label (an age, a place of
     residence) would change at every row.
-
-    Parameters
-    ----------
-    shares : mapping of str to float
-        Probability of each column that repeats beyond chance, in (0, 1].
     """
 
     shares: Mapping[str, float] = field(default_factory=dict)
+    """Probability of each column that repeats beyond chance, in (0, 1]."""
 
     @classmethod
     def of(cls, anonymized: AnonymizedTable, static: Collection[str]) -> Repeats:

@@ -147,15 +147,10 @@ class _Gap(Gap, _Order):
 
 @dataclass(frozen=True, eq=False)
 class _AboveAll(_Gap):
-    """Several orders held by learning the difference from the largest of the columns below.
-
-    Parameters
-    ----------
-    lows : tuple of str
-        These columns.
-    """
+    """Several orders held by learning the difference from the largest of the columns below."""
 
     lows: tuple[str, ...]
+    """These columns."""
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -14,32 +14,22 @@ from hybrid.table.cells import PeopleGroups
 
 @dataclass(frozen=True)
 class GroupAgreement:
-    """Agreement of the estimates of one group, from the table, with those from real people of the group.
-
-    Parameters
-    ----------
-    column, group : str
-        The column, and its values.
-    estimates : int
-        Estimates that were compared.
-    overlap : float
-        Mean overlap of their intervals, 0..1.
-    reference : float or None
-        That of people kept apart; None without them, or where fewer than ``min_cell`` of them are of the group.
-    conclusions, kept : int
-        Coefficients, and those about which both lead to the same conclusion.
-    worst : ComparedEstimate
-        The estimate that differs most.
-    """
+    """Agreement of the estimates of one group, from the table, with those from real people of the group."""
 
     column: str
     group: str
+    """The column, and its values."""
     estimates: int
+    """Estimates that were compared."""
     overlap: float
+    """Mean overlap of their intervals, 0..1."""
     reference: float | None
+    """That of people kept apart; None without them, or where fewer than ``min_cell`` of them are of the group."""
     conclusions: int
     kept: int
+    """Coefficients, and those about which both lead to the same conclusion."""
     worst: ComparedEstimate
+    """The estimate that differs most."""
 
 
 def agreement_of_groups(context: Context, formulas: Sequence[Formula]) -> list[GroupAgreement]:

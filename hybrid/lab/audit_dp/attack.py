@@ -20,30 +20,20 @@ Bound = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True)
 class Attack:
-    """Result of one attack: a lower bound of what is stated.
-
-    Parameters
-    ----------
-    name : str
-        one run, the pair of tables of a game, or the part of the account.
-    quantity : "epsilon" or "rho"
-        What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``.
-    stated : float
-        The stated bound.
-    delta : float
-        Of the statement.
-    lower : float
-        The quantity is at least this, with the audit's confidence.
-    detail : str
-        Counts behind the bound.
-    """
+    """Result of one attack: a lower bound of what is stated."""
 
     name: str
+    """one run, the pair of tables of a game, or the part of the account."""
     quantity: Literal["epsilon", "rho"]
+    """What is bounded: epsilon at ``delta``, or rho of zero-concentrated differential privacy but for ``delta``."""
     stated: float
+    """The stated bound."""
     delta: float
+    """Of the statement."""
     lower: float
+    """The quantity is at least this, with the audit's confidence."""
     detail: str
+    """Counts behind the bound."""
 
     @property
     def refutes(self) -> bool:
@@ -88,19 +78,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Tally:
-    """Counts of an event that other runs chose.
-
-    Parameters
-    ----------
-    hits, runs : (int, int)
-        Runs with the event and all runs: on the table where it was expected more often, and on the other.
-    detail : str
-        The same in words.
-    """
+    """Counts of an event that other runs chose."""
 
     hits: tuple[int, int]
     runs: tuple[int, int]
+    """Runs with the event and all runs: on the table where it was expected more often, and on the other."""
     detail: str
+    """The same in words."""
 
 
 def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:

@@ -50,19 +50,13 @@ _AT = 5000
 
 @dataclass(frozen=True)
 class Played:
-    """Facts of all plays on two neighbouring tables, and their price.
-
-    Parameters
-    ----------
-    facts : two of numpy.ndarray, shape (n_plays, n_facts)
-        With the canary, and without it.
-    rho, delta : float
-        Of the account.
-    """
+    """Facts of all plays on two neighbouring tables, and their price."""
 
     facts: tuple[Numbers, Numbers]
+    """With the canary, and without it; shape (n_plays, n_facts)."""
     rho: float
     delta: float = 0.0
+    """Of the account."""
 
 
 @dataclass(frozen=True)

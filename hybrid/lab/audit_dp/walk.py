@@ -42,18 +42,12 @@ _MOST = 16
 
 @dataclass(frozen=True)
 class Letters:
-    """Values of one column that canaries have.
-
-    Parameters
-    ----------
-    column : Column
-        Of the configuration's table.
-    values : pandas.Series, shape (n,)
-        1 or more, ascending where they have an order.
-    """
+    """Values of one column that canaries have."""
 
     column: Column
+    """Of the configuration's table."""
     values: pd.Series
+    """1 or more, ascending where they have an order; shape (n,)."""
 
     def take(self, codes: Codes) -> pd.Series:
         """Values at these positions; -1 is the missing value."""
@@ -143,31 +137,21 @@ def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: 
 
 @dataclass(frozen=True)
 class Stated:
-    """A stated guarantee and its neighbouring tables.
-
-    Parameters
-    ----------
-    epsilon, delta : float
-        For one person more or less.
-    rho : float or None
-        Budget in zero-concentrated differential privacy, which holds but for ``rho_delta``; None: there is none.
-    rho_delta : float
-        Probability that the bound rho fails.
-    rows : int
-        Rows of one person that are used, at most.
-    draws : int or None
-        Rows that a game draws; None: as configured, and their number is a fact.
-    protects_missing : bool
-        Whether it covers if a column has missing values.
-    """
+    """A stated guarantee and its neighbouring tables."""
 
     epsilon: float
     delta: float
+    """For one person more or less."""
     rho: float | None = None
+    """Budget in zero-concentrated differential privacy, which holds but for ``rho_delta``; None: there is none."""
     rho_delta: float = 0.0
+    """Probability that the bound rho fails."""
     rows: int = 1
+    """Rows of one person that are used, at most."""
     draws: int | None = None
+    """Rows that a game draws; None: as configured, and their number is a fact."""
     protects_missing: bool = True
+    """Whether it covers if a column has missing values."""
 
 
 _OTHERS = 40
@@ -186,24 +170,16 @@ _GUESSED = (0.02, 0.05, 0.1, 0.25, 0.5)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two neighbouring tables.
-
-    Parameters
-    ----------
-    name : str
-        How the canary differs from the others.
-    others : numpy.ndarray, shape (n_others, n_columns)
-        Positions of values; each row is another person.
-    canary : numpy.ndarray, shape (n_columns,)
-        Position of each value, -1 if missing.
-    rows : int
-        Rows of the canary.
-    """
+    """Two neighbouring tables."""
 
     name: str
+    """How the canary differs from the others."""
     others: Codes
+    """Positions of values; each row is another person; shape (n_others, n_columns)."""
     canary: Codes
+    """Position of each value, -1 if missing; shape (n_columns,)."""
     rows: int
+    """Rows of the canary."""
 
 
 @dataclass(frozen=True)

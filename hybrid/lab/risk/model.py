@@ -16,41 +16,27 @@ Scale = Literal["share", "order", "none"]
 
 @dataclass(frozen=True)
 class Level:
-    """One position of a dial.
-
-    Parameters
-    ----------
-    value : float
-        As the dial shows it.
-    settings : mapping
-        Dotted keys of the run configuration that make the table.
-    """
+    """One position of a dial."""
 
     value: float
+    """As the dial shows it."""
     settings: Mapping[str, Any]
+    """Dotted keys of the run configuration that make the table."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """Levels of one dial, from the least leak to the largest.
-
-    Parameters
-    ----------
-    name : str
-        Distinguishes the series of a risk model, such as the generator; empty where there is one.
-    dial : str
-        Name of the dial.
-    scale : {"share", "order", "none"}
-        share: values of the dial are shares of leaked records; order: only the order of the levels is known; none:
-        no level is known to leak more than another, and there is no verdict.
-    levels : tuple of Level
-        In order; the first one is without a leak, but for ``none``.
-    """
+    """Levels of one dial, from the least leak to the largest."""
 
     name: str
+    """Distinguishes the series of a risk model, such as the generator; empty where there is one."""
     dial: str
+    """Name of the dial."""
     scale: Scale
+    """share: values of the dial are shares of leaked records; order: only the order of the levels is known; none: no
+    level is known to leak more than another, and there is no verdict."""
     levels: tuple[Level, ...]
+    """In order; the first one is without a leak, but for ``none``."""
 
 
 class RiskModel:

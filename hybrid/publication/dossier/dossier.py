@@ -38,24 +38,16 @@ class Part:
 
 @dataclass(frozen=True)
 class Dossier:
-    """Facts of a release or of a finished run, under headings.
-
-    Parameters
-    ----------
-    title : str
-        Name of the data set, and of the release.
-    note : str
-        That no legal conclusion is stated.
-    head : tuple of Fact
-        What the table is, and what was decided.
-    parts : tuple of Part
-        One per framework.
-    """
+    """Facts of a release or of a finished run, under headings."""
 
     title: str
+    """Name of the data set, and of the release."""
     note: str
+    """That no legal conclusion is stated."""
     head: tuple[Fact, ...]
+    """What the table is, and what was decided."""
     parts: tuple[Part, ...]
+    """One per framework."""
     language: str | None = None
     """Language of the publisher's words (BCP 47), where it was stated."""
 

@@ -29,36 +29,25 @@ class Codebook:
     """Labels and formats of the columns of a file.
 
     Notes and the label of the file are not among them: they may name people, and nothing that is written has them.
-
-    Parameters
-    ----------
-    program : Program
-        Whose file it is.
-    names : tuple of str
-        The columns, in the file's order.
-    labels : mapping of str to mapping of object to str
-        Texts of codes, by column; two codes of a column never have the same text.
-    descriptions : mapping of str to str
-        Labels of the columns that have one.
-    formats : mapping of str to str
-        Formats of the columns that have one.
-    texts, singles : frozenset of str
-        Columns that hold texts; that hold numbers of seven digits.
-    measures : mapping of str to str
-        Levels of measurement, which SPSS has.
-    version : int
-        Of a transport file of SAS: 5 or 8.
     """
 
     program: Program
+    """Whose file it is."""
     names: tuple[str, ...]
+    """The columns, in the file's order."""
     labels: Mapping[str, Mapping[Any, str]]
+    """Texts of codes, by column; two codes of a column never have the same text."""
     descriptions: Mapping[str, str]
+    """Labels of the columns that have one."""
     formats: Mapping[str, str]
+    """Formats of the columns that have one."""
     texts: frozenset[str]
     singles: frozenset[str]
+    """Columns that hold texts; that hold numbers of seven digits."""
     measures: Mapping[str, str]
+    """Levels of measurement, which SPSS has."""
     version: int = 8
+    """Of a transport file of SAS: 5 or 8."""
 
     @cached_property
     def moments(self) -> dict[str, Moment]:

@@ -30,24 +30,16 @@ _FARTHEST = 9 * 10**18
 
 @dataclass(frozen=True)
 class Program:
-    """A program for statistics, and how its files count time.
-
-    Parameters
-    ----------
-    name : str
-        Of the program.
-    origin : str
-        The moment from which it counts.
-    units : mapping of Moment to int
-        Microseconds of one unit of a date, of a moment and of a time of day.
-    formats : mapping of Moment to str
-        The format of a column that had none.
-    """
+    """A program for statistics, and how its files count time."""
 
     name: str
+    """Of the program."""
     origin: str
+    """The moment from which it counts."""
     units: Mapping[Moment, int]
+    """Microseconds of one unit of a date, of a moment and of a time of day."""
     formats: Mapping[Moment, str]
+    """The format of a column that had none."""
 
     @property
     def _origin(self) -> int:

@@ -30,29 +30,21 @@ _EXACT = 2**53
 
 @dataclass(frozen=True)
 class Grid:
-    """Evenly spaced values inside the bounds of every node.
-
-    Parameters
-    ----------
-    kind : Kind
-        Integer, decimal, date or datetime.
-    decimals : int or None
-        Digits after the point of a decimal column, 0 for integers; None for values without steps, and for dates.
-    unit : int
-        Microseconds from one date to the next; 1 for decimals.
-    low, high : numpy.ndarray, shape (n_nodes,), float64 (no steps) or int64
-        First and last step of each node (both inclusive), in units of ``10**-decimals`` or of ``unit``.
-    usable : numpy.ndarray, shape (n_nodes,), bool
-        Whether a node is an interval that holds a step, and no value of another node lies between its bounds.
-        Other nodes (a list of single values) are drawn from by leaf.
-    """
+    """Evenly spaced values inside the bounds of every node."""
 
     kind: Kind
+    """Integer, decimal, date or datetime."""
     decimals: int | None
+    """Digits after the point of a decimal column, 0 for integers; None for values without steps, and for dates."""
     unit: int
+    """Microseconds from one date to the next; 1 for decimals."""
     low: Array
     high: Array
+    """First and last step of each node (both inclusive), in units of ``10**-decimals`` or of ``unit``; shape
+    (n_nodes,), float64 (no steps) or int64."""
     usable: Array
+    """Whether a node is an interval that holds a step, and no value of another node lies between its bounds. Other
+    nodes (a list of single values) are drawn from by leaf; shape (n_nodes,), bool."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -168,38 +160,29 @@ class Domain:
     """Leaves of one hierarchy in *tree order*.
 
     Those below a node are adjacent.
-
-    Parameters
-    ----------
-    column : Column
-        Kind and format of the column.
-    hierarchy : Hierarchy
-        The column's hierarchy.
-    dtype : object
-        dtype of the original column, whose categories come first in the restored one.
-    order : numpy.ndarray, shape (n_leaves,), int64
-        The leaf at each rank; siblings in the order of their least value, the missing leaf last.
-    rank : numpy.ndarray, shape (n_leaves,), int64
-        The rank of each leaf: the inverse of ``order``.
-    first, n_leaves, n_values : numpy.ndarray, shape (n_nodes,), int64
-        First rank below a node, number of leaves below it, and the same without the missing leaf.
-    axis : numpy.ndarray, shape (n_leaves,), float64
-        Position of each leaf on the line: numbers themselves, dates in microseconds since 1970; NaN for the
-        missing leaf. Empty for categories and booleans.
-    grid : Grid or None
-        For columns whose cells are values: those a node can take between its bounds.
     """
 
     column: Column
+    """Kind and format of the column."""
     hierarchy: Hierarchy
+    """The column's hierarchy."""
     dtype: object
+    """dtype of the original column, whose categories come first in the restored one."""
     order: Array
+    """The leaf at each rank; siblings in the order of their least value, the missing leaf last; shape (n_leaves,),
+    int64."""
     rank: Array
+    """The rank of each leaf: the inverse of ``order``; shape (n_leaves,), int64."""
     first: Array
     n_leaves: Array
     n_values: Array
+    """First rank below a node, number of leaves below it, and the same without the missing leaf; shape (n_nodes,),
+    int64."""
     axis: Array
+    """Position of each leaf on the line: numbers themselves, dates in microseconds since 1970; NaN for the missing
+    leaf. Empty for categories and booleans; shape (n_leaves,), float64."""
     grid: Grid | None
+    """For columns whose cells are values: those a node can take between its bounds."""
 
     @property
     def kind(self) -> Kind:

@@ -17,21 +17,14 @@ from hybrid.transition.drawing.donors import RankedPools, ranked_pools
 
 @dataclass(frozen=True)
 class Features:
-    """Encoding of labels and other columns as numbers, fitted once.
-
-    Parameters
-    ----------
-    domains : dict of str to Domain
-        A label becomes the first and the last tree-order rank below it: siblings are neighbours.
-    columns : tuple of Column
-        The columns beside the quasi-identifiers that serve as predictors.
-    categories : dict of str to pandas.Index
-        Known values of the categorical ones; their position is the number, an unknown value is missing.
-    """
+    """Encoding of labels and other columns as numbers, fitted once."""
 
     domains: dict[str, Domain]
+    """A label becomes the first and the last tree-order rank below it: siblings are neighbours."""
     columns: tuple[Column, ...]
+    """The columns beside the quasi-identifiers that serve as predictors."""
     categories: dict[str, pd.Index]
+    """Known values of the categorical ones; their position is the number, an unknown value is missing."""
 
     def matrix(self, labels: LabelTable) -> Array:
         """Numbers of every row, shape (n, 2 * n_qi + n_columns), float32; NaN is missing."""

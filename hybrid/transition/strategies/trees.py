@@ -164,17 +164,12 @@ class Forest:
     """Random forest of one quasi-identifier, as groups of records.
 
     A group is a leaf of one tree.
-
-    Parameters
-    ----------
-    model : object
-        The fitted forest of scikit-learn.
-    starts : numpy.ndarray, shape (n_trees,), int64
-        Number of each tree's first group.
     """
 
     model: object
+    """The fitted forest of scikit-learn."""
     starts: Array
+    """Number of each tree's first group; shape (n_trees,), int64."""
 
     def groups(self, matrix: Array, rng: np.random.Generator) -> Array:
         """Leaf of the row in one tree, every tree equally likely."""
