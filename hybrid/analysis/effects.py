@@ -128,8 +128,6 @@ def metric_effects(
 
     Parameters
     ----------
-    column : str
-        The metric's column.
     levels : pandas.DataFrame, shape (n_configurations, n_factors)
         Text.
     values : numpy.ndarray, shape (n_configurations, n_seeds)

@@ -60,9 +60,6 @@ def lags(found: Contest, chosen: int, among: Mask) -> list[Lag]:
 
     Parameters
     ----------
-    found : Contest
-    chosen : int
-        One that the rule keeps.
     among : numpy.ndarray, shape (n,), bool
         Configurations to choose from.
     """

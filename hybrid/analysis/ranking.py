@@ -412,8 +412,6 @@ def chosen_mean(values: Array, configurations: int, overlap: float, within: Rang
         Correlation of two seeds, 0 to below 1.
     within : tuple of float or None
         Range of the values.
-    logit : bool
-        As for :func:`hybrid.analysis.contrasts.estimates`.
     """
     one = np.ones((1, 1))
     return estimates(one, values, configurations, overlap=overlap, within=within, logit=logit)[0]

@@ -70,10 +70,6 @@ def pay_draws(todo: Sequence[Planned], place: StorePlace, work: Path) -> dict[st
 
     Parameters
     ----------
-    todo : sequence of Planned
-        Trials that will run.
-    place : StorePlace
-        Store of stage results.
     work : Path
         The private zone with the ledger.
 

@@ -30,8 +30,6 @@ def run_on_cluster(place: Workplace, todo: Sequence[Planned], address: str) -> I
     ----------
     place : Workplace
         With paths as the workers see them. Configurations travel with the trials; data files must be reachable.
-    todo : sequence of Planned
-        What to run.
     address : str
         Of the scheduler, such as ``tcp://127.0.0.1:8786``.
 

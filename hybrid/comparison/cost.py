@@ -37,15 +37,7 @@ class TrialCost:
 
 
 def trial_cost(run: Pipeline, steps: Iterable[str]) -> TrialCost:
-    """Estimate the cost of a run that is only compared.
-
-    Parameters
-    ----------
-    run : Pipeline
-        The run; its tables are read.
-    steps : iterable of str
-        What it computes, as in its keys.
-    """
+    """Estimate the cost of a run that is only compared."""
     config = run.config
     learns = not (config.synthesize.is_off or leak_of(config.risk) is not None)
     trainings = {name: estimate(table.train, config.synthesize)[0] for name, table in run.tables.items() if learns}

@@ -103,11 +103,6 @@ def forecast(plan: ComparePlan, folder: Path, out: Path) -> Forecast:
     Seconds are those measured for the same stage (and generator) by finished rows of ``out``; of what was not measured
     yet, estimates (:mod:`hybrid.comparison.cost`).
 
-    Parameters
-    ----------
-    plan, folder, out
-        As for :func:`hybrid.comparison.compare`.
-
     Raises
     ------
     HybridError
@@ -124,14 +119,8 @@ def foreseen(
 
     Parameters
     ----------
-    planned : sequence of Planned
-        The trials.
-    out : Path
-        Where finished rows are.
     store_at : str or None
         The plan's store.
-    configurations, left_out
-        As in :class:`Forecast`.
     """
     rows = Rows(out / ROWS).read()
     open_ = [each for each in planned if each.key not in rows]

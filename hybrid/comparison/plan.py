@@ -140,8 +140,6 @@ def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
 
     Parameters
     ----------
-    path : Path
-        A YAML file.
     scale : str, optional
         The budget, instead of the plan's own choice.
 

@@ -79,8 +79,6 @@ def expand(plan: ComparePlan, folder: Path) -> Expansion:
 
     Parameters
     ----------
-    plan : ComparePlan
-        What to combine.
     folder : Path
         Where ``plan.base`` is relative to.
 
@@ -279,13 +277,6 @@ def planned_trials(pairs: Iterable[tuple[Configuration, int]], *, write: bool) -
     """Trials of configurations and seeds, with the keys of all stages.
 
     Configurations with a table already read must share it.
-
-    Parameters
-    ----------
-    pairs : iterable of (Configuration, int)
-        What runs with which seed.
-    write : bool
-        Whether every trial leaves its folder.
 
     Raises
     ------

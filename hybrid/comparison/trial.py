@@ -82,8 +82,6 @@ def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Eval
     ----------
     config : RunConfig
         The same sections in the usual order, for which :func:`research_problem` finds nothing.
-    seed : int
-        The source of all randomness.
     store : Store
         Keeps the results of the generator alone, which the usual order shares; nothing else.
 

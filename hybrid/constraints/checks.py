@@ -18,8 +18,6 @@ def refuse_misfits(constraints: Sequence[Constraint], schema: Schema) -> None:
 
     Parameters
     ----------
-    constraints : sequence of Constraint
-        Those of a configuration.
     schema : Schema
         All columns of the table, undecided ones included where they are known.
 

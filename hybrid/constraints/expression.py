@@ -110,10 +110,6 @@ class Expression:
 
         Parameters
         ----------
-        schema : Schema
-            With all columns.
-        wanted : collection of str
-            Sorts.
         instead, hint : str
             End of the message about another sort, and what to do.
         """

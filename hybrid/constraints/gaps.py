@@ -98,8 +98,6 @@ def fitted_gap(constraint: Constraint, table: Table, least: int, lowest: float =
     ----------
     constraint : Constraint
         Its columns are the first and the second.
-    table : Table
-        Training records.
     least : int
         Persons at and beyond each bound.
     lowest : float

@@ -192,8 +192,6 @@ def draw_held(
         What each must meet.
     fixed : collection of str
         Columns that are not repaired, such as those with one value per person.
-    seed : int
-        Decides the values that repair.
 
     Raises
     ------
@@ -290,8 +288,6 @@ def restore_held(
         Where rows have persons, each copy has persons of its own.
     rules : Rules
         What must hold.
-    n_rows : int
-        Number of rows.
     restored : collection of str
         Columns that have labels: rules about none of them do not change by drawing again.
     follows : mapping of str to str

@@ -229,8 +229,6 @@ class Form:
         ----------
         rules : Rules
             What must hold.
-        records : Table
-            Records, some of which may break rules.
         static : collection of str or None
             Columns with one value per person, where persons are learned: those and the column that orders a person's
             rows stay what they are.

@@ -44,8 +44,6 @@ class Rules:
 
         Parameters
         ----------
-        constraints : sequence of Constraint
-            Those of a configuration.
         table : Table
             The original training records, without identifiers.
         least : int
@@ -117,15 +115,7 @@ class Rules:
         return tuple(_in_order(chosen))
 
     def tied(self, records: Table, static: Collection[str] | None = None) -> tuple[Gap, ...]:
-        """Rules of dates that lie close to another one of their row, in the order in which they are decoded.
-
-        Parameters
-        ----------
-        records : Table
-            Training records.
-        static : collection of str or None
-            As for :meth:`Form.of`.
-        """
+        """Rules of dates that lie close to another one of their row, in the order in which they are decoded."""
         schema = records.schema
         return tuple(
             rule

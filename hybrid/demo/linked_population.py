@@ -93,8 +93,6 @@ class LinkedPopulation:
         ----------
         n : int
             Number of admissions, 1 or more. About n/1.6 patients come with them; as many are drawn.
-        rng : numpy.random.Generator
-            Draws.
         """
         people = self._population.draw_people(n + 100, rng)
         patient = np.repeat(np.arange(n + 100), _counts(people, rng))
@@ -211,11 +209,6 @@ def write_linked_demo(
         The same seed and number give the same bytes (with the same versions of NumPy and PyArrow).
     format : "csv" or "parquet"
         How the tables are written.
-
-    Returns
-    -------
-    dict of str to int
-        Rows of each table.
 
     Raises
     ------

@@ -115,8 +115,6 @@ class Design:
 
         Parameters
         ----------
-        formula : Formula
-            The model.
         frame : pandas.DataFrame
             The table that decides: the real one, where there is one.
         least : int

@@ -45,8 +45,6 @@ def summarize(hierarchy: Hierarchy, table: Table, name: str) -> list[LevelSummar
 
     Parameters
     ----------
-    hierarchy : Hierarchy
-        Covers all values.
     table : Table, n > 0 rows
         With the people behind its rows.
     """
@@ -71,13 +69,6 @@ def _summary(hierarchy: Hierarchy, level: int, nodes: Array, persons: Codes) -> 
 
 def examine(path: Path, column: Column, values: pd.Series) -> list[Finding]:
     """Everything that is wrong, or of no use, in a hierarchy file.
-
-    Parameters
-    ----------
-    path : Path
-        CSV or YAML.
-    column, values
-        What it is for.
 
     Returns
     -------
@@ -135,11 +126,6 @@ def extend(path: Path, column: Column, new: Sequence[str], like: str | None = No
     like : str, optional
         A value of the file whose labels the new values get. Not given: a new value stays itself on every level
         below the root, until a person groups it.
-
-    Returns
-    -------
-    int
-        How many lines were added.
 
     Raises
     ------
@@ -203,8 +189,6 @@ def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
 
     Parameters
     ----------
-    rows : list of tuple of str
-        As for :func:`labels_of`.
     level : int
         Of the new labels, 1..n_levels - 2: neither the values nor the root.
     groups : mapping of str to str

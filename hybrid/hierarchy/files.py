@@ -53,13 +53,6 @@ def read_rows(path: Path) -> Rows:
 def parse_rows(text: str, name: str) -> Rows:
     """Rows of the text of a CSV hierarchy.
 
-    Parameters
-    ----------
-    text : str
-        As in a file.
-    name : str
-        What messages call it.
-
     Raises
     ------
     HierarchyError
@@ -201,8 +194,6 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
     Parameters
     ----------
-    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
-        What the levels are.
     comment : str
         Lines to write above it.
     """

@@ -38,8 +38,6 @@ def equal_width(column: Column, values: pd.Series, intervals: int = 20, levels: 
 
     Parameters
     ----------
-    column : Column
-        Integer or decimal.
     values : pandas.Series, shape (n,)
         At least one of them not missing.
     intervals : int
@@ -84,8 +82,6 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTIL
 
     Parameters
     ----------
-    column : Column
-        Integer or decimal.
     values : pandas.Series, shape (n,)
         At least two different values.
     counts : sequence of int

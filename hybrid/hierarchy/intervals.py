@@ -223,8 +223,6 @@ def build_dates(spec: DatesSpec, column: Column, values: Array, texts: Texts, mi
         Which periods; ``day`` is level 0 of a date column and adds no level to it.
     values : numpy.ndarray, shape (n,), datetime64[us]
         The distinct values of the column, at least one; they become the leaves.
-    texts, missing, source
-        As in :func:`hybrid.hierarchy.intervals.build_intervals`.
 
     Returns
     -------

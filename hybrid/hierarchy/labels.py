@@ -69,11 +69,6 @@ class LabelTable:
         ----------
         table : Table
             Columns as :meth:`to_table` gives them; every label is one that occurs in this table.
-
-        Returns
-        -------
-        LabelTable
-            The same records as nodes.
         """
         nodes = np.empty((len(table), len(self.quasi_identifiers)), dtype=np.int32)
         for at, name in enumerate(self.quasi_identifiers):

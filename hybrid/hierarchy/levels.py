@@ -72,8 +72,6 @@ def from_levels(
 
     Parameters
     ----------
-    column, kind : str, Kind
-        What the values are.
     leaves : numpy.ndarray, shape (n_leaves,)
         Distinct values in the plain dtype of the kind (see :attr:`Hierarchy.leaves`).
     levels : sequence of sequences of str
@@ -90,8 +88,6 @@ def from_levels(
         datetimes in microseconds; 0 for values without steps.
     missing : bool
         Add a leaf for the missing value, in a node of its own below the root.
-    source : str
-        File name for messages.
 
     Raises
     ------
@@ -248,8 +244,6 @@ def flat_hierarchy(column: Column, parts: Sequence[pd.Series]) -> Hierarchy:
 
     Parameters
     ----------
-    column : Column
-        Name, kind and format.
     parts : sequence of pandas.Series
         Values in the dtype of the kind; all of them become leaves. It gets a missing leaf if one is missing.
     """

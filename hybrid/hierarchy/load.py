@@ -83,8 +83,6 @@ def load_hierarchy(
     ----------
     source : Path or HierarchySpec
         A YAML file (``.yaml``, ``.yml``) or else CSV; or a description.
-    column : Column
-        Name, kind and format of the column.
     values : pandas.Series, shape (n,)
         The column, in the dtype of its kind.
     counts : numpy.ndarray, shape (n,), int, optional
@@ -152,11 +150,6 @@ def _without_markers(rows: Rows, column: Column) -> Rows:
 
 def listed_values(schema: Schema, sources: Mapping[str, HierarchySource]) -> dict[str, Array]:
     """The values that files list, by column.
-
-    Parameters
-    ----------
-    sources : mapping of str to Path or HierarchySpec
-        Hierarchy file of each column, or its description.
 
     Returns
     -------

@@ -142,16 +142,10 @@ def audit_tables(
 
     Parameters
     ----------
-    audited : Audited or AuditedTables
-        One table, or linked ones.
-    config : RunConfig or RunConfig
-        Its sections ``evaluate`` and ``policy`` count.
     out : Path
         Gets evaluation.json and report.html; of linked tables a page for each, too.
     seed : int, optional
         Repeats every draw; a fresh one by default.
-    progress : Progress
-        Called after every metric; with the name of a linked table.
     league : TrustLeague, optional
         A league of the laboratory (:func:`hybrid.evaluation.trust.load_trust`): the report says beside each number how
         far its metric can be trusted. Rules with ``needs_trust`` ask it where the policy names no league of its own.

@@ -115,10 +115,6 @@ def read_alike(
 
     Parameters
     ----------
-    paths : mapping of str to Path or table in memory
-        The files.
-    options : DataOptions
-        As for :func:`read_audited`.
     keys : collection of str
         Identifiers that every file must have.
 

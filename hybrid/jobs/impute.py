@@ -64,8 +64,6 @@ def impute_run(
 
     Parameters
     ----------
-    run, out, where, balance, rows, work, progress
-        As of :func:`hybrid.jobs.sample_run.sample_run`.
     file : Path or str
         Rows with empty cells, written as the source of the run; of linked tables, rows of the person table.
 

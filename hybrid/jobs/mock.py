@@ -58,11 +58,6 @@ def mock(
     work : Path or str
         The private zone whose account pays the histograms.
 
-    Returns
-    -------
-    MockStatement
-        With the tables.
-
     Raises
     ------
     ConfigError, HierarchyError
@@ -144,8 +139,6 @@ def write_mock(found: MockStatement, folder: Path) -> dict[str, Path]:
 
     Parameters
     ----------
-    found : MockStatement
-        With the tables.
     folder : Path
         A new folder, or one of earlier mock tables, which is replaced.
 

@@ -36,11 +36,6 @@ def draft_mock(path: Path) -> tuple[str, ...]:
     path : Path
         The configuration of a single table, without this section.
 
-    Returns
-    -------
-    tuple of str
-        Columns with a proposal.
-
     Raises
     ------
     ConfigError
@@ -67,15 +62,7 @@ def draft_mock(path: Path) -> tuple[str, ...]:
 
 
 def proposal(table: Table, column: Column) -> dict[str, Any]:
-    """Proposed knowledge about a column (JSON types and dates); empty where too few people have the same.
-
-    Parameters
-    ----------
-    table : Table
-        The records, with their persons.
-    column : Column
-        One of its columns.
-    """
+    """Proposed knowledge about a column (JSON types and dates); empty where too few people have the same."""
     values, kind = table.frame[column.name], column.kind
     if column.role is Role.IDENTIFIER:
         forms = _held(_masks(values), table) if kind in (Kind.INTEGER, Kind.CATEGORICAL) else []

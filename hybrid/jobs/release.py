@@ -57,11 +57,6 @@ class Candidate:
         acceptance : Acceptance, optional
             Who accepts a review, and why. A block is never accepted.
 
-        Returns
-        -------
-        Path
-            Folder of the release.
-
         Raises
         ------
         GateRefused
@@ -106,8 +101,6 @@ def write_candidate(pipeline: Pipeline, places: Places) -> Candidate:
 
     Parameters
     ----------
-    pipeline : Pipeline
-        The run, with the store of ``places``.
     places : Places
         ``runs`` gets the run's folder, whose report shows the earlier releases of the data set; ``work`` the count of
         the draw, the membership in equivalence classes and the statistics of the source.

@@ -116,7 +116,6 @@ def source_statistics(
 
     Parameters
     ----------
-    run : Pipeline
     secret : bytes
         Key of the hashes of categories.
     like : mapping of str to TableStatistics, optional

@@ -111,8 +111,6 @@ def trade_off_of(
         Class sizes, 1 or more; the configured one is added.
     limits : sequence of float
         Shares of records that may be left out, 0..1; the configured one is added.
-    progress : Progress
-        Called by the search.
     store : Store, optional
         Where runs keep their stages: the protected records are taken from there.
 

@@ -30,10 +30,6 @@ def league_json(plan: Design, found: League, given: GivenTable | None = None) ->
 
     Parameters
     ----------
-    plan : Design
-        What was tried.
-    found : League
-        The judged metrics.
     given : GivenTable, optional
         The table from elsewhere, where leaks were planted into one.
     """

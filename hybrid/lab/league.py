@@ -116,13 +116,7 @@ class Removal:
 
 
 def removals(tracks: Sequence[Track]) -> tuple[Removal, ...]:
-    """Changes of one metric by each removal of the largest share.
-
-    Parameters
-    ----------
-    tracks : sequence of Track
-        Of one metric on one table.
-    """
+    """Changes of one metric by each removal of the largest share."""
     named = {track.series.name: track for track in tracks if track.risk == OUTLIERS.name}
     return tuple(found for name in named if (found := _removal(name, named)) is not None)
 
@@ -254,10 +248,6 @@ def league(trials: LabTrials, found: pd.DataFrame, overall: Overall = over_all_k
 
     Parameters
     ----------
-    trials : LabTrials
-        What was planned.
-    found : pandas.DataFrame
-        Every number; see :func:`hybrid.lab.measurements.measurements`.
     overall : callable
         Verdict of a metric from its verdicts by risk model.
     """

@@ -45,16 +45,8 @@ def with_noise(train: Table, order: Array, leaked: int, options: RiskOptions, se
 
     Parameters
     ----------
-    train : Table
-        The training records.
     order : numpy.ndarray, shape (n_T,), int
         Its rows; the first ``leaked`` leak.
-    leaked : int
-        Number of leaked records.
-    options : RiskOptions
-        The noise.
-    seed : int
-        Decides the noise fields.
 
     Returns
     -------
@@ -154,8 +146,6 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
         Records of other people of the same population, which no metric sees.
     options : RiskOptions
         Share and noise.
-    seed : int
-        The source of all randomness.
 
     Returns
     -------
@@ -203,8 +193,6 @@ def without_unusual(train: Table, options: RemovalOptions, seed: int) -> Table:
         The training records.
     options : RemovalOptions
         Share of the people, 0..0.5, and what makes them unusual.
-    seed : int
-        Decides among equals.
 
     Returns
     -------

@@ -199,16 +199,6 @@ def render_lab(
 
     Parameters
     ----------
-    plan : Design
-        What was tried.
-    trials : LabTrials
-        Its trials.
-    found : League
-        The judged metrics.
-    failures : mapping of str to int
-        Reasons of failed trials, with their number.
-    related : pandas.DataFrame
-        Correlations of the metrics; see :func:`hybrid.lab.correlations.correlations`.
     given : GivenTable, optional
         The table from elsewhere, where leaks were planted into one.
 

@@ -158,8 +158,6 @@ def load_plan(path: Path, scale: str | None = None) -> LabPlan:
 
     Parameters
     ----------
-    path : Path
-        A YAML file.
     scale : str, optional
         The budget, instead of the plan's own choice.
 

@@ -58,11 +58,6 @@ class Laboratory:
 def foresee(plan: LabPlan, folder: Path, out: Path) -> Forecast:
     """Count what a plan computes, without computing anything.
 
-    Parameters
-    ----------
-    plan, folder, out
-        As for :func:`run_lab`.
-
     Raises
     ------
     HybridError
@@ -86,8 +81,6 @@ def run_lab(
 
     Parameters
     ----------
-    plan : LabPlan
-        What to try.
     folder : Path
         Where base configurations are relative to.
     out : Path
@@ -97,17 +90,8 @@ def run_lab(
         Interrupted, the same call continues there.
     jobs : int
         Trials at a time, each in its own process.
-    progress : Progress
-        Called after every trial.
     scheduler : str, optional
         Address of a Dask scheduler on whose workers the trials run instead.
-    retry_failed : bool
-        Whether trials that failed earlier are run again.
-
-    Returns
-    -------
-    Laboratory
-        The league, and every number.
 
     Raises
     ------
@@ -156,12 +140,6 @@ def write_results(
 
     Parameters
     ----------
-    plan, trials
-        What was tried.
-    result : Laboratory
-        What was found.
-    out : Path
-        Its folder.
     given : GivenTable, optional
         The table from elsewhere, where leaks were planted into one.
     """

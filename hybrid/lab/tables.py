@@ -330,13 +330,7 @@ class TablesForecast:
 
 
 def foresee_tables(plan: TablesPlan, out: Path) -> TablesForecast:
-    """Count what a plan measures, without measuring anything.
-
-    Parameters
-    ----------
-    plan, out
-        As for :func:`run_on_tables`.
-    """
+    """Count what a plan measures, without measuring anything."""
     plan = replace(plan, not_planted=cannot_be_planted(plan))
     trials = tables_trials(plan)
     rows = Rows(out / ROWS).read()
@@ -366,19 +360,8 @@ def run_on_tables(
 
     Parameters
     ----------
-    plan : TablesPlan
-        The tables, and what is tried on them.
     out : Path
         Private. Gets the files of :func:`hybrid.lab.run_lab`. Interrupted, the same call continues there.
-    progress : Progress
-        Called after every trial.
-    retry_failed : bool
-        Whether trials that failed earlier are run again.
-
-    Returns
-    -------
-    Laboratory
-        The league, and every number.
 
     Raises
     ------

@@ -97,17 +97,7 @@ class Track:
 
 
 def track_of(data: str, risk: str, series: Series, contestant: str, rows: pd.DataFrame, seeds: Sequence[int]) -> Track:
-    """Measure one metric on one series.
-
-    Parameters
-    ----------
-    data, risk, series, contestant
-        As in :class:`Track`.
-    rows : pandas.DataFrame
-        The numbers, one row per trial; see :mod:`hybrid.lab.measurements`.
-    seeds : sequence of int
-        Seeds of the plan.
-    """
+    """Measure one metric on one series."""
     curve = _curve(rows, series, seeds)
     whole = ~np.isnan(curve.excess).any(axis=1)
     told = measures.noticed(curve.low[1:])

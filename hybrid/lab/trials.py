@@ -61,8 +61,6 @@ def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
 
     Parameters
     ----------
-    plan : LabPlan
-        What to try.
     folder : Path
         Where base configurations are relative to.
 

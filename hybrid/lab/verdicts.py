@@ -70,7 +70,6 @@ def is_short(track: Track, first: int) -> bool:
 
     Parameters
     ----------
-    track : Track
     first : int
         Position from which the best metric notices the series.
     """
@@ -84,13 +83,7 @@ def is_alarmist(alarms: Share) -> bool:
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """Apply the rules, the worst word first.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Of one metric on one series.
-    """
+    """Apply the rules, the worst word first."""
     track, alarms = evidence.track, evidence.alarms
     if is_alarmist(alarms):
         return Verdict("misleading", (f"false alarms in {alarms.hits} of {alarms.trials} trials without a leak",))
@@ -126,11 +119,6 @@ def by_kind(verdicts: Mapping[str, Verdict]) -> Verdict:
 
     A table is tried with many kinds of leak, and no metric notices all of them. One that is misleading for any kind is
     misleading.
-
-    Parameters
-    ----------
-    verdicts : mapping of str to Verdict
-        By risk model.
     """
     judged = {kind: each for kind, each in verdicts.items() if each.word != "unknown"}
     if not judged or any(each.word == "misleading" for each in judged.values()):

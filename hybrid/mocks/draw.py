@@ -58,12 +58,8 @@ def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Ar
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
-        With the kind of every column.
     rows : int
         Rows, or persons of linked tables, 1 or more.
-    seed : int
-        Decides every value.
     shares : mapping of str to numpy.ndarray, optional
         Of a single table: probabilities of the states of a column's intervals (:attr:`MockedColumn.in_intervals`), the
         missing one last. By default all values are equally likely.

@@ -105,10 +105,6 @@ def deliver(
 
     Parameters
     ----------
-    release : Path
-        A published release.
-    options : DeliverOptions
-        The targets.
     data : mapping of str to DataOptions
         Source of every released table, by the name of its file without the suffix, and what its columns are.
     folder : Path
@@ -166,15 +162,6 @@ def _of_release(name: str) -> Iterator[None]:
 def recall(options: DeliverOptions, names: Iterable[str], data_set: str, private_dir: Path) -> None:
     """Take withdrawn releases out of a warehouse that holds versions.
 
-    Parameters
-    ----------
-    options, private_dir
-        As for :func:`deliver`.
-    names : iterable of str
-        Released tables.
-    data_set : str
-        Name of the data set.
-
     Raises
     ------
     HybridError
@@ -197,8 +184,6 @@ def check_targets(
 
     Parameters
     ----------
-    options, data, folder
-        As for :func:`deliver`.
     releases_dir : Path, optional
         The folder of all releases.
 

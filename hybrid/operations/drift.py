@@ -187,12 +187,8 @@ def compare(old: TableStatistics, new: TableStatistics, options: DriftOptions) -
 
     Parameters
     ----------
-    old : TableStatistics
-        Of the table behind the last release.
     new : TableStatistics
         Of tonight's, counted in the bins of ``old``.
-    options : DriftOptions
-        The limits.
 
     Returns
     -------
@@ -212,8 +208,6 @@ def compare_tables(
     ----------
     old, new : mapping of str to TableStatistics
         By the name of the table; the empty name where there is only one.
-    options : DriftOptions
-        The limits.
 
     Returns
     -------

@@ -44,10 +44,6 @@ def replace_sql_tables(tables: Mapping[str, Table], url_env: str, release: str) 
     ----------
     tables : mapping of str to Table
         What each target holds afterwards. A target is a table, with its schema if it is not the default one.
-    url_env : str
-        The environment variable with the database's URL.
-    release : str
-        Name of the release, entered beside the tables.
 
     Raises
     ------
@@ -93,8 +89,6 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
     ----------
     source : SqlOptions or None
         The source, if it is a database.
-    url_env, target : str
-        Place of delivery, as for :func:`replace_sql_tables`.
 
     Raises
     ------

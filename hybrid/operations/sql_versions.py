@@ -87,14 +87,10 @@ def deliver_versions(
     tables : mapping of str to callable
         Rows of each released table, by the view that shows them: its name, with its schema if that is not the default
         one.
-    url_env : str
-        The environment variable with the warehouse's URL.
     data_set, release : str
         Name of the data set, and of the release.
     keep : int or None
         Newest versions that stay, 1 or more; None: all.
-    withdrawn : collection of str
-        Releases whose versions are dropped.
 
     Raises
     ------

@@ -111,8 +111,6 @@ def find_intervals(
         Greatest position.
     rows : int
         Rows of one person, at most.
-    bins : int
-        Intervals that are wanted, about.
     total : float
         Noisy number of rows.
     """
@@ -185,15 +183,7 @@ class EncodedTable:
 
 
 def column_problems(schema: Schema, options: PrivacyOptions, listed: Mapping[str, Array]) -> Iterator[Problem]:
-    """Public knowledge that private domains need and that is missing.
-
-    Parameters
-    ----------
-    schema : Schema
-        Columns that are learned.
-    options : PrivacyOptions
-        With what is known.
-    """
+    """Public knowledge that private domains need and that is missing."""
     for name in options.columns:
         if name not in schema:
             yield Problem(
@@ -264,8 +254,6 @@ def price_of_draw(options: PrivacyOptions, *, searches: bool) -> BudgetPart:
 
     Parameters
     ----------
-    options : PrivacyOptions
-        With epsilon and delta.
     searches : bool
         Whether the values of a category are to be found, which takes its share of delta.
     """

@@ -67,10 +67,6 @@ def restorable(
         The quasi-identifiers that were generalized; others were masked, and their values stay.
     options : ProtectOptions
         How many people must hold a value. Columns that a decision keeps stay as they are.
-    k : int
-        Of the anonymization.
-    rng : numpy.random.Generator
-        Draws.
     public : collection of str
         Columns with a public list of values (:func:`has_public_list`), any of which a transition may draw that looks
         at the label alone. Other lists may be copies of the table's own values.

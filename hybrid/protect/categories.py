@@ -140,8 +140,6 @@ def text_problems(
     ----------
     table : Table
         The training records, without identifiers, and with their persons and households.
-    options : ProtectOptions
-        Decisions made already.
     k : int
         Of the anonymization; 0 without one.
     generalized : container of str

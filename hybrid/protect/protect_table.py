@@ -100,8 +100,6 @@ def protect(
         get the same values.
     options : ProtectOptions
         How many people must hold a value, and what takes its place.
-    rng : numpy.random.Generator
-        Draws.
     k : int
         Of the anonymization, which raises the default of ``min_count``; 0 without one.
     hierarchies : mapping of str to Hierarchy, optional

@@ -113,10 +113,6 @@ def approve(
 
     Parameters
     ----------
-    run : FinishedRun
-        What is approved.
-    ledger : Ledger
-        Keeps the approval.
     by, reason : str
         Who decides and why; of a signed approval, the statement says it.
     signed : SignedStatement or None
@@ -344,8 +340,6 @@ def send_back(run_dir: Path, releases_dir: Path, private_dir: Path, by: str, rea
 
     Parameters
     ----------
-    run_dir : Path
-        Folder of a finished run.
     releases_dir, private_dir : Path
         The public and the private zone.
     by, reason : str

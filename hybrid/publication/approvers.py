@@ -37,8 +37,6 @@ def clean_name(name: str, where: str) -> str:
 
     Parameters
     ----------
-    name : str
-        As it was typed.
     where : str
         The option or key it comes from, for messages.
 
@@ -142,8 +140,6 @@ def verify_signature(message: bytes, armored: str, public_key: bytes, namespace:
     ----------
     message : bytes
         What was signed, to the last byte.
-    armored : str
-        Content of the ``.sig`` file.
     public_key : bytes
         Of the expected signer, as :func:`parse_public_key` gives it. The key in the signature itself proves nothing.
     namespace : str

@@ -153,8 +153,6 @@ def membership(
         The same records as they were anonymized: protected, and without identifiers.
     anonymized : AnonymizedTable
         Made from them. A suppressed record is in no class.
-    secret, key
-        As in :func:`record_hashes`.
 
     Returns
     -------

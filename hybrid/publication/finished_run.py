@@ -244,10 +244,6 @@ def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
 
     Parameters
     ----------
-    path : Path
-        The file.
-    sha256 : str
-        As the run's manifest states it.
     most : int
         Largest size in bytes.
 

@@ -70,10 +70,6 @@ def first_page(verdict: Verdict, evaluation: Evaluation, facts: RunFacts | None 
 
     Parameters
     ----------
-    verdict : Verdict
-        The gate's verdict.
-    evaluation : Evaluation
-        Which attacks were made.
     facts : RunFacts or None
         None for files that were audited, of whose making nothing is known.
     """
@@ -97,8 +93,6 @@ def private_page(policy: str, facts: RunFacts) -> FirstPage:
 
     Parameters
     ----------
-    policy : str
-        Name and version.
     facts : RunFacts
         Of them the configuration, the size of the released table, and who decided.
     """

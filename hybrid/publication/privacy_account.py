@@ -79,10 +79,6 @@ class PaidDraws(Ledger):
 
         Parameters
         ----------
-        payment : Payment
-            What is spent.
-        sources : sequence of str
-            Names under which it adds up with others.
         check : callable
             From a source and its payments to the reason for a refusal, or None.
 
@@ -142,11 +138,6 @@ class Account:
 
     def pay(self, draw: str) -> None:
         """Pay a draw before it reads records.
-
-        Parameters
-        ----------
-        draw : str
-            Key of the stage that draws.
 
         Raises
         ------

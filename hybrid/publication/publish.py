@@ -103,8 +103,6 @@ def publish(
 
     Parameters
     ----------
-    run_dir : Path
-        Folder of a finished run.
     releases_dir : Path
         The public zone; made if needed.
     private_dir : Path
@@ -117,11 +115,6 @@ def publish(
         The approver's signed statement, instead of ``by`` and ``reason``; needed where the policy has a roster.
     this_run : bool
         Refuse where another draw of the same source and method is already released, instead of returning that one.
-
-    Returns
-    -------
-    Path
-        The release's folder.
 
     Raises
     ------

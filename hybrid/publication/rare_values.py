@@ -243,10 +243,6 @@ def refuse_rare_values(folder: Path, run: FinishedRun, approvers: Collection[str
 
     Parameters
     ----------
-    folder : Path
-        The files that would be published.
-    run : FinishedRun
-        Knows the rare values of its source.
     approvers : collection of str
         People who accepted the review; they are named in the release.
     secret : bytes

@@ -39,8 +39,6 @@ def withdraw(release: str, releases_dir: Path, private_dir: Path, by: str, reaso
 
     Parameters
     ----------
-    release : str
-        Name of its folder.
     releases_dir, private_dir : Path
         The public and the private zone.
     by, reason : str

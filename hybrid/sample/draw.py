@@ -159,8 +159,6 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
         What to draw from.
     options : SampleOptions
         Method, share, strata and declared groups.
-    rng : numpy.random.Generator
-        Decides which records are kept.
 
     Returns
     -------
@@ -187,11 +185,6 @@ def sample(anonymized: AnonymizedTable, options: SampleOptions, rng: np.random.G
 
 def sample_before(table: Table, options: SampleOptions, rng: np.random.Generator) -> SampledTable:
     """Draw the sample that is anonymized.
-
-    Parameters
-    ----------
-    table, options, rng
-        As for :func:`sample_table`.
 
     Raises
     ------

@@ -268,10 +268,6 @@ def people_groups(train: Table, names: Iterable[str], least: int) -> Iterator[Pe
 
     Parameters
     ----------
-    train : Table
-        The real records.
-    names : iterable of str
-        Columns.
     least : int
         Fewest people of a group. Values that fewer people hold are one group, if that is large enough.
 

@@ -154,12 +154,8 @@ def header_problem(file: File, raw: pa.Table, header: Sequence[str]) -> Problem 
 
     Parameters
     ----------
-    file : File
-        A CSV file.
     raw : pyarrow.Table, shape (n_rows, n_columns)
         Its cells as texts, without the first line.
-    header : sequence of str
-        The cells of the first line.
 
     Returns
     -------
@@ -202,14 +198,8 @@ def suspicious_cells(
 
     Parameters
     ----------
-    file : File
-        A CSV file.
     raw : pyarrow.Table, shape (n_rows, n_columns)
         Its cells as texts, without the header, or those of some of its rows.
-    header : sequence of str
-        The names of the columns, in their order.
-    options : ReadOptions
-        Separator, encoding, and what is accepted.
     first : int
         Lines of the file between the header and these rows.
     is_end : bool

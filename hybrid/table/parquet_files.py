@@ -78,8 +78,6 @@ def open_parquet(file: File, options: ReadOptions) -> ParquetRows:
     ----------
     file : File
         A file, or a folder with Parquet files (at any depth; hidden ones and those named ``_*`` are left out).
-    options : ReadOptions
-        The columns' roles.
 
     Raises
     ------
@@ -148,12 +146,8 @@ def person_column(rows: ParquetRows, options: ReadOptions, names: Sequence[str])
 
     Parameters
     ----------
-    rows : ParquetRows
-        The files.
     options : ReadOptions
         Kinds of the columns, and which texts mean "missing".
-    names : sequence of str
-        Columns whose values together name a person.
 
     Returns
     -------

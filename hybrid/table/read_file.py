@@ -126,17 +126,7 @@ def readable(file: File, problem: str = "the file could not be read as Parquet")
 
 
 def memory_need(file: File, options: ReadOptions, n_quasi: int) -> float:
-    """Estimated bytes that a table takes while it is read and anonymized in memory.
-
-    Parameters
-    ----------
-    file : File
-        Parquet or CSV.
-    options : ReadOptions
-        Separator and encoding of a CSV file.
-    n_quasi : int
-        Quasi-identifiers.
-    """
+    """Estimated bytes that a table takes while it is read and anonymized in memory."""
     if file.suffix in PARQUET_SUFFIXES:
         metadata = parquet_metadata(file)
         rows, columns, texts = metadata.num_rows, metadata.num_columns, _reading(metadata)

@@ -192,10 +192,6 @@ def connect(module: Any, url: SplitResult, memory: float | None) -> SparkWarehou
 
     Parameters
     ----------
-    module : ibis module
-        ``ibis.pyspark``.
-    url : SplitResult
-        ``spark:///FOLDER`` or ``sc://HOST:PORT/;key=value``.
     memory : float, optional
         Bytes of the heap of a session on this machine.
 

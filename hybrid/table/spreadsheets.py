@@ -150,10 +150,6 @@ def write_spreadsheet(table: Table, path: Path, sheet: str | None, *, synthetic:
 
     Parameters
     ----------
-    table : Table
-        What to write.
-    path : Path
-        Where; overwritten.
     sheet : str or None
         Name of the sheet; None: Sheet1.
     synthetic : bool

@@ -38,8 +38,6 @@ def with_surrogates(
     ----------
     table : Table, n rows
         Synthetic records without identifiers.
-    schema : Schema
-        The columns of the result, in order.
     source : Table
         The records whose identifiers must not occur.
     person : sequence of str
@@ -81,10 +79,6 @@ def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
 
     Parameters
     ----------
-    source : Table
-        With the column.
-    name : str
-        The column.
     table : Table, n rows
         Rows that get it, with other columns of the source. Where none of these tells the gaps, all rows of a person
         have them or none.

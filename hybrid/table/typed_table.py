@@ -46,12 +46,8 @@ def typed_table(
 
     Parameters
     ----------
-    source : str
-        What messages call the table.
     raw : pyarrow.Table
         Texts are parsed; other types are taken as they are.
-    options : ReadOptions
-        As for :func:`read_table`.
     keep_types : bool
         Whether what is written later has these Arrow types.
     counts : numpy.ndarray, shape (n_rows,), int, optional

@@ -91,8 +91,6 @@ def margins_of(train: Table, share: float) -> Margins | None:
 
     Parameters
     ----------
-    train : Table
-        Training records.
     share : float
         Their share of the source, above 0: the total is that of the source.
 
@@ -135,8 +133,6 @@ def calibrated(table: Table, margins: Margins) -> Table:
     ----------
     table : Table, n rows
         Synthetic records with weights.
-    margins : Margins
-        The targets.
     """
     column, weights = weight_column(table), weights_of(table)
     assert column is not None and weights is not None
@@ -161,8 +157,6 @@ def with_weights_like(table: Table, other: Table) -> Table:
     Parameters
     ----------
     table : Table, n rows
-    other : Table
-        With the same columns.
     """
     column, weights, like = weight_column(other), weights_of(table), weights_of(other)
     if column is None or weights is None or like is None or not weights.sum() or not like.sum():

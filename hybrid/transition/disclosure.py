@@ -78,8 +78,6 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
     ----------
     anonymized : AnonymizedTable, n records
         What the transition learned from, with the originals inside.
-    restored : Table, m rows
-        What came out, columns as the originals.
     same_records : bool
         Whether row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
         shuffled). Otherwise only groups and reappearing rows are counted.

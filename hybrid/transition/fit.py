@@ -122,14 +122,8 @@ def fit_transition(
 
     Parameters
     ----------
-    strategy : Transition
-        What to fit.
     anonymized : AnonymizedTable, n records
         What it learns from: kept and, if there is sampling, sampled.
-    options : Options
-        An instance of ``strategy.Options``.
-    rng : numpy.random.Generator
-        Passed to the strategy.
     values : mapping of str to Restorable, optional
         What it may learn in place of the values of ``anonymized.donors``, by column: none that a single person decides
         (:func:`hybrid.protect.below_labels.restorable`). Other columns are learned as they are.

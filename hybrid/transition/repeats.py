@@ -39,8 +39,6 @@ class Repeats:
 
         Parameters
         ----------
-        anonymized : AnonymizedTable
-            Rows of a person in their order.
         static : collection of str
             Columns with one value per person, and others to leave as they are.
         """
@@ -67,8 +65,6 @@ class Repeats:
         table : Table, n rows
             Restored from ``labels``; rows of a person in their order.
         labels : LabelTable, n rows
-        rng : numpy.random.Generator
-            Draws.
         """
         if not self.shares or not len(table):
             return table

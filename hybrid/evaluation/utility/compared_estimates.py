@@ -96,10 +96,6 @@ def compared(
 
     Parameters
     ----------
-    context : Context
-        Tables of the stage.
-    formulas : sequence of Formula
-        Analyses.
     real, table, control : People
         Rows of each table that are of the group; None without control.
     """

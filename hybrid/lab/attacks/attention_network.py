@@ -45,8 +45,6 @@ def network(codes: int, numbers: int) -> Any:
     ----------
     codes : int
         Number of codes of categories; that number itself is a category never seen, whose embedding is 0.
-    numbers : int
-        Numbers of a row.
     """
     import torch
     from torch import nn
@@ -85,8 +83,6 @@ def fitted_scores(learned: Nearest, member: Array, asked: Nearest, codes: int, s
     ----------
     member : numpy.ndarray, shape (n_learned,), bool
         Whether the person was in.
-    codes : int
-        As in :func:`network`.
     seed : int
         Decides weights, dropout, batches and the tables held back.
     """

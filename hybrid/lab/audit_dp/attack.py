@@ -96,8 +96,6 @@ def play(sides: tuple[Array, Array], bound: Bound, confidence: float) -> Tally:
     ----------
     sides : two of numpy.ndarray, shape (n_runs, n_facts)
         Facts of each run on the table with the canary, and on the one without it; two runs or more each.
-    bound : Bound
-        What the event is chosen for.
     confidence : float
         Of the bound, in (0, 1).
     """

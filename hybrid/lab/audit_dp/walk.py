@@ -121,8 +121,6 @@ def as_frame(schema: Schema, letters: Sequence[Letters], codes: Codes, persons: 
     ----------
     schema : Schema
         All columns of the source, identifiers too; these name the person.
-    letters : sequence of Letters
-        Of each column that is no identifier.
     codes : numpy.ndarray, shape (n_rows, n_letters)
         Positions of values.
     persons : numpy.ndarray, shape (n_rows,)

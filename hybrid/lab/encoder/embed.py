@@ -51,8 +51,6 @@ class Encoder:
 
         Parameters
         ----------
-        records : Encoded
-            n records.
         shown : numpy.ndarray, shape (p,), bool, optional
             Columns that are not hidden; all by default.
 

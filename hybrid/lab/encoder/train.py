@@ -38,10 +38,6 @@ def train(
         Where training begins; not changed.
     records, held : Encoded
         Records to learn from, and those whose loss ends the training.
-    options : EncoderOptions
-        Temperature, rate, batch, epochs and patience.
-    seed : int
-        Of masks, order and dropout.
 
     Returns
     -------

@@ -61,10 +61,6 @@ def write_envelope(folder: Path, certificate: Mapping[str, Any], key: SigningKey
 
     Parameters
     ----------
-    folder : Path
-        The release's folder, which holds no envelope yet.
-    certificate : mapping
-        Content of ``certificate.json``, of JSON types.
     key, signer
         As :func:`hybrid.publication.signing.keyring.release_signer` gives them.
 

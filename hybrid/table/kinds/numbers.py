@@ -229,8 +229,6 @@ def decimal_text(value: float, most: int | None, least: int) -> str:
 
     Parameters
     ----------
-    value : float
-        The number.
     most : int or None
         Digits to round to; None: as many as distinguish the number from its neighbours, as ``repr`` writes it.
     least : int

@@ -137,8 +137,6 @@ def read_sql(source: SqlOptions, options: ReadOptions) -> Table:
     ----------
     source : SqlOptions
         Which. The session is read-only; a query is refused where the database has no such mode.
-    options : ReadOptions
-        The columns' roles and kinds.
 
     Returns
     -------

@@ -61,8 +61,6 @@ def read_codebook(file: File, encoding: str = "utf-8") -> Codebook:
 
     Parameters
     ----------
-    file : File
-        With one of :data:`~hybrid.table.file_formats.STATISTICS_SUFFIXES`.
     encoding : str
         Of the texts, where the file does not say it.
 

@@ -52,8 +52,6 @@ class Program:
         ----------
         numbers : numpy.ndarray, shape (n,), float64
             As the file holds them.
-        moment : Moment
-            What they mean.
         """
         since = np.rint(np.nan_to_num(numbers, posinf=np.inf, neginf=-np.inf) * self.units[moment])
         counted: Array = np.clip(since, -_FARTHEST, _FARTHEST).astype(np.int64)
@@ -102,8 +100,6 @@ def moment_of(program: Program, written: str | None) -> Moment | None:
 
     Parameters
     ----------
-    program : Program
-        Whose format it is.
     written : str or None
         The format, such as ``%td``, ``DATE11`` or ``F8.2``.
     """

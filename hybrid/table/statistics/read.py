@@ -34,8 +34,6 @@ def read_statistics_file(file: File, options: ReadOptions) -> pa.Table:
 
     Parameters
     ----------
-    file : File
-        With one of :data:`~hybrid.table.file_formats.STATISTICS_SUFFIXES`.
     options : ReadOptions
         A column that is declared a number keeps its codes; one that is declared a category or boolean has the labels
         of all codes that have one. Of others, a column has labels unless most of its different values have none: its

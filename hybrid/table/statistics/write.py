@@ -59,12 +59,6 @@ def write_statistics_file(table: Table, path: Path, suffix: str, book: Codebook 
 
     Parameters
     ----------
-    table : Table
-        What to write.
-    path : Path
-        Where; overwritten.
-    suffix : str
-        The format: ``.dta``, ``.sav``, ``.zsav`` or ``.xpt``.
     book : Codebook or None
         Of the file that the table came from; None: labels are written as texts.
     synthetic : bool

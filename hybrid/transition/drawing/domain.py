@@ -113,8 +113,6 @@ def grid_of(column: Column, hierarchy: Hierarchy, values: Array, n_values: Array
         Its format gives the step: 1 for integers, the last decimal, or the smallest unit of the date format (a day
         for dates). Without declared decimals, as many as the hierarchy's values need; no steps beyond
         :data:`MOST_DECIMALS`.
-    hierarchy : Hierarchy
-        Bounds of the nodes.
     values : numpy.ndarray, shape (n,), float64
         Positions of the leaves without the missing one.
     n_values : numpy.ndarray, shape (n_nodes,), int64
@@ -289,17 +287,7 @@ class Domain:
 
 
 def domain_of(column: Column, hierarchy: Hierarchy, dtype: object) -> Domain:
-    """Put a hierarchy's leaves into tree order.
-
-    Parameters
-    ----------
-    column : Column
-        The column as the original table describes it.
-    hierarchy : Hierarchy
-        Its hierarchy.
-    dtype : object
-        dtype of the original column.
-    """
+    """Put a hierarchy's leaves into tree order."""
     n = hierarchy.n_leaves
     missing = np.zeros(n, dtype=bool)
     if hierarchy.missing_leaf is not None:

@@ -275,10 +275,6 @@ def draw_records(chain: Sequence[Fallback], n_rows: int, rng: np.random.Generato
     ----------
     chain : sequence of Fallback
         Tried in this order; a fallback serves only the rows that all earlier ones left.
-    n_rows : int
-        Number of rows.
-    rng : numpy.random.Generator
-        Draws the records.
     """
     records = np.full(n_rows, -1, dtype=np.int64)
     pending = np.arange(n_rows)
@@ -299,14 +295,10 @@ def restore_columns(
 
     Parameters
     ----------
-    records : Donors
-        What was learned.
     labels : LabelTable, n rows
         What to restore.
     own : function of (position of the quasi-identifier, nodes of shape (n,)) to fallbacks
         The strategy's own fallbacks, tried before those of the label.
-    rng : numpy.random.Generator
-        Draws the records.
     """
     columns, counts = {}, dict[str, int]()
     for at, (name, domain) in enumerate(records.domains.items()):

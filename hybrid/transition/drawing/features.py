@@ -50,10 +50,6 @@ def features(domains: dict[str, Domain], labels: LabelTable, *, sensitive: bool)
 
     Parameters
     ----------
-    domains : dict of str to Domain
-        Of the quasi-identifiers.
-    labels : LabelTable
-        The table to learn from.
     sensitive : bool
         Whether sensitive columns and targets are predictors, too.
     """
@@ -103,8 +99,6 @@ def grow(matrix: Array, ranks: Array, min_records: int, seed: int) -> TreeCells:
         Predictors, NaN where missing.
     ranks : numpy.ndarray, shape (n,), int64
         What to predict.
-    min_records : int
-        Least number of records in every cell.
     seed : int
         Decides between equally good splits.
     """

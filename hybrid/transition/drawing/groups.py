@@ -88,8 +88,6 @@ def bins_by_records(ranks: Array, most: int) -> Bins:
     ----------
     ranks : numpy.ndarray, shape (n,), int64
         Tree-order rank of each record's value.
-    most : int
-        Largest number of bins.
     """
     distinct = np.unique(ranks)
     if len(distinct) <= most:

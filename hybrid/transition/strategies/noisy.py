@@ -34,8 +34,6 @@ def geometric(counts: Array, epsilon: float, sensitivity: float, rng: np.random.
         Privacy loss of the whole table, greater than 0.
     sensitivity : float
         Largest change of the sum of absolute counts between neighbouring data sets.
-    rng : numpy.random.Generator
-        Source of the noise.
     """
     success = -np.expm1(-epsilon / sensitivity)
     noise = rng.geometric(success, counts.shape) - rng.geometric(success, counts.shape)

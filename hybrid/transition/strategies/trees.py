@@ -81,12 +81,6 @@ def fit_sequence(
 
     Parameters
     ----------
-    anonymized : AnonymizedTable
-        What to learn from.
-    grow : Grow
-        Makes a partition.
-    rng : numpy.random.Generator
-        Draws the seeds.
     sensitive : bool
         Whether sensitive columns and targets are predictors, too.
     least : int
