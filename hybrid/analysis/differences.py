@@ -179,7 +179,6 @@ def _matched(
     other: pd.Series,
     chosen: Array | pd.Series,
 ) -> list[PairedDifference]:
-    """Difference of two groups, averaged over the blocks that hold both."""
     found = []
     for column in columns:
         values = results.matrix(column.name)
@@ -259,6 +258,5 @@ def paradox_verdict(differences: Sequence[PairedDifference], margin: float) -> P
 
 
 def _below(difference: PairedDifference, sign: int, margin: float) -> bool:
-    """Check that sign times the difference is below the margin."""
     bound = difference.estimate.most if sign > 0 else difference.estimate.least
     return bound is not None and sign * bound < margin

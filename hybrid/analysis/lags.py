@@ -78,7 +78,6 @@ def _lag(found: Contest, criterion: Criterion, chosen: int, left: Mask) -> Lag:
 
 
 def _behind(criterion: Criterion, chosen: int, left: Mask) -> Array:
-    """Lags behind each of the others that are left, shape (n, n_seeds)."""
     others = left & (np.arange(len(left)) != chosen)
     behind: Array = criterion.good[others] - criterion.good[chosen]
     return behind

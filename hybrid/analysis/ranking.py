@@ -287,7 +287,6 @@ def _deciding(results: Results) -> dict[Concern, list[str]]:
 
 
 def _criterion(results: Results, concern: Concern, margin: float, names: Sequence[str]) -> Criterion | None:
-    """The first metric measured, as the mean over its columns."""
     for name in names:
         columns = [c for c in results.columns.values() if c.stage == "synthetic" and c.metric == name]
         values = [results.matrix(column.name) for column in columns]

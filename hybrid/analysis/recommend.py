@@ -134,7 +134,6 @@ def _candidate(found: Contest, at: int) -> CandidateConfiguration:
 
 
 def _differing(found: Contest) -> int:
-    """Number of pairs that the seeds distinguish by one concern or more."""
     told = np.any([shown | shown.T for shown in found.shown.values()], axis=0)
     return int(np.triu(told, 1).sum())
 

@@ -57,7 +57,6 @@ def trial_cost(run: Pipeline, steps: Iterable[str]) -> TrialCost:
 
 
 def _of_all(trainings: Mapping[str, Cost]) -> Cost:
-    """Cost of training on all tables, one after the other."""
     return Cost(sum(cost.seconds for cost in trainings.values()), max(cost.memory_bytes for cost in trainings.values()))
 
 

@@ -206,7 +206,6 @@ def _like(step: str, planned: Planned) -> tuple[str, str]:
 
 
 def _measured(planned: Sequence[Planned], rows: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    """Mean seconds of each stage, by generator where it matters."""
     found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for each in planned:
         for name, value in rows.get(each.key, {}).items():

@@ -194,7 +194,6 @@ def _configured(
 def _dropped(
     constraints: Sequence[Constraint], combination: Combination, config: RunConfig | None, content: Mapping[str, Any]
 ) -> str:
-    """The reason of the first constraint whose conditions all hold; empty if there is none."""
     resolved = content if config is None else config.model_dump(mode="json")
 
     def value(key: str) -> Any:

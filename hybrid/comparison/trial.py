@@ -186,7 +186,6 @@ def run_trial(place: Workplace, trial: Trial) -> EndedTrial:
 
 
 def _research_trial(trial: Trial, config: RunConfig, store: Store) -> EndedTrial:
-    """Row of a trial in a research order: numbers, no folder."""
     try:
         metrics = metric_columns(evaluate_anonymized_last(config, trial.seed, store))
     except HybridError as error:

@@ -88,7 +88,6 @@ def _leads(pairs: dict[tuple[str, str], None], start: str, end: str) -> bool:
 
 
 def _ranges(ranges: Sequence[Range], pairs: Sequence[tuple[str, str]]) -> Iterator[Problem]:
-    """Ranges without a common value, of one column, or of two columns whose order they rule out."""
     limits = [(name, low, high) for one in ranges for name, (low, high) in one.range.items()]
     both = [(first, second) for first in limits for second in limits if first is not second]
     for (first, low, _), (second, _, high) in both:

@@ -136,7 +136,6 @@ class _Cells:
         self._coded: dict[str, tuple[Codes, int]] = {}
 
     def draw(self, keys: Sequence[str], rows: Rows, rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Those of some rows that are alike with any donor, and a donor for each."""
         n = len(self.donors)
         cell, bound = pack_small((self._codes(name) for name in keys), n + len(self.rows))
         ends = np.cumsum(np.bincount(cell[:n], minlength=bound))
@@ -174,7 +173,6 @@ class _Cells:
         return np.where(np.isnan(values), 0, np.searchsorted(cuts, values, side="right") + 1), len(cuts) + 2
 
     def _frequent(self, name: str) -> Codes:
-        """Number of each donor's value among the most frequent ones, 0 for all others."""
         codes, size = self._codes(name)
         counts = np.bincount(codes[: len(self.donors)], minlength=size)
         number = np.zeros(size, dtype=np.int64)

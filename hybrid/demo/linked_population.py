@@ -126,7 +126,6 @@ class LinkedPopulation:
 
 
 def _counts(people: People, rng: np.random.Generator) -> Array:
-    """Number of admissions of each person; more with age, and of smokers."""
     mean = 0.9 + 1.1 * people.age / 80 + 0.6 * people.smoker
     counts: Array = rng.negative_binomial(_DISPERSION, _DISPERSION / (_DISPERSION + mean))
     return counts
@@ -162,7 +161,6 @@ def _first(drawn: Admissions, n: int) -> Admissions:
 
 
 def _places(patient: Array) -> Array:
-    """Place of each row among those of its patient, from 0."""
     starts = np.flatnonzero(np.append(True, patient[1:] != patient[:-1]))
     places: Array = np.arange(len(patient)) - np.repeat(starts, np.diff(np.append(starts, len(patient))))
     return places

@@ -300,7 +300,6 @@ def _is_last(patient: Array, ends: Array) -> Array:
 
 
 def _alive(discharge: Array) -> Array:
-    """Discharges, home instead of death."""
     return np.where(discharge == DISCHARGES.index("died"), DISCHARGES.index("home"), discharge)
 
 

@@ -85,17 +85,14 @@ class PartialLikelihood:
         return found
 
     def _over_events(self, values: Array) -> Array:
-        """Values of the events, in their rows; 0 in the others."""
         found = np.zeros((len(self._x), *values.shape[1:]))
         found[self._happened] = values
         return found
 
     @staticmethod
     def _so_far(values: Array) -> Array:
-        """Sums of the values of the first 0, 1 .. n rows."""
         return np.concatenate([np.zeros_like(values[:1]), values.cumsum(axis=0)])
 
 
 def _beside(rows: Array, values: Array) -> Array:
-    """One number of each row, in the shape of its values."""
     return rows if values.ndim == 1 else rows[:, None]

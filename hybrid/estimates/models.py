@@ -142,7 +142,6 @@ def _cox(x: Array, numbers: Numbers) -> tuple[Array, Array]:
 
 
 def _mean_one(numbers: Numbers) -> Array:
-    """Weights that are 1 on average: the limits of the steps are those of rows."""
     if numbers.drawn is None:
         return np.ones(len(numbers.inputs))
     weights: Array = numbers.drawn.weights / numbers.drawn.weights.mean()

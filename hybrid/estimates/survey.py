@@ -146,7 +146,6 @@ class Survey:
 
 
 def _numbers(values: pd.Series) -> Array:
-    """Number of each value, from 0; a gap is a value."""
     import pandas as pd
 
     numbers: Array = pd.factorize(values, use_na_sentinel=False)[0]

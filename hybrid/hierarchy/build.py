@@ -139,7 +139,6 @@ def _masked(text: str, n: int, spec: MaskSpec) -> str:
 
 
 def _tree_rows(spec: TreeSpec) -> Rows:
-    """Paths from the values to the root; a short one repeats its value below its branch."""
     paths = [tuple(reversed(path)) for path in _paths(spec.tree, (ROOT,))]
     depth = max(map(len, paths), default=2)
     return [(path[0],) * (depth - len(path)) + path for path in paths]

@@ -204,7 +204,6 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
 
 def _field(text: str) -> str:
-    """CSV field, quoted where needed: Python's csv module leaves a lone carriage return unquoted."""
     if not any(character in text for character in ';,\t"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'

@@ -136,7 +136,6 @@ def _exact(value: Any) -> Decimal:
 
 
 def _roundest(low: Decimal, high: Decimal, finest: Decimal, unit: Decimal, single: set[Decimal]) -> Decimal | None:
-    """The roundest number above ``low``, at most ``high``, that is no single record's value; None if there is none."""
     first = max(abs(low), abs(high)).adjusted()
     # Two digits say enough of a small number in a column of large ones.
     least = max(min(finest, Decimal(1).scaleb(first - 1)), unit)

@@ -177,7 +177,6 @@ def _plain(number: Decimal | None) -> str:
 
 
 def _bounds(cells: _Cells, digits: int | None, leaves: Array) -> tuple[Array, Array]:
-    """Least and greatest value the column can hold in each value's interval."""
     low = [leaves[0] if edge is None else _first_from(edge, digits) for edge in cells.lower]
     high = [leaves[-1] if edge is None else _last_below(edge, digits) for edge in cells.upper]
     return _as(leaves, low)[cells.codes], _as(leaves, high)[cells.codes]

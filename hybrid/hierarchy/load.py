@@ -139,7 +139,6 @@ def read_hierarchy(source: HierarchySource, column: Column, values: pd.Series) -
 
 
 def _without_markers(rows: Rows, column: Column) -> Rows:
-    """Leave out lines for missing values: those are a category of their own, whatever a file says."""
     markers = {"", MISSING, column.format.missing.strip()}
     if column.kind is not Kind.CATEGORICAL:
         candidates = [row[0] for row in rows if row[0] in _USUAL_MARKERS]

@@ -248,8 +248,6 @@ def judge_tables(
 
 @dataclass(frozen=True)
 class _Subject:
-    """One audited table, with how it is evaluated."""
-
     audited: Audited
     options: EvaluateOptions
     seed: int
@@ -332,7 +330,6 @@ def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Polic
 
 
 def _parents(config: RunConfig) -> dict[str, str]:
-    """Tables that each linked table belongs to, in words."""
     found = {}
     for name, options in config.links.tables.items():
         parent = [] if options.parent is None else [options.parent.table]

@@ -187,7 +187,6 @@ def without_person(lacking: Sequence[File]) -> str:
 
 
 def _reading(name: File, path: Source, options: DataOptions) -> DataOptions:
-    """Reading options of one file; only train must have the identifiers."""
     columns = options.columns
     if name != "train":
         columns = {column: wanted for column, wanted in columns.items() if wanted.role.is_learned}

@@ -147,5 +147,4 @@ def _version(manifest: Mapping[str, Any]) -> str | None:
 
 
 def _plain(content: Any) -> Any:
-    """As it comes back from a file."""
     return json.loads(json.dumps(content))

@@ -258,7 +258,6 @@ def _space(encoding: Encoding, known: Mask) -> Space:
 
 
 def _filled(table: Table, rows: Rows, gaps: dict[str, Mask], draw: Table, donors: Rows) -> Table:
-    """The table whose rows have the donors' values in their gaps."""
     columns = dict(table.frame.items())
     for name, gap in gaps.items():
         mine = gap[rows]
@@ -269,7 +268,6 @@ def _filled(table: Table, rows: Rows, gaps: dict[str, Mask], draw: Table, donors
 
 
 def _filled_back(table: Table, rows: Rows, before: Table) -> Table:
-    """The table whose rows are again as they were."""
     columns = dict(table.frame.items())
     for name, values in columns.items():
         old, new = in_one_dtype(values, before.frame[name].take(rows))

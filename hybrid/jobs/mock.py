@@ -126,7 +126,6 @@ def _histograms(config: RunConfig, counted: list[MockedColumn], policy: Policy, 
 
 
 def _refuse_other_kinds(table: Table, counted: list[MockedColumn]) -> None:
-    """Refuse columns that the table does not have."""
     lacking = [one.column.name for one in counted if one.column.name not in table.schema]
     if lacking:
         raise ConfigError(

@@ -82,7 +82,6 @@ def proposal(table: Table, column: Column) -> dict[str, Any]:
 
 
 def _people(table: Table, rows: Mask) -> int:
-    """Number of people with a row among these."""
     return int(len(np.unique(of := row_holders(table)[rows])) - (of < 0).any())
 
 
@@ -93,7 +92,6 @@ def _masks(values: pd.Series) -> pd.Series:
 
 
 def _held(values: pd.Series, table: Table) -> list[str]:
-    """Values that at least :data:`HOLDERS` people hold, in alphabetical order."""
     codes, distinct = pd.factorize(values)
     counts = holders(codes, len(distinct), row_holders(table))
     return sorted(str(distinct[at]) for at in np.flatnonzero(counts >= HOLDERS))

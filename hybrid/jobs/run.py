@@ -152,7 +152,6 @@ def write_run(
 
 
 def _write_tables(run: Pipeline, folder: Path) -> str:
-    """Write the released tables in their sources' conventions, public ones as they are; gives their SHA-256."""
     for name, table in run.released.items():
         run.tables[name].write_released(table, folder / file_of(name, run.config.views[name]))
     for name, table in run.sources.public.items():
@@ -275,7 +274,6 @@ def _order(labels: Table, anonymization: Anonymization) -> Rows:
 def _write_manifest(
     run: Pipeline, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
 ) -> None:
-    """Write the manifest, sealed where there is a private zone."""
     manifest = build_manifest(
         name=run.config.name,
         config=run.config.model_dump(mode="json"),

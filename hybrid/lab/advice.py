@@ -139,7 +139,6 @@ def _noticed(kind: str, entry: Entry) -> Noticed | None:
 
 
 def _size(track: Track, position: int) -> str:
-    """A level in words."""
     shown, series = dial_value(track, position), track.series
     if series.scale == "share":
         return shown

@@ -313,7 +313,6 @@ def _tracks(pair: Pair, trials: LabTrials, groups: Groups) -> list[Track]:
 
 
 def _nulls(rows: pd.DataFrame | None) -> tuple[Share, Share]:
-    """False alarms and voids of the trials without a leak."""
     low, high = (np.empty(0) if rows is None else rows[f"excess_{end}"].to_numpy(float) for end in ("low", "high"))
     return measures.share(measures.noticed(low)), measures.share(np.nan_to_num(high, nan=1.0) < 0)
 
@@ -340,7 +339,6 @@ def _first_to_notice(tracks: Mapping[Pair, Sequence[Track]], alarms: Mapping[Pai
 
 
 def _adjusted(tracks: Mapping[Pair, Sequence[Track]]) -> dict[tuple[Pair, Key], tuple[float, float]]:
-    """P-values for rising and falling, adjusted over the metrics."""
     by_key: dict[Key, list[tuple[Pair, Track]]] = {}
     for pair, mine in tracks.items():
         for track in mine:
@@ -354,7 +352,6 @@ def _adjusted(tracks: Mapping[Pair, Sequence[Track]]) -> dict[tuple[Pair, Key], 
 
 
 def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
-    """The worst verdict of each risk model, with its series."""
     found: dict[str, list[Verdict]] = {}
     for track, verdict in ((each.track, each.verdict) for each in judged):
         if verdict is not None:
@@ -366,7 +363,6 @@ def _by_risk(judged: Sequence[Judged]) -> dict[str, Verdict]:
 
 
 def _drift(tracks: Sequence[Track]) -> Drift | None:
-    """Largest and largest certain change with the size of the table."""
     found = [track.drift for track in tracks if track.risk == "size" and track.drift is not None]
     return Drift(max(each.value for each in found), max(each.certain for each in found)) if found else None
 

@@ -97,7 +97,6 @@ def _is_amount(column: Column, known: Array) -> bool:
 
 
 def _as_numbers(column: Column, values: pd.Series) -> Array:
-    """Numbers with NaN for missing ones; dates and times in the unit of their kind."""
     return numbers_of(values) / column.kind.type.unit
 
 
@@ -175,7 +174,6 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
 
 
 def _order(table: Table, seed: int, part: str) -> Array:
-    """All rows in random order, those of a person together."""
     groups = person_groups(table.persons)
     rank = rng_for(seed, "leak", part).permutation(int(groups.max(initial=-1)) + 1)
     return np.argsort(rank[groups], kind="stable")

@@ -160,7 +160,6 @@ class _Trial:
 
 
 def _names(trials: LabTrials, data: str) -> set[str]:
-    """Configurations of one table."""
     return {trials.nulls[data], *(cell.configuration for cell in trials.cells if cell.data == data)}
 
 

@@ -67,7 +67,6 @@ def answer_on_given(found: League, given: GivenTable) -> list[str]:
 
 
 def _as_it_is(found: League, given: GivenTable) -> str:
-    """The findings of those metrics on the table itself."""
     if not given.has_control:
         return (
             "There are no control records: half of the training records stood in for them, so the smallest leaks are "
@@ -275,7 +274,6 @@ def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
 
 
 def _believing(about: Believing, given: GivenTable | None) -> dict[str, Any]:
-    """Metrics to believe, as rows of text."""
     return {
         "believe": [_advised(each, given) for each in about.believe],
         "doubt": [{"title": title(each.entry.contestant), "because": each.against} for each in about.doubt],
@@ -304,7 +302,6 @@ def _advised(advice: Advice, given: GivenTable | None) -> dict[str, Any]:
 
 
 def _agreement(related: pd.DataFrame, table: str, found: League) -> list[dict[str, Any]]:
-    """Agreement of the metrics per kind of leak, with its picture."""
     here = related[related["data"] == table]
     names = [e.contestant for e in found.entries if e.data == table and not e.is_printed]
     names = [name for name in names if name in set(here["one"]) | set(here["other"])][:MOST_SHOWN]
@@ -379,7 +376,6 @@ def _alarms(found: Share) -> str:
 
 
 def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Small multiples of one risk model, one group per series."""
     names = dict.fromkeys(each.track.series.name for entry in entries for each in entry.on(risk))
     groups = []
     for name in names:

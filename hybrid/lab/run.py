@@ -112,7 +112,6 @@ def run_lab(
 
 
 def _refuse_missing(trials: LabTrials) -> None:
-    """Check that every generator of the plan can run here."""
     configs = [each.trial.config for each in trials.planned if each.trial.config is not None]
     engines = {type(engine): engine for engine in (c.synthesize.engine for c in configs if not c.synthesize.is_off)}
     problems: list[Problem] = []

@@ -170,7 +170,6 @@ class TablesPlan:
 
 
 def _at_most(table: Table, rows: int | None, role: str) -> Table:
-    """So many rows at most, persons whole, by chance."""
     if rows is None or len(table) <= rows:
         return table
     groups = person_groups(table.persons)
@@ -249,15 +248,12 @@ def run_trials(plan: TablesPlan, todo: Sequence[Planned]) -> Iterator[tuple[Plan
 
 @dataclass
 class _Seed:
-    """The trials of one seed: one draw of who counts as training record."""
-
     plan: TablesPlan
     number: int
     _kept: dict[str, Planted] = field(default_factory=dict)
 
     @cached_property
     def context(self) -> Context:
-        """The table without a planted leak."""
         train, control = self._sides()
         share = remembering({})
         return Context(train, control, self.plan.synthetic, self.plan.options, self.number, share=share)
@@ -269,7 +265,6 @@ class _Seed:
         return everybody.take(~control), everybody.take(control)
 
     def measured(self, name: str) -> Row:
-        """Columns of the metrics of one configuration."""
         if name == AS_IT_IS:
             train, control = self.plan.originals
             share = remembering({})
@@ -392,7 +387,6 @@ def _written(plan: TablesPlan, trials: LabTrials, rows: Sequence[Mapping[str, An
 
 
 def _given(plan: TablesPlan, trials: LabTrials, rows: Sequence[Mapping[str, Any]]) -> GivenTable:
-    """The table itself, from the trial as it is."""
     train, control = plan.originals
     sizes = {"train": len(train), "control": 0 if control is None else len(control), "synthetic": len(plan.synthetic)}
     lacking: dict[str, str] = {}

@@ -87,16 +87,12 @@ def lab_trials(plan: LabPlan, folder: Path) -> LabTrials:
 
 
 class _Configurations:
-    """Distinct configurations, named by what they are."""
-
     def __init__(self) -> None:
         self.by_name: dict[str, Configuration] = {}
 
 
 @dataclass(frozen=True)
 class _Make:
-    """Configurations of one table."""
-
     data: str
     content: Mapping[str, Any]
     common: Mapping[str, Any]
@@ -115,7 +111,6 @@ class _Make:
 
 
 def _common(plan: LabPlan, choice: DataChoice) -> dict[str, Any]:
-    """Settings of all trials: nothing but the known leak changes a table."""
     needs = {need for name in plan.metric_names for need in METRICS[name].needs}
     return {
         "stages": None,

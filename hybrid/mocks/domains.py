@@ -135,7 +135,6 @@ def _unknown(options: MockOptions, names: Mapping[str, ColumnOptions]) -> Iterat
 
 
 def _declared(config: RunConfig, name: str) -> MockColumn:
-    """Public knowledge in the section ``privacy``, if there is one."""
     known = None if config.privacy is None else config.privacy.columns.get(name)
     return MockColumn() if known is None else MockColumn.model_validate(known.model_dump(exclude_unset=True))
 

@@ -79,8 +79,6 @@ def mock_tables(config: RunConfig, rows: int, seed: int, shares: Mapping[str, Ar
 
 @dataclass(frozen=True)
 class _Values:
-    """Values of the columns of one table that are no identifiers."""
-
     config: RunConfig
     columns: tuple[MockedColumn, ...]
     seed: int
@@ -99,7 +97,6 @@ class _Values:
         return Rules(tuple(one.fit(empty, 1) if one.learns == "nothing" else Rule(one) for one in known))
 
     def held(self, rows: int, name: str) -> Table:
-        """So many rows that keep the rules, without identifiers."""
         schema = Schema(tuple(one.column for one in self.learned))
         if not rows or not self.learned:
             return Table(pd.DataFrame(index=pd.RangeIndex(rows), columns=schema.names), schema)
@@ -150,8 +147,6 @@ def _is_of_records(constraint: Constraint) -> bool:
 
 @dataclass(frozen=True)
 class _Single(_Values):
-    """A single table, whose persons may have several rows."""
-
     def drawn(self, rows: int) -> MockTable:
         data, rng = self.config.data, rng_for(self.seed, "mock", "persons")
         table, persons = self.held(rows, SINGLE), np.arange(rows)
@@ -236,7 +231,6 @@ def _parent_keys(
 def _linked_columns(
     config: RunConfig, name: str, view: RunConfig, public: Mapping[str, Table]
 ) -> tuple[MockedColumn, ...]:
-    """Columns of a linked table, with those of its keys; references have the keys of public tables."""
     options = config.links.tables[name]
     own = {*options.columns, *(one for one in (options.key, options.parent and options.parent.column) if one)}
     columns = {
@@ -253,7 +247,6 @@ def _linked_columns(
 
 
 def _of_table(name: str, view: RunConfig) -> MockOptions | None:
-    """Section ``mock`` about one of linked tables, whose columns are called TABLE.COLUMN."""
     options, before = view.mock, f"{name}."
     if options is None:
         return None

@@ -149,7 +149,6 @@ def deliver(
 
 @contextmanager
 def _of_release(name: str) -> Iterator[None]:
-    """Problems of the block as those of a published release."""
     try:
         yield
     except HybridError as error:
@@ -243,8 +242,6 @@ def _local(place: str, folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class _Target:
-    """A target, and what brings a release there."""
-
     name: str
     state: str
     """What is remembered of a target that has the release."""
@@ -285,7 +282,6 @@ def _remember(state: Path, text: str) -> None:
 
 
 def _copy(release: Path, place: str, folder: Path) -> None:
-    """Copy all files, the certificate last, then the pointer: a reader who follows it finds a whole release."""
     if is_url(place):
         filesystem, root = storage(place)
     else:
@@ -304,7 +300,6 @@ def _copy(release: Path, place: str, folder: Path) -> None:
 
 
 def _refuse_foreign_pointer(target: Path) -> None:
-    """Refuse a folder whose ``latest`` is something that delivery did not write."""
     pointer = target / LATEST
     if not pointer.exists() and not pointer.is_symlink():
         return
@@ -315,7 +310,6 @@ def _refuse_foreign_pointer(target: Path) -> None:
 
 
 def _put(filesystem: pafs.FileSystem, path: str, content: bytes) -> None:
-    """Write a file that appears whole; object storages do so by themselves."""
     if not isinstance(filesystem, pafs.LocalFileSystem):
         with filesystem.open_output_stream(path) as stream:
             stream.write(content)
@@ -355,7 +349,6 @@ def _table(file: Path, data: DataOptions) -> Table:
 
 
 def _rows(file: Path, data: DataOptions) -> pa.RecordBatchReader:
-    """Rows of a released file; of Parquet a batch at a time."""
     if file.suffix not in PARQUET_SUFFIXES:
         table = to_arrow(_table(file, data))
         return plain_rows(table.schema, table.to_batches(CHUNK))

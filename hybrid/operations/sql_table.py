@@ -208,13 +208,11 @@ def _digest(connection: sa.Connection, url_env: str, target: str) -> str:
 
 
 def _key(connection: sa.Connection, target: str) -> tuple[str, str]:
-    """Schema and name of a table, the default schema by its name."""
     schema, _, name = target.rpartition(".")
     return schema or connection.dialect.default_schema_name or "", name
 
 
 def _name(target: str) -> str:
-    """Name of a table for comparison: no schema, lower case."""
     return target.rpartition(".")[2].lower()
 
 

@@ -169,7 +169,6 @@ def _opened(url_env: str, views: Collection[str]) -> Iterator[Warehouse]:
 
 
 def _lock(warehouse: Warehouse, view: str) -> None:
-    """Lock a view until the session ends; that of a killed process ends a moment later."""
     key = warehouse.literal(f"hybrid-release {_schema(warehouse, view)}.{_plain(view)}")
     end = monotonic() + LOCK_SECONDS
     while not warehouse.execute(f"SELECT pg_try_advisory_lock(hashtextextended({key}, 0))")[0][0]:
@@ -200,7 +199,6 @@ def _refuse_foreign(
 
 
 def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: str) -> None:
-    """Write all rows of a version, or no table."""
     table = _name(view, release)
     made = Version(view, data_set, release, -1, datetime.now(UTC).isoformat(timespec="microseconds"))
     # Spark has no transactions: what is not whole yet has another name.
@@ -217,7 +215,6 @@ def _write(warehouse: Warehouse, view: str, rows: Rows, data_set: str, release: 
 
 
 def _switch(warehouse: Warehouse, shown: Mapping[str, str | None]) -> None:
-    """Let views show these tables, or drop them, all in one transaction."""
     with warehouse.transaction():
         for view, table in shown.items():
             name, there = warehouse.quoted(view), _key(warehouse, view) in _objects(warehouse, view)

@@ -151,7 +151,6 @@ def _below(
 
 
 def _are_listed(tree: Hierarchy) -> Mask:
-    """Leaves that a file lists, shape (n_leaves,), bool."""
     if tree.rule is None:
         listed = np.ones(tree.n_leaves, dtype=bool)
     elif isinstance(tree.rule, GroupsSpec):

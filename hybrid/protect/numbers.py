@@ -86,7 +86,6 @@ def steps_of(distinct: pd.Series, column: Column, listed: Array | None = None) -
 
 
 def _plain(values: pd.Series) -> Array:
-    """Values, none of them missing, as int64 or float64."""
     return exact_numbers(values.to_numpy(dtype=np.int64) if values.dtype == "Int64" else values.to_numpy())
 
 
@@ -245,7 +244,6 @@ def _blocks(values: Array, counts: Array, block: float, whole: bool) -> Array:
 
 
 def _records_at(values: Array, counts: Array, drawn: Array) -> Array:
-    """Number of records with each drawn value; ``values`` are ascending, with ``counts`` records each."""
     at = np.minimum(np.searchsorted(values, drawn), len(values) - 1)
     return np.where(values[at] == drawn, counts[at], 0)
 

@@ -220,7 +220,6 @@ def _result(
 
 
 def _changed(before: pd.Series, now: pd.Series) -> int:
-    """Number of records with another value, or without their value."""
     return int((before.notna() & (now.isna() | (before != now).fillna(True))).sum())
 
 

@@ -155,7 +155,6 @@ def protect_ties(
 
 
 def _trees(ties: Mapping[str, str]) -> list[list[str]]:
-    """Groups of columns that are tied to one another, each after the one that it is counted from."""
     trees = [[name] for name in dict.fromkeys(ties.values()) if name not in ties]
     for tree in trees:
         for name in tree:

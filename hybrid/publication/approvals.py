@@ -167,7 +167,6 @@ def accepted(run: FinishedRun, ledger: Ledger, now: datetime) -> tuple[Acceptanc
 
 
 def _problem(run: FinishedRun, given: Approval, now: datetime) -> str:
-    """Reason why an approval does not count; empty if it does."""
     policy = run.policy
     made = _time(given.at)
     if made is None or made > now + _CLOCKS_DIFFER:
@@ -194,7 +193,6 @@ def _unknown_author(ran_by: str | None) -> str:
 
 
 def _same_account(run: FinishedRun, given: Approval, others: Iterable[Approval]) -> str:
-    """Reason why an approval is not another person's, or empty."""
     if run.policy.approvers or not run.policy.separates_duties:
         return ""
     of_account = [other.by for other in others if other.account == given.account]

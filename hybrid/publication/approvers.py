@@ -202,7 +202,6 @@ def _string(content: bytes) -> bytes:
 
 
 def _strings(content: bytes, count: int) -> list[bytes]:
-    """Split so many length-prefixed strings, with nothing after them."""
     found = []
     for _ in range(count):
         size = int.from_bytes(content[:_LENGTH_BYTES], "big")

@@ -193,7 +193,6 @@ def _size(facts: RunFacts) -> str:
 
 
 def _tables(facts: RunFacts) -> Iterator[str]:
-    """Sentences about linked tables, of which records are people."""
     yield (
         f"These are {len(facts.tables)} tables that belong together. "
         f"They were made on {facts.created} under the name {facts.name}."

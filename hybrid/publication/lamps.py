@@ -174,7 +174,6 @@ def _keeps_away(check: Check) -> bool:
 
 
 def _found(groups: dict[str, Check]) -> list[str]:
-    """Sentence on a leak, by the check that decides, and about whom, if not everybody."""
     if not groups:
         return []
     worst = _deciding(tuple(groups.values()))
@@ -222,7 +221,6 @@ def _finding(criterion: Criterion, about: str, check: Check) -> Finding:
 
 
 def _closeness(checks: Sequence[Check]) -> list[str]:
-    """Sentence on closeness to real records, by metrics of different units."""
     close = [check for check in checks if not (check.status in ("review", "block") and _keeps_away(check))]
     if any(check.status in ("review", "block") for check in close):
         return ["Rows are closer to real records than the policy allows."]
@@ -250,7 +248,6 @@ def _step(criterion: Criterion, share: float) -> float:
 
 
 def _rounded(share: float, limit: float | None, step: float) -> float:
-    """A share rounded, but not beyond the limit that it keeps."""
     near = step * round(share / step)
     return limit if limit is not None and share <= limit < near else near
 

@@ -210,7 +210,6 @@ def _allows(limit: YearlyBudget, payments: Sequence[Payment]) -> bool:
 
 
 def _total(payments: Sequence[Payment]) -> tuple[float, float]:
-    """Sums of rho, and of the deltas beside it."""
     return math.fsum(one.rho for one in payments), math.fsum(one.delta for one in payments)
 
 

@@ -229,7 +229,6 @@ def _published(releases_dir: Path, release_tag: str, ledger: Ledger) -> Release 
 
 
 def _refuse_unknown(releases_dir: Path, release_tag: str, ledger: Ledger) -> None:
-    """Refuse a second draw of a release signed by this installation that the ledger has lost."""
     keys = [key.public for key in signing_keys(ledger.path.parent)]
     known = {entry.release for entry in ledger.entries()}
     for release in releases_in(releases_dir) if keys else ():

@@ -85,7 +85,6 @@ class Classes:
         return np.array([known.get(text, NONE) for text in texts], dtype=np.int32)
 
     def _leaves(self, nodes: Sequence[Array]) -> list[list[int]]:
-        """Leaf of each value; :data:`NONE` for values that are none."""
         found = []
         for name, matrix in zip(self.names, nodes, strict=True):
             tree = self.trees[name]

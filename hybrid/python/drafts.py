@@ -171,7 +171,6 @@ def _drop_models(draft: Draft, table: Table | None = None, least: int = 0) -> No
 
 
 def _roles(draft: Draft, wishes: Wishes) -> Iterator[str]:
-    """Sentences on the roles that were guessed."""
     words = {
         "quasi_identifier": "taken for known to others, and generalized",
         "sensitive": "taken for what an attacker wants to learn",

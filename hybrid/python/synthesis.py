@@ -319,7 +319,6 @@ def decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guesse
 
 
 def _started(found: Guessed, data: AnyTables, seed: int | None, progress: Progress) -> Synthesis:
-    """Run of a configuration, checked; nothing is drawn yet."""
     from hybrid.pipeline.pipeline import Pipeline
 
     run = Pipeline(found.config, seed, progress=progress, ledger_dir=Path("work"))

@@ -263,7 +263,6 @@ def _draw_units(strata: Codes, options: SampleOptions, rng: np.random.Generator)
 
 
 def _choose(strata: Codes, sizes: Counts, quotas: Counts, rng: np.random.Generator) -> Rows:
-    """Positions, ascending, of ``quotas[s]`` records of each stratum ``s``, all subsets equally likely."""
     shuffled = np.lexsort((rng.random(len(strata)), strata))
     place_in_stratum = np.arange(len(strata)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return np.sort(shuffled[place_in_stratum < np.repeat(quotas, sizes)])

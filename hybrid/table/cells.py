@@ -198,7 +198,6 @@ def _round_up(step: float) -> float:
 
 
 def _growing_limits(low: float, high: float, *, whole: bool) -> Array:
-    """Round numbers 1, 2, 5, 10, ... within [low, high], or powers of ten if these are too many."""
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
     for factors in ((1, 2, 5), (1,)):
         limits = np.multiply.outer(10.0**powers, factors).ravel()

@@ -163,7 +163,6 @@ def _options(header: list[str], options: ReadOptions, wrong: list[Any]) -> dict[
 
 @contextmanager
 def _parsing(file: File, options: ReadOptions) -> Iterator[None]:
-    """Report errors of Arrow, whose own message may quote a row."""
     try:
         yield
     except (pa.ArrowInvalid, UnicodeDecodeError, LookupError):

@@ -157,7 +157,6 @@ def _held(table: Table, codes: Array) -> int:
 
 
 def _tells(teller: Array, told: Array) -> bool:
-    """True if equal codes of the first always go with equal codes of the second."""
     return all(
         int(pair_numbers(teller[rows], told[rows]).max()) + 1 == len(np.unique(teller[rows]))
         for rows in (slice(_SCREENED), slice(None))

@@ -81,7 +81,6 @@ def with_order(table: Table, name: str | None) -> Table:
 
 
 def _ranks(values: pd.Series) -> Codes:
-    """Place of each value among the distinct ones, missing ones last."""
     codes, distinct = pd.factorize(values, sort=True)
     result: Codes = np.where(codes < 0, len(distinct), codes).astype(np.int64)
     return result

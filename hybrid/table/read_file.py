@@ -156,7 +156,6 @@ def _refuse_too_large(file: File, metadata: pq.FileMetaData, options: ReadOption
 
 
 def _read_parquet(file: File, options: ReadOptions) -> tuple[pa.Table, pa.Schema]:
-    """Columns of a Parquet file, texts as dictionaries, and its types."""
     metadata = parquet_metadata(file)
     _refuse_too_large(file, metadata, options)
     with readable(file):

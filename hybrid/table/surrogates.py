@@ -110,7 +110,6 @@ def gaps_like(source: Table, name: str, table: Table) -> Mask | None:
 
 
 def _known(column: Column, source: Table, elsewhere: Mapping[str, tuple[int, int]]) -> pd.Series:
-    """Identifiers that must not occur, with others in the place of those of records that are elsewhere."""
     values = source.frame[column.name]
     longest, alike = elsewhere.get(column.name, (0, 0))
     if column.kind is Kind.INTEGER and longest:

@@ -360,7 +360,6 @@ def open_warehouse(
 
 
 def _connected(module: Any, engine: str, url: SplitResult, memory: float | None) -> Warehouse:
-    """Connect; nothing is loaded from the network, and no file is made."""
     if engine == "spark":
         return import_module("hybrid.table.spark").connect(module, url, memory)  # type: ignore[no-any-return]
     if engine == "postgres":

@@ -122,7 +122,6 @@ def write_csv(table: Table, path: Path, separator: str, encoding: str, layout: L
 
 
 def _fields(table: Table, column: Column, separator: str, layout: Layout) -> tuple[Array, pa.Array]:
-    """Text number of each row of a column, and the texts, ready to be written."""
     codes, texts = encode_texts(table.frame[column.name], column)
     quoted = column.name in layout.quoted
     fields = [_field(text, separator, quoted) for text in texts[:-1]]

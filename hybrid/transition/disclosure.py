@@ -139,7 +139,6 @@ def _chances(anonymized: AnonymizedTable) -> Array:
 
 
 def _below(hierarchy: Hierarchy, leaves: Leaves, nodes: Nodes) -> Mask:
-    """Mask of the leaves below the node beside them; shape (n,), bool."""
     found = np.zeros(len(leaves), dtype=bool)
     for level in range(hierarchy.n_levels):
         found |= hierarchy.node_of[leaves, level] == nodes

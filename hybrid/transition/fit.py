@@ -75,7 +75,6 @@ class DrawnTogether:
         records: Codes,
         rng: np.random.Generator,
     ) -> Table:
-        """The table with another column of values below the labels, from the records of each row's group."""
         mine, asked = groups
         at = labels.quasi_identifiers.index(name)
         domain, nodes = domains_of(self.learned)[name], labels.nodes[:, at]
@@ -152,7 +151,6 @@ def fit_transition(
 
 
 def _together(learned: AnonymizedTable, rules: Rules) -> list[Together]:
-    """Columns that go together, some of which are restored, and the records that keep their rule."""
     table = learned.originals
     applying = [one for one in rules.about(learned.quasi_identifiers).of_combinations.rules if one.applies(table)]
     kept = [(rule.constraint.columns, np.flatnonzero(~rule.broken(table))) for rule in applying]

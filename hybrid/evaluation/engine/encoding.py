@@ -126,7 +126,6 @@ def _why_not(column: Column, rank: Array, number: Array, count: int, real: Seque
 
 
 def _distinct(ranks: Array) -> bool:
-    """True if no value, and no missing one, is there twice."""
     return int(np.bincount(ranks + 1).max(initial=0)) <= 1
 
 

@@ -189,7 +189,6 @@ def linked(
 
 
 def _beside(first: Columns, second: Columns) -> Columns:
-    """The same records in the columns of both."""
     return Columns(*(np.concatenate(parts) for parts in zip(first, second, strict=True)))
 
 

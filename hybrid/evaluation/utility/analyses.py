@@ -144,7 +144,6 @@ def _varying(context: Context) -> Schema:
 
 
 def _main_effects(context: Context, frame: pd.DataFrame) -> Array:
-    """Numbers, with an indicator of gaps, and an indicator of each level of ``min_cell`` training people."""
     train, least, columns = context.train.frame, context.options.min_cell, []
     for column in _varying(context):
         if column.role is Role.WEIGHT:

@@ -120,7 +120,6 @@ def survey_of(context: Context) -> Survey:
 
 
 def _real(design: Design, people: People, least: int) -> Fit:
-    """Fit to real people; refused where fewer than ``least`` of them would decide an estimate."""
     numbers = design.numbers(people.frame, people.among)
     few = NotEstimable(f"{design.formula.text}: fewer than {least} people would decide an estimate")
     spread = [*numbers.inputs.T, *([] if design.event is None else [numbers.outcome])]

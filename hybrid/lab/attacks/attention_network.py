@@ -50,8 +50,6 @@ def network(codes: int, numbers: int) -> Any:
     from torch import nn
 
     class TargetAttention(nn.Module):  # type: ignore[misc]
-        """Embedding, attention and prediction."""
-
         def __init__(self) -> None:
             super().__init__()
             self.categories = nn.Embedding(codes + 1, EMBEDDING, padding_idx=codes)
@@ -110,7 +108,6 @@ def _tensors(seen: Nearest) -> tuple[Any, Any, Any]:
 
 
 def _fit(model: Any, inputs: tuple[Any, Any, Any], truth: Any, learned: Any, held: Any) -> None:
-    """Fit a network, and keep its best weights."""
     import torch
 
     loss = torch.nn.BCEWithLogitsLoss()

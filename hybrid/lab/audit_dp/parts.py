@@ -78,7 +78,6 @@ class _Setting:
 
     @property
     def rows(self) -> int:
-        """Rows of one person, at most."""
         return self.stated.rows
 
     def rho(self, most: float) -> float:
@@ -167,7 +166,6 @@ def categories_of_one(setting: _Setting) -> Played:
 
 
 def _found(setting: _Setting, keys: Array, persons: Array) -> tuple[Array, tuple[float, float]]:
-    """Mask of the categories 0..n-1 that were found, and their price."""
     _, whose = np.unique(persons, return_inverse=True)
     values = pd.Series(keys.astype(str), dtype="category")
     coded = setting.coded(values, whose, Kind.CATEGORICAL, KnownColumn())

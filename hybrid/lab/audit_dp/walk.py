@@ -106,7 +106,6 @@ def _declared(column: Column, known: KnownColumn, listed: Mapping[str, Array]) -
 
 
 def _some(values: pd.Series, kind: Kind) -> pd.Series:
-    """At most so many values, evenly taken."""
     at = np.unique(np.linspace(0, len(values) - 1, _MOST).astype(np.int64))
     taken = values.iloc[at].reset_index(drop=True)
     if not kind.is_continuous:
@@ -234,7 +233,6 @@ def _pairs(walk: Walk) -> Iterator[Pair]:
 
 
 def _game(walk: Walk, pair: Pair, runs: int, confidence: float, rng: np.random.Generator) -> Iterator[Attack]:
-    """Distinguish two neighbouring tables by what is released."""
     stated, n = walk.stated, len(pair.others)
     persons = np.arange(n)
     tables = (
@@ -300,7 +298,6 @@ def _one_run(walk: Walk, canaries: int, confidence: float, rng: np.random.Genera
 
 
 def _distinct(walk: Walk, canaries: int, rng: np.random.Generator) -> Codes:
-    """Different records, at most so many; shape (n_canaries, n_columns)."""
     drawn = _random(walk, 20 * canaries, rng)
     first = np.sort(np.unique(drawn, axis=0, return_index=True)[1])[:canaries]
     found: Codes = drawn[first]
@@ -345,7 +342,6 @@ def _fitted(pilots: Sequence[tuple[Mask, Numbers]]) -> Numbers:
 
 
 def _equal(rows: Codes, wanted: Codes) -> Array:
-    """Number of rows that equal each wanted one."""
     codes = np.unique(np.concatenate([wanted, rows]), axis=0, return_inverse=True)[1].reshape(-1)
     counts = np.bincount(codes[len(wanted) :], minlength=int(codes.max()) + 1)
     found: Array = counts[codes[: len(wanted)]]

@@ -102,7 +102,6 @@ class _Embedded(Context):
 
     @cached_property
     def encoding(self) -> Encoding:
-        """The coding, with points in the place of numbers."""
         return replace(self._coded, tables=self._points)
 
     @cached_property

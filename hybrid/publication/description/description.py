@@ -354,7 +354,6 @@ def _made(run: FinishedRun) -> Iterator[str]:
 
 
 def _meaning(name: str, run: FinishedRun) -> str:
-    """Content of a file in plain words."""
     meanings = PRIVATE_MEANINGS if run.is_dp else MEANINGS
     if name in meanings:
         return meanings[name]

@@ -215,7 +215,6 @@ def _key_problems(signed: SignedCertificate, keys: Sequence[SSlibKey]) -> Iterat
 
 
 def _valid(signature: Signature, key: SSlibKey, data: bytes) -> bool:
-    """True if a key made a signature, under whatever key id."""
     try:
         key.verify_signature(Signature(key.keyid, signature.signature), data)
     except (UnverifiedSignatureError, sslib_errors.VerificationError):

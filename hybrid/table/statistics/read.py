@@ -89,7 +89,6 @@ def _missing_codes(labels: Mapping[Any, str], markers: Sequence[str]) -> list[fl
 
 
 def _named(numbers: Array, labels: Mapping[Any, str], kind: Kind | None) -> pa.Array | None:
-    """Labels of codes, and codes without one as texts; None for numbers of which few are labelled."""
     codes, distinct = pd.factorize(numbers)
     bare = [code_text(value) for value in distinct.tolist() if value not in labels]
     if kind is None and len(bare) > len(distinct) / 2:

@@ -43,8 +43,6 @@ _TIME = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{6}))?")
 
 @dataclass(frozen=True)
 class _Stored:
-    """A column as a file holds it; the labels are those of codes that occur."""
-
     values: pd.Series
     labels: dict[Any, str] = field(default_factory=dict)
     format: str | None = None
@@ -136,7 +134,6 @@ def _moments(values: pd.Series, program: Program, moment: Moment) -> pd.Series:
 
 
 def _numbers(numbers: Array) -> pd.Series:
-    """Numbers as integers where all are, as far as Stata has them."""
     known = numbers[~np.isnan(numbers)]
     if len(known) and (np.abs(known) <= _LARGEST).all() and (known % 1 == 0).all():
         return pd.Series(numbers).astype("Int32")
@@ -182,7 +179,6 @@ def _number(text: str, code_of: Mapping[str, Any], program: Program, moment: Mom
 
 
 def _texts(values: pd.Series, column: Column, labels: Mapping[Any, str]) -> _Stored:
-    """Texts, and for labels of texts their codes."""
     codes, texts = encode_texts(values, column)
     code_of = {text: code for code, text in labels.items()}
     held = [code_of.get(text, text) for text in texts]

@@ -146,7 +146,6 @@ def _decimals(column: Column, values: Array, edges: list[Array]) -> int | None:
 
 
 def _steps(edges: list[Array], decimals: int) -> list[Array]:
-    """First and last step inside the bounds, exact to the last bit."""
     low, high = (np.round(edge * 10.0**decimals) for edge in edges)
     low += np.round(low / 10.0**decimals, decimals) < edges[0]
     high -= np.round(high / 10.0**decimals, decimals) > edges[1]

@@ -178,7 +178,6 @@ class Forest:
         return RankedPools(found.members // leaves.shape[1], found.keys, n_nodes)
 
     def _leaves(self, matrix: Array) -> Array:
-        """Group of each row in every tree; shape (n, n_trees), int64."""
         if not len(matrix):
             return np.empty((0, len(self.starts)), dtype=np.int64)
         leaves: Array = self.model.apply(matrix).astype(np.int64) + self.starts  # type: ignore[attr-defined]
