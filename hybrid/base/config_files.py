@@ -36,21 +36,14 @@ _LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class ConfigSource:
-    """Origin of options: name of a file, and line of each key.
-
-    Parameters
-    ----------
-    name : str
-        As it is shown in messages.
-    lines : mapping of tuple of str to int
-        Line, from 1, of each key and list item, by its path.
-    changed : tuple of tuple of str
-        Paths of values that do not come from the file.
-    """
+    """Origin of options: name of a file, and line of each key."""
 
     name: str
+    """As it is shown in messages."""
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+    """Line, from 1, of each key and list item, by its path."""
     changed: tuple[tuple[str, ...], ...] = ()
+    """Paths of values that do not come from the file."""
 
     def at(self, path: Sequence[object]) -> str:
         """Name and line of a key, or of the nearest section around it that has a line, else the name alone."""
@@ -146,14 +139,8 @@ def parse_yaml(
 
     Parameters
     ----------
-    text : str
-        The document.
-    name : str
-        What messages call it.
     as_text : bool
         Every scalar stays text, and keys may be cell values: messages do not name them.
-    error : subclass of HybridError
-        What is raised.
 
     Returns
     -------
@@ -256,10 +243,6 @@ def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSour
 
     Parameters
     ----------
-    model : type of BaseModel
-        What is expected.
-    content : mapping
-        Usually of :func:`read_yaml`.
     source : Source or str
         Where it was read, if ``content`` does not know.
 

@@ -96,8 +96,6 @@ def claim(folder: Path, name: str, kind: str) -> None:
     ----------
     folder : Path
         Created if missing. One that carries the mark of the same kind is left as it is.
-    name : str
-        What the results are called.
     kind : str
         Such as ``"comparison"``.
 
@@ -176,8 +174,6 @@ def own_path(folder: Path, named: Path | str) -> Path:
 
     Parameters
     ----------
-    folder : Path
-        Of the configuration.
     named : Path or str
         Relative to it, or absolute.
 

@@ -33,11 +33,6 @@ def topics() -> dict[str, str]:
 def page(topic: str) -> str:
     """Text of a page.
 
-    Parameters
-    ----------
-    topic : str
-        As in :func:`topics`, or without its folder.
-
     Raises
     ------
     ConfigError

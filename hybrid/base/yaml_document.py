@@ -25,18 +25,12 @@ Path: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """Text of one YAML mapping; every change gives a new document.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-    name : str
-        What messages call it.
-    """
+    """Text of one YAML mapping; every change gives a new document."""
 
     text: str
+    """The document."""
     name: str = "config"
+    """What messages call it."""
 
     @cached_property
     def _parsed(self) -> tuple[Any, ConfigSource]:
