@@ -16,9 +16,7 @@ from hybrid.evaluation.trust import COPIES, WORDS, Word
 from hybrid.lab import measures
 from hybrid.lab.measurements import NULL, is_printed
 from hybrid.lab.measures import Drift, Share, residual_correlation
-from hybrid.lab.risk import Series
-from hybrid.lab.risk.noisy import NO_NOISE
-from hybrid.lab.risk.outliers import CONTROL, OUTLIERS, WAYS, WHOM, series_name
+from hybrid.lab.risk import CONTROL, NO_NOISE, OUTLIERS, WAYS, WHOM, Series, series_name
 from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.trials import LabTrials
 from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, is_short, judge, over_all_kinds, worst

@@ -12,8 +12,7 @@ from hybrid.base.hashing import fingerprint
 from hybrid.comparison.schedule import Configuration, Planned, planned_trials
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.plan import DataChoice, LabPlan
-from hybrid.lab.risk import Level, Series
-from hybrid.lab.risk.model import NO_LEAK
+from hybrid.lab.risk import NO_LEAK, Level, Series
 from hybrid.pipeline.config import configured, refuse_linked
 
 

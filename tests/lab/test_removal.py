@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from hybrid.lab.league import removals
-from hybrid.lab.risk.model import Level, Series
-from hybrid.lab.risk.outliers import OUTLIERS, OutliersOptions, series_name
+from hybrid.lab.risk import OUTLIERS, Level, OutliersOptions, Series, series_name
 from hybrid.lab.tracks import Curve, Track
 from tests.lab.simulated import METRICS, simulated
 
