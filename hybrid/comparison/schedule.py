@@ -16,8 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.hashing import code_version, fingerprint
 from hybrid.base.yaml_document import flow
 from hybrid.comparison.cost import TrialCost, trial_cost
-from hybrid.comparison.names import named
-from hybrid.comparison.plan import ComparePlan, Constraint, Subset
+from hybrid.comparison.plan import ComparePlan, Constraint, Subset, named
 from hybrid.comparison.trial import Trial, research_problem, without_research_order
 from hybrid.pipeline.config import RunConfig, configured
 from hybrid.pipeline.inputs import Sources

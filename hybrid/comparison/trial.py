@@ -14,8 +14,7 @@ from hybrid.anonymize.result import AnonymizationResult
 from hybrid.base import atomic
 from hybrid.base.errors import HybridError
 from hybrid.base.scratch import scratch
-from hybrid.comparison.names import folder_name
-from hybrid.comparison.plan import ComparePlan
+from hybrid.comparison.plan import ComparePlan, folder_name
 from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.measure import Evaluation, Measure, MetricResult
 from hybrid.jobs.run import write_run

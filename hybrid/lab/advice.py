@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from hybrid.lab.league import Entry, Judged, League
 from hybrid.lab.risk import KNOWN, PLANTED
-from hybrid.lab.tracks import Track, dial_value
-from hybrid.lab.verdicts import is_alarmist
+from hybrid.lab.verdicts import Track, dial_value, is_alarmist
 
 MOST_NAMED = 3
 """Metrics named for a kind of leak; the others are counted."""

@@ -17,9 +17,19 @@ from hybrid.lab import measures
 from hybrid.lab.measurements import NULL, is_printed
 from hybrid.lab.measures import Drift, Share, residual_correlation
 from hybrid.lab.risk import CONTROL, NO_NOISE, OUTLIERS, WAYS, WHOM, Series, series_name
-from hybrid.lab.tracks import Key, Track, track_of
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import Evidence, Verdict, is_alarmist, is_short, judge, over_all_kinds, worst
+from hybrid.lab.verdicts import (
+    Evidence,
+    Key,
+    Track,
+    Verdict,
+    is_alarmist,
+    is_short,
+    judge,
+    over_all_kinds,
+    track_of,
+    worst,
+)
 
 MOST_MOVED = 6
 """Metrics that are named because their rank changes most."""

@@ -14,14 +14,13 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
 from hybrid.lab.advice import MOST_NAMED, Advice, Believing, believing
 from hybrid.lab.correlations import agreements, matrix_of
-from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.league import Entry, Judged, League, Transfer
 from hybrid.lab.measurements import NULL, Contestant, title
 from hybrid.lab.measures import Share
+from hybrid.lab.plan import Design, GivenTable
 from hybrid.lab.risk import KNOWN as RISK_MODELS
-from hybrid.lab.tracks import Key, Track, dial_value
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import RULES
+from hybrid.lab.verdicts import RULES, Key, Track, dial_value
 from hybrid.report.charts.exploration import CostPoint, cost_chart, curve_chart, sparkline
 from hybrid.report.charts.figures import heat_map
 from hybrid.report.run.metrics import number

@@ -19,12 +19,11 @@ from hybrid.comparison.forecast import Forecast, foreseen
 from hybrid.comparison.results import collect, filled_alone, kept_store
 from hybrid.comparison.trial import Workplace
 from hybrid.lab.correlations import correlations
-from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.files import league_json, league_table
 from hybrid.lab.league import League, league
 from hybrid.lab.measurements import measurements
 from hybrid.lab.page import render_lab
-from hybrid.lab.plan import LabPlan
+from hybrid.lab.plan import Design, GivenTable, LabPlan
 from hybrid.lab.trials import LabTrials, lab_trials
 from hybrid.synthesize.registry import require
 

@@ -36,9 +36,9 @@ from hybrid.evaluation.planted_leaks import LEAKS, Leak, LeakName, Planted
 from hybrid.evaluation.price import sizes_of, total_price
 from hybrid.evaluation.run_metrics import metrics_of, remembering
 from hybrid.jobs.audited import Audited
-from hybrid.lab.design import GivenTable
 from hybrid.lab.league import league
 from hybrid.lab.measurements import SUBJECT, measurements
+from hybrid.lab.plan import GivenTable
 from hybrid.lab.risk import PLANTED, RiskModel
 from hybrid.lab.run import KIND, Laboratory, write_results
 from hybrid.lab.trials import Cell, LabTrials

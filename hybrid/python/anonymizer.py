@@ -18,8 +18,7 @@ from hybrid.base.rng import fresh_seed, rng_for
 from hybrid.hierarchy import LabelTable
 from hybrid.hierarchy.labels import level_words
 from hybrid.python.anonymization import anonymizing, single
-from hybrid.python.classes import NONE, Classes
-from hybrid.python.common_values import CommonValues
+from hybrid.python.classes import NONE, Classes, CommonValues
 from hybrid.python.drafts import Guessed, Wishes
 from hybrid.python.frames import in_memory, like, plain, typed
 from hybrid.table import DTYPES, Column, ColumnFormat, Kind, Role, Schema, Table

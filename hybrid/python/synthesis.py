@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
-    from hybrid.python.page import Page
+    from hybrid.python.status import Page
     from hybrid.report.charts.svg import Figure
     from hybrid.table import Table
 
@@ -130,7 +130,7 @@ class Synthesis(ListedNames):
             Its second page: every check and every figure, each explained.
         """
         from hybrid.jobs.report_inputs import report_pages
-        from hybrid.python.page import Page, chosen
+        from hybrid.python.status import Page, chosen
 
         _ = self.verdict
         pages = report_pages(self.run, datetime.now(UTC))

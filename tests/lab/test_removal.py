@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.lab.league import removals
 from hybrid.lab.risk import OUTLIERS, Level, OutliersOptions, Series, series_name
-from hybrid.lab.tracks import Curve, Track
+from hybrid.lab.verdicts import Curve, Track
 from tests.lab.simulated import METRICS, simulated
 
 

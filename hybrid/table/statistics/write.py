@@ -20,8 +20,7 @@ from hybrid.base.errors import OutputError
 from hybrid.table.kinds.registry import Kind
 from hybrid.table.kinds.value_type import Moment
 from hybrid.table.schema import Column, Table
-from hybrid.table.statistics.codebook import Codebook, code_text, pyreadstat
-from hybrid.table.statistics.program import PROGRAMS, SAS, Program
+from hybrid.table.statistics.codebook import PROGRAMS, SAS, Codebook, Program, code_text, pyreadstat
 from hybrid.table.text import encode_texts
 
 SYNTHETIC = "synthetic"
