@@ -111,13 +111,7 @@ class _TextResolver(VersionedResolver):
 
 
 def read_yaml(path: Path) -> YamlMapping:
-    """Read a YAML file that holds a mapping.
-
-    Raises
-    ------
-    ConfigError
-        The file is missing, no UTF-8 text, no YAML, no mapping, or nested too deeply, or has keys twice.
-    """
+    """Read a YAML file that holds a mapping."""
     if not path.is_file():
         raise ConfigError(f"{path}: the file does not exist", hint="check the path")
     try:
@@ -245,11 +239,6 @@ def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSour
     ----------
     source : Source or str
         Where it was read, if ``content`` does not know.
-
-    Raises
-    ------
-    ConfigError
-        All unknown keys (with the near ones) and wrong values at once, each with file, line and dotted key.
     """
     if isinstance(content, YamlMapping):
         source = content.source

@@ -31,13 +31,7 @@ def topics() -> dict[str, str]:
 
 
 def page(topic: str) -> str:
-    """Text of a page.
-
-    Raises
-    ------
-    ConfigError
-        There is no such page.
-    """
+    """Text of a page."""
     known = list(topics())
     asked = topic.strip().lower().removesuffix(".md").removeprefix("docs/").replace(" ", "-")
     found = [one for one in known if asked in (one, one.partition("/")[2])]

@@ -157,13 +157,7 @@ def load_plan(path: Path, scale: str | None = None) -> ComparePlan:
 
 
 def chosen_scale(path: Path, scales: Mapping[str, S], name: str) -> S:
-    """The budget of this name.
-
-    Raises
-    ------
-    ConfigError
-        There is no such scale in the plan at ``path``.
-    """
+    """The budget of this name."""
     if name not in scales:
         known = ", ".join(scales) or "none is defined"
         raise ConfigError(f"{path}: there is no scale {name!r}", hint=f"one of: {known}")

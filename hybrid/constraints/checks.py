@@ -20,11 +20,6 @@ def refuse_misfits(constraints: Sequence[Constraint], schema: Schema) -> None:
     ----------
     schema : Schema
         All columns of the table, undecided ones included where they are known.
-
-    Raises
-    ------
-    ConfigError
-        Unknown or undecided columns, identifiers, or kinds that do not fit; all problems at once.
     """
     problems = [
         Problem(f"constraints.{at}.{one.key}: {problem.message}", problem.hint)

@@ -136,13 +136,7 @@ class Expression:
 
 
 def parse(text: str) -> Expression:
-    """Parse an expression.
-
-    Raises
-    ------
-    NotAnExpression
-        It is no expression of the grammar; the message names what is not allowed.
-    """
+    """Parse an expression."""
     if len(text) > LONGEST:
         raise NotAnExpression(f"an expression has at most {LONGEST} characters")
     names: dict[str, str] = {}

@@ -232,11 +232,6 @@ class Form:
             rows stay what they are.
         rng : numpy.random.Generator or None
             Draws the values that repair; None: no record is repaired.
-
-        Raises
-        ------
-        DataError
-            No record keeps all rules.
         """
         if not rules:
             return cls(records, ())

@@ -42,11 +42,6 @@ class Formula:
         """Read a formula such as ``died ~ age + sex``, ``income ~ 1`` or ``Surv(days, died) ~ age``.
 
         Names with spaces or signs are written between backticks.
-
-        Raises
-        ------
-        ConfigError
-            It is no such formula, or has a column twice.
         """
         found = _FORMULA.fullmatch(text)
         terms = [] if found is None else [term.strip() for term in re.split(r"\+(?=(?:[^`]*`[^`]*`)*[^`]*$)", found[4])]
@@ -122,11 +117,6 @@ class Design:
             all of them together have fewer rows. The reference is the first of the others in alphabetical order.
         survey : Survey, optional
             Columns that say how the rows were drawn.
-
-        Raises
-        ------
-        ConfigError
-            Columns do not exist, or have values that the formula cannot use; all problems at once.
         """
         problems = [*_unusable(formula, frame), *survey.problems(formula.text, formula.columns, frame)]
         if problems:

@@ -52,11 +52,6 @@ class Clusters(NamedTuple):
             A^-1, the inverse of the weighted information.
         scores : numpy.ndarray, shape (n, p)
             Weighted score of each row.
-
-        Raises
-        ------
-        NotEstimable
-            A stratum has a single cluster.
         """
         number = np.bincount(self.stratum)
         if number.min(initial=2) < 2:

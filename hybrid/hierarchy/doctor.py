@@ -199,11 +199,6 @@ def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
     list of tuple of str
         Nested as before: a new group of labels that differ further up is a group of its own there, to be joined on
         the next level.
-
-    Raises
-    ------
-    HierarchyError
-        There is no such level, or a label is empty.
     """
     _refuse_ends(rows, level)
     if not all(label.strip() for label in groups.values()):
@@ -220,13 +215,7 @@ def regrouped(rows: Rows, level: int, groups: Mapping[str, str]) -> Rows:
 
 
 def with_level(rows: Rows, level: int) -> Rows:
-    """Rows with one more level above this one: the same groups, for a person to join.
-
-    Raises
-    ------
-    HierarchyError
-        There is no such level, or it is the root.
-    """
+    """Rows with one more level above this one: the same groups, for a person to join."""
     if not 0 <= level < _levels(rows) - 1:
         raise HierarchyError(f"there is no level {level} below the root", hint="look at the levels again")
     return [(*row[: level + 1], *row[level:]) for row in rows]

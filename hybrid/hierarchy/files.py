@@ -51,13 +51,7 @@ def read_rows(path: Path) -> Rows:
 
 
 def parse_rows(text: str, name: str) -> Rows:
-    """Rows of the text of a CSV hierarchy.
-
-    Raises
-    ------
-    HierarchyError
-        It is empty, has lines of different lengths or empty labels.
-    """
+    """Rows of the text of a CSV hierarchy."""
     if not text.strip():
         raise HierarchyError(f"{name}: the file is empty", hint="write one line per value: value, label, ..., *")
     separator = _best_separator(text)

@@ -94,11 +94,6 @@ def quantiles(column: Column, values: pd.Series, counts: Sequence[int] = QUANTIL
         Inner edges only: the first and the last interval are open, so no label shows the least or greatest value. An
         edge is the roundest number (1, 2 or 5 times a power of ten, times a whole number) that lies within a quarter of
         an interval of its quantile, and no value that a single record has.
-
-    Raises
-    ------
-    HierarchyError
-        Counts that do not divide each other, or too few different values.
     """
     if any(below % above for below, above in pairwise(counts)) or min(counts) < 2:
         raise HierarchyError("quantile intervals: each count must divide the one before, and be 2 or more")

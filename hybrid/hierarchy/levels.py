@@ -35,13 +35,7 @@ def parse_texts(texts: Sequence[str], column: Column) -> Parsed:
 
 
 def from_texts(texts: Sequence[str], column: Column, source: str) -> Array:
-    """Values of a hierarchy file in the plain dtype of the column's kind; shape (n_texts,).
-
-    Raises
-    ------
-    HierarchyError
-        Texts that are not of the column's kind.
-    """
+    """Values of a hierarchy file in the plain dtype of the column's kind; shape (n_texts,)."""
     parsed = parse_texts(texts, column)
     if parsed.bad:
         bad = [texts[i] for i in parsed.bad]

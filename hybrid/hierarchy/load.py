@@ -44,11 +44,6 @@ def load_hierarchies(
     -------
     dict of str to Hierarchy
         In the order of the table's columns.
-
-    Raises
-    ------
-    HierarchyError
-        All problems of all hierarchies at once.
     """
     loaded: dict[str, Hierarchy] = {}
     problems: list[Problem] = []

@@ -315,11 +315,6 @@ def rules_for_tables(policy: Policy, league: TrustLeague | None = None) -> Polic
     """Policy without the rules on the intermediate table and earlier releases.
 
     ``league`` counts for rules with ``needs_trust`` where the policy names none.
-
-    Raises
-    ------
-    ConfigError
-        No rule is left.
     """
     if not policy.rules:
         raise ConfigError(

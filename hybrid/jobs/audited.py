@@ -125,11 +125,6 @@ def read_alike(
         is decimal; other disagreements make it categorical.
     notes : list of str
         What a reader must know about the columns.
-
-    Raises
-    ------
-    DataError
-        A file cannot be read or lacks columns of train; all problems at once.
     """
     reading = {name: _reading(name, path, options) for name, path in paths.items()}
     tables = {name: _read(path, reading[name]) for name, path in paths.items()}

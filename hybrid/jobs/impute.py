@@ -185,11 +185,6 @@ def complete(rows: Table, draw: Table, rules: Rules, seed: int) -> Completed:
         next nearest row instead.
     seed : int
         Decides which of the nearest rows is the donor.
-
-    Raises
-    ------
-    DataError
-        Rows and draw have no column in common.
     """
     wanted = [one for one in draw.schema if one.role not in (Role.IDENTIFIER, Role.WEIGHT)]
     common = [one.name for one in wanted if one.name in rows.schema]

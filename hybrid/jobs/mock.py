@@ -44,7 +44,7 @@ def mock(
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
+    config : RunConfig
         With the kind of every column, and what is public of them under ``mock``.
     rows : int
         Rows, or persons of linked tables, 1 or more.

@@ -361,7 +361,7 @@ def deliver_latest(config: RunConfig, places: Places) -> tuple[str | None, list[
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
+    config : RunConfig
         Its targets are those of ``nightly.deliver``.
 
     Returns

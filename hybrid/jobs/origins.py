@@ -48,13 +48,7 @@ def keep_origin(private_dir: Path, run_id: str, run: Pipeline) -> None:
 
 
 def read_origin(private_dir: Path, run_id: str) -> KeptOrigin:
-    """Read the note of a run.
-
-    Raises
-    ------
-    ConfigError
-        The run kept no model, or too long ago.
-    """
+    """Read the note of a run."""
     try:
         return KeptOrigin(**json.loads(_path(private_dir, run_id).read_bytes()))
     except (OSError, ValueError, TypeError):

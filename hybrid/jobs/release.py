@@ -228,13 +228,7 @@ def release(
 
 
 def refuse_changes(folder: Path, data: bool = False, seed: bool = False, overrides: bool = False) -> None:
-    """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is.
-
-    Raises
-    ------
-    ConfigError
-        One of them is given.
-    """
+    """Refuse a table, a seed or overrides beside a run's folder: a finished run is published as it is."""
     given = [
         name for name, is_given in (("a table", data), ("a seed", seed), ("other settings", overrides)) if is_given
     ]

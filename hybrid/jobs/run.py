@@ -169,13 +169,7 @@ def _write_tables(run: Pipeline, folder: Path) -> str:
 
 
 def write_anonymized(run: Pipeline, folder: Path) -> AnonymizationResult:
-    """Write the results of the first stage alone; of linked tables, those of the person table.
-
-    Raises
-    ------
-    ConfigError
-        The configuration has no ``anonymize`` section.
-    """
+    """Write the results of the first stage alone; of linked tables, those of the person table."""
     person = run.person
     if person.anonymized is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")

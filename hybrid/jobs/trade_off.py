@@ -104,7 +104,7 @@ def trade_off_of(
 
     Parameters
     ----------
-    config : RunConfig or RunConfig
+    config : RunConfig
         One that has a curve (:func:`no_curve`); of linked tables, the person table is searched. All but k and the
         limit stays: models, hierarchies, protection of values.
     ks : sequence of int

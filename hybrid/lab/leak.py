@@ -150,11 +150,6 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
     -------
     KnownLeak
         ``n = round(size * min(n_T, n_R))`` rows in random order, ``round(leak * n)`` of them training records.
-
-    Raises
-    ------
-    DataError
-        There are not enough records for so many rows.
     """
     n = round(options.size * min(len(train), len(fresh)))
     leaked = round(options.leak * n)

@@ -282,11 +282,6 @@ def numbered(one: MockedColumn, of: Codes) -> pd.Series:
         An identifier. Whole numbers and texts are numbered, all others stay empty.
     of : numpy.ndarray, shape (n_rows,), int64
         What each row is named after, from 0: its own place, its person, a row of a parent table.
-
-    Raises
-    ------
-    ConfigError
-        The form has too few digits.
     """
     kind, numbers, form = one.column.kind, of + 1, one.form
     if kind not in (Kind.INTEGER, Kind.CATEGORICAL):

@@ -220,13 +220,7 @@ def check_targets(
 
 
 def _sql_places(target: SqlTarget, names: Iterable[str]) -> dict[str, str]:
-    """Table of the database for every released table.
-
-    Raises
-    ------
-    ConfigError
-        Two released tables have one place.
-    """
+    """Table of the database for every released table."""
     places = {name: target.table.replace(PLACEHOLDER, name) for name in names}
     if len({place.lower() for place in places.values()}) < len(places):
         raise ConfigError(

@@ -330,13 +330,7 @@ def keep_baseline(private_dir: Path, data_set: str, data_tag: str, baseline: Bas
 
 
 def find_baseline(private_dir: Path, data_set: str, data_tag: str) -> Baseline | None:
-    """Baseline under the tag of a source; None if absent or damaged.
-
-    Raises
-    ------
-    OutputError
-        A newer version of this program wrote it.
-    """
+    """Baseline under the tag of a source; None if absent or damaged."""
     path = _path(private_dir, data_set, data_tag)
     try:
         content = json.loads(path.read_text())

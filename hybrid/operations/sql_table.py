@@ -111,13 +111,7 @@ def refuse_source(source: SqlOptions | None, url_env: str, target: str) -> None:
 
 
 def _prepared(connection: sa.Connection, types: Mapping[str, Any], url_env: str, target: str) -> sa.Table:
-    """The target without rows, made with columns of these types if it is not there.
-
-    Raises
-    ------
-    OutputError
-        Its rows are not ours, or it has other columns.
-    """
+    """The target without rows, made with columns of these types if it is not there."""
     import sqlalchemy as sa
 
     schema, _, name = target.rpartition(".")

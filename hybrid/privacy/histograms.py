@@ -41,11 +41,6 @@ def noisy_histograms(table: Table, domains: Sequence[Domain], rho: float, bits: 
         Budget of zero-concentrated differential privacy for all histograms together, above 0.
     bits : callable
         Source of randomness; the default is the one that a claim needs.
-
-    Raises
-    ------
-    ValueError
-        A person has several rows, or a row is of no known person.
     """
     persons = table.persons
     if (persons < 0).any() or len(np.unique(persons)) < len(persons):

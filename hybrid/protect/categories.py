@@ -157,11 +157,6 @@ def refuse_texts(
     """Refuse a table with columns that need a decision.
 
     Arguments as for :func:`text_problems`.
-
-    Raises
-    ------
-    DataError
-        All such columns at once.
     """
     problems = text_problems(table, options, k, generalized)
     if problems:

@@ -92,13 +92,7 @@ def write_statement(file: Path, run_dir: Path, by: str, reason: str, now: dateti
 
 
 def read_signed(file: Path) -> SignedStatement:
-    """Read a statement and the signature beside it.
-
-    Raises
-    ------
-    ConfigError
-        One of the files is missing, or no text.
-    """
+    """Read a statement and the signature beside it."""
     signature = file.with_name(f"{file.name}.sig")
     try:
         return SignedStatement(file.read_bytes().decode(), signature.read_bytes().decode())

@@ -64,13 +64,7 @@ def clean_name(name: str, where: str) -> str:
 
 
 def clean_text(text: str, where: str) -> str:
-    """Normalize a line of text: NFKC, single blanks.
-
-    Raises
-    ------
-    ConfigError
-        It holds control characters, or characters that are invisible or turn the direction of writing.
-    """
+    """Normalize a line of text: NFKC, single blanks."""
     plain = " ".join(unicodedata.normalize("NFKC", text).split())
     hidden = sorted({character for character in plain if unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs")})
     if hidden:
@@ -114,11 +108,6 @@ def parse_public_key(line: str) -> bytes:
     """Encoded form of a public key, as in a signature.
 
     ``line`` is the content of a ``.pub`` file of OpenSSH: ``"ssh-ed25519 AAAA... comment"``.
-
-    Raises
-    ------
-    SignatureProblem
-        It is no Ed25519 key.
     """
     words = line.split()
     if len(words) < 2 or words[0] != ALGORITHM:

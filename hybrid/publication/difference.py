@@ -259,11 +259,6 @@ def side_by_side(runs: Sequence[FinishedRun]) -> SideBySide:
     ----------
     runs : sequence of FinishedRun
         2 to :data:`MOST`.
-
-    Raises
-    ------
-    ConfigError
-        Fewer or more.
     """
     if not 2 <= len(runs) <= MOST:
         raise ConfigError(f"{len(runs)} runs cannot stand side by side", hint=f"choose 2 to {MOST}")

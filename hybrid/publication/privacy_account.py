@@ -164,11 +164,6 @@ class Account:
         ----------
         is_kept : callable
             Whether a store has the table of a draw, which then need not be paid again.
-
-        Raises
-        ------
-        GateRefused
-            As :meth:`pay`.
         """
         now = datetime.now(UTC)
         for source in self.sources:

@@ -131,11 +131,6 @@ def retain(
         How many of the newest stay, 1 or more; withdrawn ones are not counted. The one ``latest`` names stays too.
     agreed : callable
         Asked once before anything is removed; False: nothing is.
-
-    Raises
-    ------
-    ConfigError
-        ``keep`` is below 1, or there are folders with certificates and the ledger holds none of them.
     """
     if keep < 1:
         raise ConfigError(f"keep is {keep}; at least one release must stay", hint="set keep to 1 or more")

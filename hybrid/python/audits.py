@@ -132,7 +132,7 @@ def audit(
         Columns that users will predict.
     metrics : sequence of str, optional
         Only these; by default all that the policy judges.
-    config : RunConfig, RunConfig, Draft, Path or str, optional
+    config : RunConfig, Draft, Path or str, optional
         Roles, metrics and policy; linked tables need one. Path or str: a YAML file.
     seed, progress
         As for :func:`hybrid.synthesize`.

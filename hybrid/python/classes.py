@@ -10,17 +10,13 @@ import numpy as np
 import pandas as pd
 
 from hybrid.anonymize.models.measure import persons_per_class
+from hybrid.table.codings import numbers_of, written
+from hybrid.table.holders import NOBODY, holders, row_holders
 
 if TYPE_CHECKING:
     from hybrid.anonymize.result import AnonymizedTable
     from hybrid.base.arrays import Array
     from hybrid.hierarchy import Hierarchy
-    from hybrid.table import Table
-from hybrid.table.codings import numbers_of, written
-from hybrid.table.holders import NOBODY, holders, row_holders
-
-if TYPE_CHECKING:
-    from hybrid.base.arrays import Array
     from hybrid.table import Column, Table
 
 

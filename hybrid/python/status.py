@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import NotReleasableWarning
 
 if TYPE_CHECKING:
     from hybrid.publication.verdict import Verdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from html import escape
-from pathlib import Path
 
 KEY = "hybrid"
 """Entry of ``frame.attrs`` (pandas) and of the metadata of an Arrow table."""

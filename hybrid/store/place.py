@@ -194,13 +194,7 @@ class StorePlace:
         return "://" in self.place
 
     def open(self) -> Store:
-        """Open the store.
-
-        Raises
-        ------
-        ConfigError
-            An address without a key: the writer of a file there cannot be verified.
-        """
+        """Open the store."""
         key = self.key or key_of_environment()
         cipher = None if key is None else Cipher(key)
         if not self.is_shared:

@@ -84,13 +84,7 @@ def read_table(path: Path | File, options: ReadOptions) -> Table:
 
 
 def parquet_metadata(file: File) -> pq.FileMetaData:
-    """Metadata of a Parquet file, before any of it is read.
-
-    Raises
-    ------
-    DataError
-        It is no Parquet file, or its rows are too large on average (:data:`LARGEST_CELL`).
-    """
+    """Metadata of a Parquet file, before any of it is read."""
     with readable(file):
         metadata = pq.read_metadata(file.path, filesystem=file.filesystem)
     size = max((group.total_byte_size / max(group.num_rows, 1) for group in _groups(metadata)), default=0.0)

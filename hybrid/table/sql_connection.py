@@ -186,13 +186,7 @@ def url_of(url_env: str) -> sa.URL:
 
 
 def sqlalchemy() -> Any:
-    """Import SQLAlchemy.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    """
+    """Import SQLAlchemy."""
     try:
         return import_module("sqlalchemy")
     except ImportError:

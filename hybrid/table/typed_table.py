@@ -54,11 +54,6 @@ def typed_table(
         Records that each row stands for, for messages; 1 if not given.
     stored : pyarrow.Schema, optional
         Arrow types of the source, where ``raw`` has texts as dictionaries that it has not.
-
-    Raises
-    ------
-    DataError
-        With all problems at once, as :func:`read_table`.
     """
     problems = column_problems(source, raw.column_names, options)
     if raw.num_rows == 0 and not problems:

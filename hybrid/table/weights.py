@@ -38,13 +38,7 @@ def weights_of(table: Table) -> Array | None:
 
 
 def refuse_unusable_weights(table: Table) -> None:
-    """Refuse weights that are missing or not above 0.
-
-    Raises
-    ------
-    DataError
-        Some are.
-    """
+    """Refuse weights that are missing or not above 0."""
     column, weights = weight_column(table), weights_of(table)
     if column is None or weights is None:
         return

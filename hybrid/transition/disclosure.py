@@ -81,11 +81,6 @@ def give_away(anonymized: AnonymizedTable, restored: Table, *, same_records: boo
     same_records : bool
         Whether row i is record i restored (``order: pre``, or ``post`` without a generator, before rows are
         shuffled). Otherwise only groups and reappearing rows are counted.
-
-    Raises
-    ------
-    ValueError
-        ``same_records`` with different numbers of rows.
     """
     originals, n = anonymized.originals, len(anonymized)
     if same_records and len(restored) != n:

@@ -214,13 +214,7 @@ class _KnownValues:
     node_of: tuple[Array, ...]
 
     def restore(self, labels: LabelTable, rng: np.random.Generator) -> Restored:
-        """Restore as the strategy does.
-
-        Raises
-        ------
-        DataError
-            A label that no record carries from which the strategy learned.
-        """
+        """Restore as the strategy does."""
         nodes = np.column_stack([numbers[labels.nodes[:, at]] for at, numbers in enumerate(self.node_of)])
         unknown = (nodes < 0).any(axis=0)
         if unknown.any():

@@ -76,13 +76,7 @@ Order = Mapping[str, tuple[str, ...]]
 
 
 def with_places(table: Table, order: Order) -> Table:
-    """Table whose ordered columns hold the places of their values.
-
-    Raises
-    ------
-    ConfigError
-        A column has values that its order does not list.
-    """
+    """Table whose ordered columns hold the places of their values."""
     if not order:
         return table
     frame = table.frame.copy(deep=False)

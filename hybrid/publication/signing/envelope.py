@@ -89,13 +89,7 @@ def write_envelope(folder: Path, certificate: Mapping[str, Any], key: SigningKey
 
 
 def read_envelope(folder: Path) -> SignedCertificate | None:
-    """Read the signed certificate of a release; None where there is none.
-
-    Raises
-    ------
-    VerificationError
-        It is damaged, or not written as :func:`write_envelope` writes it: every byte of the file counts.
-    """
+    """Read the signed certificate of a release; None where there is none."""
     path = folder / ENVELOPE
     if not path.exists() and not path.is_symlink():
         return None

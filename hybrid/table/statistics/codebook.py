@@ -223,13 +223,7 @@ def content(file: File, encoding: str, *, metadata_only: bool = False) -> tuple[
 
 
 def pyreadstat(file: str) -> ModuleType:
-    """Import pyreadstat.
-
-    Raises
-    ------
-    MissingExtraError
-        It is not installed.
-    """
+    """Import pyreadstat."""
     try:
         import pyreadstat as library
     except ImportError:

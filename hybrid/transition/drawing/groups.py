@@ -44,13 +44,7 @@ class ColumnGroups:
 
 
 def groups_of(labels: LabelTable, column: str) -> ColumnGroups:
-    """Learn the groups of a column.
-
-    Raises
-    ------
-    ConfigError
-        The column does not exist, or is a quasi-identifier.
-    """
+    """Learn the groups of a column."""
     schema = labels.rest.schema
     if column not in schema:
         why = "a quasi-identifier" if column in labels.schema else "no column of the data"
