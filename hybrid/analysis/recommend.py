@@ -53,6 +53,8 @@ class Recommendation:
     ended: int
     admitted: int
     """Configurations that ended well with every seed, and those of them with this verdict."""
+    beaten: list[str]
+    """Admitted configurations that the seeds show to be worse than another admitted one by more than a margin."""
     best: dict[Concern, CandidateConfiguration]
     """The best of the admitted ones by each concern."""
     kept: dict[str, int]
@@ -112,6 +114,7 @@ def recommend(found: Contest | None, levels: pd.DataFrame) -> Recommendation | N
         verdict,
         len(found.names),
         int(admitted.sum()),
+        [found.names[at] for at in np.flatnonzero(admitted & ~kept["shown"])],
         {concern: _candidate(found, _best(values, admitted)) for concern, values in means.items()},
         {name: int(mask.sum()) for name, mask in kept.items()},
         _candidate(found, _best(useful, others)) if others.any() else None,
