@@ -172,7 +172,6 @@ def write_run(
 
 
 def _write_tables(run: Pipeline, folder: Path) -> str:
-    """Write the released tables in their sources' conventions, public ones as they are; gives their SHA-256."""
     for name, table in run.released.items():
         write_released(run.tables[name], table, folder / file_of(name, run.config.views[name]))
     for name, table in run.sources.public.items():
@@ -190,13 +189,7 @@ def _write_tables(run: Pipeline, folder: Path) -> str:
 
 
 def write_anonymized(run: Pipeline, folder: Path) -> AnonymizationResult:
-    """Write the results of the first stage alone; of linked tables, those of the person table.
-
-    Raises
-    ------
-    ConfigError
-        The configuration has no ``anonymize`` section.
-    """
+    """Write the results of the first stage alone; of linked tables, those of the person table."""
     person = run.person
     if person.anonymized is None:
         raise ConfigError("the config has no anonymize section", hint="add one, with k and the quasi-identifiers")
@@ -295,7 +288,6 @@ def _order(labels: Table, anonymization: Anonymization) -> Rows:
 def _write_manifest(
     run: Pipeline, folder: Path, created: datetime, kind: str = "run", private_dir: Path | None = None
 ) -> None:
-    """Write the manifest, sealed where there is a private zone."""
     manifest = build_manifest(
         name=run.config.name,
         config=run.config.model_dump(mode="json"),

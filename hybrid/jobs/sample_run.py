@@ -61,13 +61,6 @@ def sample_run(
         The same table again, for runs of a DataFrame; of linked tables, by their names.
     work : Path or str
         The private zone of the run.
-    progress : Progress
-        Called as the work advances.
-
-    Returns
-    -------
-    Pipeline
-        As of :func:`hybrid.jobs.start.run`.
 
     Raises
     ------

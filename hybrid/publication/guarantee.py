@@ -198,7 +198,6 @@ def _anonymity(result: AnonymizationResult) -> Iterator[str]:
 
 
 def _searched(config: Mapping[str, Any], result: AnonymizationResult) -> Iterator[str]:
-    """Statement of the disclosure by a search for labels."""
     given = (config.get("anonymize") or {}).get("levels") or {}
     if result.steps is not None or (result.levels is not None and set(result.levels) <= set(given)):
         return

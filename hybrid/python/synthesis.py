@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hybrid.pipeline.draft import Draft
     from hybrid.pipeline.pipeline import Pipeline
     from hybrid.publication.verdict import Verdict
-    from hybrid.python.page import Page
+    from hybrid.python.status import Page
     from hybrid.report.charts.svg import Figure
     from hybrid.table import Table
 
@@ -135,7 +135,7 @@ class Synthesis(ListedNames):
             Its second page: every check and every figure, each explained.
         """
         from hybrid.jobs.report_inputs import report_pages
-        from hybrid.python.page import Page, chosen
+        from hybrid.python.status import Page, chosen
 
         _ = self.verdict
         pages = report_pages(self.run, datetime.now(UTC))
@@ -324,7 +324,6 @@ def decided(config: Any, data: AnyTables, settings: Mapping[str, Any]) -> Guesse
 
 
 def _started(found: Guessed, data: AnyTables, seed: int | None, progress: Progress) -> Synthesis:
-    """Run of a configuration, checked; nothing is drawn yet."""
     from hybrid.pipeline.pipeline import Pipeline
 
     run = Pipeline(found.config, seed, progress=progress, ledger_dir=Path("work"))

@@ -103,8 +103,6 @@ def split(
 
     Parameters
     ----------
-    table : Table, n_rows records
-        Everything.
     options : SplitOptions
         The shares; if one person can have several records, the key column; whether sides are stable.
     rng : numpy.random.Generator
@@ -202,8 +200,6 @@ def control_mask(persons: Codes, options: SplitOptions, rng: np.random.Generator
     ----------
     persons : numpy.ndarray, shape (n_rows,), int
         Person of each record, who is on one side.
-    options, rng
-        As for :func:`split`.
 
     Returns
     -------

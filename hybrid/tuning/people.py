@@ -34,24 +34,16 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True)
 class TuningPeople:
-    """Training people with all of their rows, of one table or of linked tables.
-
-    Parameters
-    ----------
-    config : RunConfig
-        Says how the people are split.
-    sources : Sources
-        Their tables, with identifiers.
-    split_seed : int
-        Of the split into training and control people.
-    has_control : bool
-        Whether control people were set apart.
-    """
+    """Training people with all of their rows, of one table or of linked tables."""
 
     config: RunConfig
+    """Says how the people are split."""
     sources: Sources
+    """Their tables, with identifiers."""
     split_seed: int
+    """Of the split into training and control people."""
     has_control: bool
+    """Whether control people were set apart."""
 
     @classmethod
     def of(cls, config: RunConfig, seed: int | None, zone: Path, progress: Progress) -> TuningPeople:

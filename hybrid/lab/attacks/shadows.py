@@ -169,7 +169,6 @@ def _train(context: Context, step: Step, role: Role, count: int) -> Trained:
 
 
 def _others(context: Context, role: Role, people: Table, source: Table) -> Array:
-    """Records of a role without those equal to an attacked person."""
     names = context.encoding.names
     mine = pd.MultiIndex.from_frame(people.frame[names].astype(object).astype(str))
     theirs = pd.MultiIndex.from_frame(source.frame[names].astype(object).astype(str))
@@ -212,7 +211,6 @@ def judged(
 
 
 def _mean(attacks: Array, learned: Trained, tested: Trained, more: dict[str, Any]) -> Measure:
-    """The mean over the records, whose coins are independent."""
     values, lows, highs = attacks.T
     value, n = float(values.mean()), len(values)
     low, high = (float(np.sqrt(((values - ends) ** 2).sum())) / n for ends in (lows, highs))

@@ -53,8 +53,6 @@ def audit_privacy(
         Of all bounds together, in (0, 1).
     seed : int
         Of the audit's own draws and of the walk's, but for its noise, which no seed repeats.
-    progress : Progress
-        Called after each game.
 
     Raises
     ------
