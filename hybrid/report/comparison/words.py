@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from hybrid.analysis.answer import Answers
 from hybrid.analysis.contrasts import Estimate
 from hybrid.analysis.differences import PairedDifference, ParadoxVerdict, paradox_verdict
 from hybrid.analysis.lags import Lag
-from hybrid.analysis.recommend import CandidateConfiguration, FoundLevel, Recommendation
+from hybrid.analysis.recommend import Answers, CandidateConfiguration, FoundLevel, Recommendation
 from hybrid.analysis.results import Concern, ResultColumn, Results
 from hybrid.report.comparison.data import name_of, text_of
 from hybrid.report.run.inputs import MetricText
