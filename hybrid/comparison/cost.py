@@ -72,7 +72,7 @@ def _seconds(table: TableRun, stage: str, training: Cost | None) -> float:
 
 
 def _evaluation(table: TableRun, judged: Subject, folds: int) -> float:
-    options, train = table.measured_alone, table.train
+    options, train = table.assessment.measured_alone, table.train
     rows = len(train), len(table.control or ()), len(train)
     if folds:
         apart = len(train) // folds

@@ -95,7 +95,7 @@ def evaluate_anonymized_last(config: RunConfig, seed: int, store: Store) -> Eval
     assert invented is not None, "research_problem asks for it"
     alone = config.model_copy(update={"synthesize": SynthesizeOptions(generator="none"), STAGES_KEY: None})
     later = TableRun(alone, seed=seed, inputs=pipeline.inputs, judge_power=False)
-    return pipeline.evaluate_beside(later.with_training(invented, seed).generated.table)
+    return pipeline.assessment.evaluate_beside(later.with_training(invented, seed).generated.table)
 
 
 @dataclass(frozen=True)

@@ -353,7 +353,7 @@ def audit_report(
 def _limits(pipeline: TableRun) -> Iterator[str]:
     yield from LIMITS[pipeline.anonymized is None :]
     yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
-    if left_out := not_asked(pipeline.judged_by, pipeline.measured_alone, pipeline.train):
+    if left_out := not_asked(pipeline.judged_by, pipeline.assessment.measured_alone, pipeline.train):
         yield left_out
     found = pipeline.all_rows
     if found is not None:

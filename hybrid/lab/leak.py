@@ -161,11 +161,12 @@ def known_leak(train: Table, fresh: Table, options: RiskOptions, seed: int) -> K
         )
     from_train = _order(train, seed, "leaked")
     rows = with_noise(train, from_train, leaked, options, seed)
-    others = fresh.frame.take(_order(fresh, seed, "fresh")[: n - leaked])
-    frame = pd.concat([rows, others], ignore_index=True)
+    from_fresh = _order(fresh, seed, "fresh")[: n - leaked]
+    frame = pd.concat([rows, fresh.frame.take(from_fresh)], ignore_index=True)
+    people = np.concatenate([train.persons[from_train[:leaked]], fresh.persons[from_fresh]])
     provenance = np.concatenate([from_train[:leaked], np.full(n - leaked, -1, dtype=from_train.dtype)])
     shuffled = rng_for(seed, "leak", "order").permutation(n)
-    return KnownLeak(Table(frame, train.schema).take(shuffled), provenance[shuffled])
+    return KnownLeak(Table(frame, train.schema).take(shuffled), provenance[shuffled], people[shuffled])
 
 
 def _order(table: Table, seed: int, part: str) -> Array:

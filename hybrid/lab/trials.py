@@ -13,7 +13,7 @@ from hybrid.comparison.schedule import Configuration, Planned, planned_trials
 from hybrid.evaluation import REGISTRY as METRICS
 from hybrid.lab.plan import DataChoice, LabPlan
 from hybrid.lab.risk import NO_LEAK, Level, Series
-from hybrid.pipeline.config import configured, refuse_linked
+from hybrid.pipeline.config import configured
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,6 @@ class _Make:
         """Name of the configuration of a level; equal ones have one name."""
         settings = {**self.common, **level.settings}
         config = configured(self.content, settings, self.base)
-        refuse_linked(config, str(self.base))
         # The name stays the same when a plan gets further levels, so that finished rows are found again.
         name = f"{self.data}-{fingerprint(config)[:12]}"
         self.found.by_name.setdefault(name, Configuration(name, {}, config))

@@ -33,7 +33,8 @@ class SplitOptions(Options):
     """Share of records (0..1) set aside as fresh people for tables with a known leak (``risk``), and used for nothing
     else."""
     rows: int | None = Field(default=None, ge=2)
-    """Use no more than so many records, drawn at random: a budget for trying things out."""
+    """Use no more than so many records, drawn at random: a budget for trying things out. Of linked tables so many
+    people, with their rows in all tables."""
     key: str | None = None
     """A column whose equal values stay on one side, such as a ward. With `data.person` or `data.household` it
     follows from them: all rows of a person, and all members of a household, are on one side."""

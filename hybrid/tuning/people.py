@@ -14,9 +14,9 @@ from hybrid.base.progress import Progress
 from hybrid.pipeline.child_draw import own_names, with_columns_of
 from hybrid.pipeline.config import SINGLE, RunConfig
 from hybrid.pipeline.inputs import Inputs, Sources
-from hybrid.pipeline.kept_split import keep_split
 from hybrid.pipeline.pipeline import Pipeline
 from hybrid.pipeline.repetition import some_people
+from hybrid.pipeline.seeds import keep_split
 from hybrid.pipeline.sources import read_sources
 from hybrid.table import Table
 from hybrid.table.persons import n_persons
