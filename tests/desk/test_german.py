@@ -51,7 +51,7 @@ def test_guesses_checks_and_a_run_are_german(own: tuple[Visitor, OpenDesk, Path]
     (link,) = re.findall(r'<a href="([^"#]+)"', report)
     for page in (report, visitor.get(f"/runs/first/{link}").text):
         assert '<html lang="de">' in page and not_german(page, data) == []
-    assert link == "report-details.de.html" and visitor.get("/runs/first/report.fr.html").status == 404
+    assert link == "report-details.de.html" and visitor.get("/runs/first/report.fr.html").status == 409
 
 
 @pytest.mark.parametrize("path", ["/columns", "/columns/constraints", "/check"])
