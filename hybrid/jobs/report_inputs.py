@@ -249,7 +249,7 @@ def _linked_pages(
         for name, inputs in pages.items():
             yield table_page(name, inputs, language, named)
         listed = [replace(row, page=row.page and named(row.page)) for row in rows]
-        inputs = replace(joint, collected=joint.collected | {"tables": listed})
+        inputs = replace(joint, collected={**joint.collected, "tables": listed})
         yield from two_pages(inputs, JOINT, JOINT_DETAILS, language, named)
 
 
