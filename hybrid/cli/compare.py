@@ -110,7 +110,7 @@ def forecast_json(expected: Forecast, jobs: int) -> dict[str, Any]:
 
 def print_forecast(expected: Forecast, jobs: int) -> None:
     seeds, further = divmod(expected.trials, max(expected.configurations, 1))
-    counts = {"n": f"{expected.configurations:,}", "seeds": seeds, "runs": f"{expected.trials:,}"}
+    counts = {"n": f"{expected.configurations:,}", "seeds": str(seeds), "runs": f"{expected.trials:,}"}
     times = "," if further else " x {seeds:number} seeds ="
     console.line("ok", f"{{n:number}} configurations{times} {{runs:number}} runs", **counts)
     for refused in expected.refused:
