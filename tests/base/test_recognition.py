@@ -10,7 +10,7 @@ from hybrid.base.language import Language, Message, NoTranslation, catalogue
 from hybrid.publication.policy import load_policy, packaged_policies
 
 GERMAN = catalogue("de")
-MOST_TRIED, MOST_PIECES = 10, 30
+MOST_TRIED, MOST_PIECES = 15, 30
 """Patterns that a piece of a text is compared with, on average, and pieces that a text of a few sentences has."""
 
 
@@ -25,8 +25,11 @@ class Counting:
             @property
             def pattern(self) -> re.Pattern[str]:  # type: ignore[override]
                 counting.tried += 1
-                return Message.pattern.func(self)  # type: ignore[attr-defined,no-any-return]
+                if self.english not in compiled:
+                    compiled[self.english] = Message(self.english, self.translation).pattern
+                return compiled[self.english]
 
+        compiled: dict[str, re.Pattern[str]] = {}
         kept = tuple(One(one.english, one.translation) for one in messages)
         self.language = Language(GERMAN.code, GERMAN.name, kept, GERMAN.decimal, GERMAN.thousands, GERMAN.days)
 
