@@ -34,15 +34,7 @@ def _code(character: str) -> str:
 
 @contextmanager
 def bars(console: Console, say: Callable[[str], str] = ENGLISH.say) -> Iterator[Progress]:
-    """Show one bar, that of the step reported last, until the block ends.
-
-    Parameters
-    ----------
-    console : Console
-        A terminal, or a notebook.
-    say : callable
-        From the name of a step to its words in the reader's language.
-    """
+    """Show one bar, that of the step reported last, until the block ends; ``say`` names a step to the reader."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
