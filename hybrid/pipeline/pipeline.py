@@ -38,7 +38,7 @@ from hybrid.pipeline.inputs import Inputs, Sources
 from hybrid.pipeline.links import in_table
 from hybrid.pipeline.people_tables import Origin
 from hybrid.pipeline.released_keys import with_keys
-from hybrid.pipeline.repetition import drawn_people, real_people, some_people
+from hybrid.pipeline.repetition import drawn_people, learned_rows, real_people, some_people
 from hybrid.pipeline.roles import decided_roles
 from hybrid.pipeline.shared_sections import fitting, refuse_unknown
 from hybrid.pipeline.sources import parent_keys, places_of, read_sources
@@ -161,7 +161,7 @@ class Pipeline(ListedNames):
         found = TableRun(given.config, *how, told, inputs, **about)
         found.name, found.decided = name, self._whole is not None
         found.behind = fingerprint(self.sources, config.links, config.protection)
-        found.attack = self._attacked
+        found.attack, found.below = self._attacked, lambda: learned_rows(self.tables)
         found.beside = tuple(
             replace(column, name=f"{other}.{column.name}", order=None)
             for other in list(config.views)[1:]
