@@ -26,7 +26,7 @@ class LabelTable:
         The hierarchy node of every quasi-identifying cell; columns in the order of
         ``schema.quasi_identifiers``. Nodes of different levels may occur in one column (local recoding).
     rest : Table, n_rows rows
-        All other columns, as they were.
+        All other columns, as they were; and columns beside the schema that a transition reads, too.
     schema : Schema
         All columns in the order and the kinds of the original table, without identifiers.
     hierarchies : mapping of str to Hierarchy

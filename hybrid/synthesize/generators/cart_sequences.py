@@ -58,9 +58,9 @@ class RepeatTree:
     whether : DonorTree
         1 where it has, 0 where a new value is drawn.
     usual : DonorTree or None
-        Of a discrete column, the first rows' values by the person's columns: how usual the value before is among people like the
-        person. Who was in a hospital far from home rarely is there again. Without it no single column says so, and rows
-        would drift away from their person, one after another.
+        Of a discrete column, the first rows' values by the person's columns: how usual the value before is among people
+        like the person. Who was in a hospital far from home rarely is there again; without this no single column says
+        so, and rows would drift away from their person, one after another.
     """
 
     whether: DonorTree[str]
@@ -225,7 +225,7 @@ def _grow_repeats(
         whose, plain = [name for name in names if name.startswith(PERSON)], replace(limits, small_groups=False)
         usual = _grow(rows, (target, rows.kind(target), values), whose, rows.first, plain, rng)
         before = rows.known[f"{BEFORE}{target}"]
-        # Beside the person's own first row, which else would tell in small groups what follows.
+        # Without the person's own first row: in a small group that alone would tell what follows.
         share = usual.shares(rows.known, before, values[rows.first][rows.owner])
         kind = Feature(USUAL, 0, ordered=True, missing=False)
         rows = replace(rows, known={**rows.known, USUAL: share}, features={**rows.features, USUAL: kind})
