@@ -15,42 +15,28 @@ from hybrid.analysis.results import Results
 
 @dataclass(frozen=True)
 class Answers:
-    """Statistics of a comparison's results.
-
-    Parameters
-    ----------
-    results : Results
-        What they are made from.
-    effects : list of MetricEffects
-        Of the plan's factors, for every metric of the synthetic table.
-    facets : list of MetricEffects
-        Of what the thesis varied, for the same metrics.
-    stages : list of StageMeans
-        The headline metrics at the four stages.
-    paradox : Paradox
-        Conditional against uniform.
-    against_baseline : list of PairedDifference
-        All pipelines against their generators alone.
-    contest : Contest or None
-        The configurations that ended well with every seed, and the metrics that order them; None if there is none.
-    ranking : list of RankedConfiguration
-        Its configurations in order, the recommended one first.
-    per_metric : list of BestByMetric
-        The best by each metric.
-    recommendation : Recommendation or None
-        What to take; None if too little was measured.
-    """
+    """Statistics of a comparison's results."""
 
     results: Results
+    """What they are made from."""
     effects: list[MetricEffects]
+    """Of the plan's factors, for every metric of the synthetic table."""
     facets: list[MetricEffects]
+    """Of what the thesis varied, for the same metrics."""
     stages: list[StageMeans]
+    """The headline metrics at the four stages."""
     paradox: Paradox
+    """Conditional against uniform."""
     against_baseline: list[PairedDifference]
+    """All pipelines against their generators alone."""
     contest: Contest | None
+    """The configurations that ended well with every seed, and the metrics that order them; None if there is none."""
     ranking: list[RankedConfiguration]
+    """Its configurations in order, the recommended one first."""
     per_metric: list[BestByMetric]
+    """The best by each metric."""
     recommendation: Recommendation | None
+    """What to take; None if too little was measured."""
 
 
 def answer(results: Results) -> Answers:

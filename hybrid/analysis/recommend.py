@@ -28,84 +28,59 @@ class CandidateConfiguration:
 
 @dataclass(frozen=True)
 class FoundLevel:
-    """A level of a factor that the seeds show to be better or worse than the mean of its factor's levels.
-
-    Parameters
-    ----------
-    concern : {"usefulness", "privacy", "closeness"}
-    factor, level : str
-    effect : Estimate
-        Distance from the mean of the levels, in the metric's unit.
-    is_better : bool
-    """
+    """A level of a factor that the seeds show to be better or worse than the mean of its factor's levels."""
 
     concern: Concern
     factor: str
     level: str
     effect: Estimate
+    """Distance from the mean of the levels, in the metric's unit."""
     is_better: bool
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Recommended configuration, with its alternatives.
-
-    Parameters
-    ----------
-    columns : dict
-        The metric of each concern, in the user's order; each the mean over its columns.
-    margins : dict
-        Of the concerns.
-    chosen : CandidateConfiguration or None
-        The first of the ranking; None where the gate blocks everything.
-    verdict : str
-        What the gate says of it, its worst over the seeds; empty where no gate was asked.
-    ended, admitted : int
-        Configurations that ended well with every seed, and those of them with this verdict.
-    best : dict
-        The best of the admitted ones by each concern.
-    kept : dict
-        Number of configurations that each step of the rule keeps, as in :meth:`hybrid.analysis.ranking.Contest.kept`.
-    refused : CandidateConfiguration or None
-        The most useful of those with a worse verdict, if it is more useful than the chosen one.
-    on_front : bool
-        Whether nothing admitted is both safer and more useful.
-    seeds : int
-    better, worse : dict
-        By concern the configurations that the seeds show to be better or worse than the first, all pairs and concerns
-        tested together.
-    differing : int
-        Pairs of configurations that the seeds distinguish by a concern or more, all pairs and concerns tested together.
-    levels : list of FoundLevel
-        What the seeds show about levels of factors, all levels of all factors and all concerns tested together.
-    lags : list of Lag
-        How far it may be behind the best, a concern each; empty with one seed.
-    needed : Needed or None
-        What it takes to settle the choice.
-    again : dict
-        Means over the seeds, by concern, of what the configuration has that this rule chooses by the other seeds:
-        unlike the means of the chosen one, not the better for the choice. The gate's verdicts are those of all seeds.
-        Empty with fewer than three seeds.
-    """
+    """Recommended configuration, with its alternatives."""
 
     columns: dict[Concern, ResultColumn]
+    """The metric of each concern, in the user's order; each the mean over its columns."""
     margins: dict[Concern, float]
+    """Of the concerns."""
     chosen: CandidateConfiguration | None
+    """The first of the ranking; None where the gate blocks everything."""
     verdict: str
+    """What the gate says of it, its worst over the seeds; empty where no gate was asked."""
     ended: int
     admitted: int
+    """Configurations that ended well with every seed, and those of them with this verdict."""
+    beaten: list[str]
+    """Admitted configurations that the seeds show to be worse than another admitted one by more than a margin."""
     best: dict[Concern, CandidateConfiguration]
+    """The best of the admitted ones by each concern."""
     kept: dict[str, int]
+    """Number of configurations that each step of the rule keeps, as in :meth:`hybrid.analysis.ranking.Contest.kept`."""
     refused: CandidateConfiguration | None
+    """The most useful of those with a worse verdict, if it is more useful than the chosen one."""
     on_front: bool
+    """Whether nothing admitted is both safer and more useful."""
     seeds: int
     better: dict[Concern, list[str]]
     worse: dict[Concern, list[str]]
+    """By concern the configurations that the seeds show to be better or worse than the first, all pairs and concerns
+    tested together."""
     differing: int
+    """Pairs of configurations that the seeds distinguish by a concern or more, all pairs and concerns tested
+    together."""
     levels: list[FoundLevel]
+    """What the seeds show about levels of factors, all levels of all factors and all concerns tested together."""
     lags: list[Lag]
+    """How far it may be behind the best, a concern each; empty with one seed."""
     needed: Needed | None
+    """What it takes to settle the choice."""
     again: dict[Concern, float]
+    """Means over the seeds, by concern, of what the configuration has that this rule chooses by the other seeds: unlike
+    the means of the chosen one, not the better for the choice. The gate's verdicts are those of all seeds. Empty with
+    fewer than three seeds."""
 
     @property
     def is_settled(self) -> bool:
@@ -139,6 +114,7 @@ def recommend(found: Contest | None, levels: pd.DataFrame) -> Recommendation | N
         verdict,
         len(found.names),
         int(admitted.sum()),
+        [found.names[at] for at in np.flatnonzero(admitted & ~kept["shown"])],
         {concern: _candidate(found, _best(values, admitted)) for concern, values in means.items()},
         {name: int(mask.sum()) for name, mask in kept.items()},
         _candidate(found, _best(useful, others)) if others.any() else None,
@@ -161,7 +137,6 @@ def _candidate(found: Contest, at: int) -> CandidateConfiguration:
 
 
 def _differing(found: Contest) -> int:
-    """Number of pairs that the seeds distinguish by one concern or more."""
     told = np.any([shown | shown.T for shown in found.shown.values()], axis=0)
     return int(np.triu(told, 1).sum())
 

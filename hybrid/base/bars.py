@@ -33,13 +33,7 @@ def _code(character: str) -> str:
 
 @contextmanager
 def bars(console: Console) -> Iterator[Progress]:
-    """Show one bar, that of the step reported last, until the block ends.
-
-    Parameters
-    ----------
-    console : Console
-        A terminal, or a notebook.
-    """
+    """Show one bar, that of the step reported last, until the block ends."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

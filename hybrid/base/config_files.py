@@ -36,21 +36,14 @@ _LEADING_KEY = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class ConfigSource:
-    """Origin of options: name of a file, and line of each key.
-
-    Parameters
-    ----------
-    name : str
-        As it is shown in messages.
-    lines : mapping of tuple of str to int
-        Line, from 1, of each key and list item, by its path.
-    changed : tuple of tuple of str
-        Paths of values that do not come from the file.
-    """
+    """Origin of options: name of a file, and line of each key."""
 
     name: str
+    """As it is shown in messages."""
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
+    """Line, from 1, of each key and list item, by its path."""
     changed: tuple[tuple[str, ...], ...] = ()
+    """Paths of values that do not come from the file."""
 
     def at(self, path: Sequence[object]) -> str:
         """Name and line of a key, or of the nearest section around it that has a line, else the name alone."""
@@ -118,13 +111,7 @@ class _TextResolver(VersionedResolver):
 
 
 def read_yaml(path: Path) -> YamlMapping:
-    """Read a YAML file that holds a mapping.
-
-    Raises
-    ------
-    ConfigError
-        The file is missing, no UTF-8 text, no YAML, no mapping, or nested too deeply, or has keys twice.
-    """
+    """Read a YAML file that holds a mapping."""
     if not path.is_file():
         raise ConfigError(f"{path}: the file does not exist", hint="check the path")
     try:
@@ -146,14 +133,8 @@ def parse_yaml(
 
     Parameters
     ----------
-    text : str
-        The document.
-    name : str
-        What messages call it.
     as_text : bool
         Every scalar stays text, and keys may be cell values: messages do not name them.
-    error : subclass of HybridError
-        What is raised.
 
     Returns
     -------
@@ -256,17 +237,8 @@ def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSour
 
     Parameters
     ----------
-    model : type of BaseModel
-        What is expected.
-    content : mapping
-        Usually of :func:`read_yaml`.
     source : Source or str
         Where it was read, if ``content`` does not know.
-
-    Raises
-    ------
-    ConfigError
-        All unknown keys (with the near ones) and wrong values at once, each with file, line and dotted key.
     """
     if isinstance(content, YamlMapping):
         source = content.source

@@ -218,7 +218,7 @@ def _plan(config: str, scale: str | None) -> Iterator[tuple[LabPlan, Path]]:
     """The plan and the folder that its paths start from."""
     from hybrid.base.scratch import scratch
     from hybrid.lab import demo_plan, load_plan
-    from hybrid.lab.demo import write_table
+    from hybrid.lab.plan import write_table
 
     if config != DEMO:
         yield load_plan(Path(config), scale), Path(config).parent

@@ -51,20 +51,7 @@ def read_rows(path: Path) -> Rows:
 
 
 def parse_rows(text: str, name: str) -> Rows:
-    """Rows of the text of a CSV hierarchy.
-
-    Parameters
-    ----------
-    text : str
-        As in a file.
-    name : str
-        What messages call it.
-
-    Raises
-    ------
-    HierarchyError
-        It is empty, has lines of different lengths or empty labels.
-    """
+    """Rows of the text of a CSV hierarchy."""
     if not text.strip():
         raise HierarchyError(f"{name}: the file is empty", hint="write one line per value: value, label, ..., *")
     separator = _best_separator(text)
@@ -201,8 +188,6 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
     Parameters
     ----------
-    spec : IntervalsSpec, DatesSpec, MaskSpec, TreeSpec, GroupsSpec or ListSpec
-        What the levels are.
     comment : str
         Lines to write above it.
     """
@@ -213,7 +198,6 @@ def text_of_spec(spec: HierarchySpec, comment: str = "") -> str:
 
 
 def _field(text: str) -> str:
-    """CSV field, quoted where needed: Python's csv module leaves a lone carriage return unquoted."""
     if not any(character in text for character in ';,\t"\r\n'):
         return text
     return '"' + text.replace('"', '""') + '"'

@@ -116,7 +116,6 @@ def source_statistics(
 
     Parameters
     ----------
-    run : Pipeline
     secret : bytes
         Key of the hashes of categories.
     like : mapping of str to TableStatistics, optional
@@ -354,7 +353,7 @@ def audit_report(
 def _limits(pipeline: TableRun) -> Iterator[str]:
     yield from LIMITS[pipeline.anonymized is None :]
     yield from () if pipeline.inputs.whole is None else LIMITS_OF_SAMPLE
-    if left_out := not_asked(pipeline.judged_by, pipeline.measured_alone, pipeline.train):
+    if left_out := not_asked(pipeline.judged_by, pipeline.assessment.measured_alone, pipeline.train):
         yield left_out
     found = pipeline.all_rows
     if found is not None:
@@ -365,7 +364,6 @@ def _limits(pipeline: TableRun) -> Iterator[str]:
 
 
 def _losses(pipeline: TableRun) -> dict[str, list[tuple[int, float]]]:
-    """Curve of every loss that the generator reported: step or epoch, value."""
     curves: dict[str, list[tuple[int, float]]] = {}
     for point in pipeline.generated.losses:
         for name, value in point.losses.items():
@@ -384,7 +382,6 @@ def _trade_off(pipeline: TableRun) -> Iterator[TradeOffPoint]:
 
 
 def _group_shares(pipeline: TableRun, smallest: int) -> Iterator[tuple[str, str]]:
-    """Shares of declared groups before and after sampling, without groups of few people."""
     if pipeline.sampled is None:
         return
     for share in pipeline.sampled.shares:
@@ -415,7 +412,6 @@ def licences(generator: str) -> dict[str, str]:
 
 
 def _public_yaml(pipeline: TableRun) -> str:
-    """Method as YAML, without the seed and the path of the source."""
     text: str = yaml.safe_dump(
         public_config(pipeline.config.model_dump(mode="json")), sort_keys=False, allow_unicode=True, width=100
     )

@@ -23,8 +23,8 @@ from hybrid.pipeline.anonymization import Anonymization
 from hybrid.pipeline.config import RunConfig
 from hybrid.pipeline.inputs import Inputs
 from hybrid.pipeline.level_costs import LevelWords, column_words, rule_sentences
-from hybrid.pipeline.people_tables import PeopleTables
 from hybrid.pipeline.starter.column_names import ages_among
+from hybrid.pipeline.table_run import TableRun
 from hybrid.protect import Protection
 from hybrid.protect.protect_table import BELOW_LABELS
 from hybrid.store import Store
@@ -71,7 +71,7 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
         Of any of the stages.
     """
     inputs = Inputs(config, Recorder(), silent, table)
-    tables = PeopleTables(config, trial_seed(config.seed, store), store, inputs=inputs, judge_power=False)
+    tables = TableRun(config, trial_seed(config.seed, store), store, inputs=inputs, judge_power=False)
     found = tables.anonymization
     assert found is not None
     options, train = found.options, found.coarsened

@@ -244,10 +244,6 @@ def checked_content(path: Path, sha256: str, most: int = LARGEST) -> bytes:
 
     Parameters
     ----------
-    path : Path
-        The file.
-    sha256 : str
-        As the run's manifest states it.
     most : int
         Largest size in bytes.
 
@@ -277,13 +273,7 @@ def changed(path: Path) -> VerificationError:
 
 
 def refuse_known_leak(config: Mapping[str, Any]) -> None:
-    """Refuse a configuration (JSON types) with the section ``risk``.
-
-    Raises
-    ------
-    ConfigError
-        It is a trial of the laboratory; its table may hold training records as they are.
-    """
+    """Refuse a configuration (JSON types) with the section ``risk``."""
     if config.get("risk") is not None:
         raise ConfigError(
             "the configuration has a section risk: it is a trial of the laboratory, whose tables may hold training "

@@ -70,6 +70,7 @@ class SynthesizeOptions(Options):
     tables: int = Field(default=1, ge=1, le=100)
     """Tables of the release, of ``rows`` rows each, drawn from one trained generator. They are judged together, since
     an attacker has all of them, and written into one file: its column `synthetic_table` numbers the table of each row.
+    Of linked tables every file has that column, and references stay within a number.
     More tables give narrower intervals (`hybrid.combine`), and more rows to an attacker."""
     part_rows: int | None = Field(default=None, ge=1)
     """For tables larger than memory: rows that are drawn, and written to a Parquet file, at a time; ``rows`` is more

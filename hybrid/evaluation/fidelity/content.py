@@ -30,8 +30,6 @@ SHOWN, PERCENT = 5.0, " %"
 
 
 class _Figure(NamedTuple):
-    """A number of each of some groups, in the real table and in the judged one."""
-
     what: str
     real: Array
     there: Array

@@ -135,7 +135,6 @@ def _linked(train: Table, table: Table) -> bool:
 
 
 def _shares(of: PeopleGroups, train: Table, table: Table) -> list[Array]:
-    """Share of each group in both tables; two of shape (n_groups,), 0..1."""
     if _linked(train, table):
         return [of.people(side) / n_persons(side) for side in (train, table)]
     rows = [np.bincount(of.places(side) + 1, minlength=len(of) + 1)[1:] for side in (train, table)]

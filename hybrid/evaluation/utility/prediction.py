@@ -94,7 +94,6 @@ def _data(context: Context, task: Task, role: Role, limit: int) -> tuple[Array, 
 
 
 def _rows(context: Context, task: Task, role: Role, limit: int) -> Array:
-    """Rows with a known target, a random sample of more than ``limit``."""
     table = context.encoded(role)
     known = table.ranks[:, task.at] >= 0
     if context.encoding.continuous[task.at]:
@@ -301,7 +300,6 @@ def tstr_linear(context: Context, column: str) -> Outcome:
 
 
 def _rank_correlation(a: Array, b: Array) -> float | None:
-    """Spearman's correlation, -1..1; None if one side does not vary."""
     from scipy.stats import spearmanr
 
     return float(spearmanr(a, b).statistic) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
@@ -403,7 +401,6 @@ def fall_in_words(fall: Mapping[str, Any]) -> str:
 
 
 def _targets(context: Context) -> list[int]:
-    """Columns to predict, as positions in the coding: all, or a random sample of very many."""
     weights = _weights(context)
     columns = np.array([at for at in range(len(context.encoding.columns)) if at not in weights], dtype=np.int64)
     if len(columns) < 2:

@@ -264,9 +264,8 @@ def _choice(found: Recommendation, chosen: CandidateConfiguration, texts: Mappin
         return [f"It is the only one of these: {_numbers_of(chosen, found, texts)}."]
     *first, last = found.columns
     left = found.kept["shown"]
-    beaten = found.admitted - left
-    worse = f"{beaten:,} of these {found.admitted:,} are shown to be worse than another one by more than a margin."
-    steps = [worse] if beaten else []
+    worse = f"Shown to be worse than another one by more than a margin: {_named(found.beaten)}."
+    steps = [worse] if found.beaten else []
     for concern in first:
         steps.append(f"By {concern} {found.kept[concern]:,} of {left:,} are as good as the best of them.")
         left = found.kept[concern]
