@@ -270,7 +270,7 @@ _EXPECTED = {
 
 
 def expected(detail: Any) -> str:
-    """What was expected where pydantic found an error (an entry of ``errors()``)."""
+    """Words on what was expected where pydantic found an error (an entry of ``errors()``)."""
     words = _EXPECTED.get(detail["type"])
     return words.format(**detail.get("ctx", {})) if words else str(detail["msg"]).removeprefix("Value error, ")
 

@@ -1,4 +1,4 @@
-"""Digits of numbers that stand beside each other."""
+"""Digits by which two numbers differ."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def level_findings(config: RunConfig, table: Table, store: Store | None = None) 
 
 
 def put_back(config: RunConfig) -> str:
-    """What the transition writes where labels were: what the released table has, whichever side of the generator."""
+    """Values that the transition writes where labels were, and so those of the released table, in words."""
     transition = config.required_transition.model_dump(mode="json")
     if transition["method"] == "single":
         return "one exact value for each group"
