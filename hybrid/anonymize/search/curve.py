@@ -136,7 +136,7 @@ class _Known:
     terms: Numbers | None = None
     """Bound of every node at or below this one, as a term per position; None: not known."""
     least: float = np.inf
-    """The node's loss is no smaller; scaled. Without it that follows from the terms."""
+    """The node's loss is no smaller; scaled."""
     gone: int = 0
     """Persons all of whose records are suppressed."""
     above: float = -np.inf
@@ -259,7 +259,7 @@ class _AtK:
         self.checker, self.loss = nodes.checkers[at], nodes.losses[at]
         self.known = nodes.known[at]
         self.bounds = replace(self.scale, loss=self.loss).initial()
-        self.certain: Counts = np.zeros(self.checker.lattice.shape, dtype=np.min_scalar_type(-nodes.most - 1))
+        self.certain: Counts = np.zeros(self.checker.lattice.shape, dtype=np.min_scalar_type(-nodes.most - 2))
         self.strides = [step // self.bounds.itemsize for step in self.bounds.strides]
         self.most, self.place, self.checked, self.steps = 0, 0, 0, 0
         self.persons = np.inf
@@ -364,8 +364,8 @@ class _AtK:
     def _close_known(self) -> None:
         """Close what other searches have grouped, and what follows from its records."""
         places = np.array([one.node for one in self.known]) @ self.strides
-        certain = np.array([min(one.certain, self.nodes.most + 1) for one in self.known])
-        np.maximum.at(self.certain.reshape(-1), places, certain.astype(self.certain.dtype))
+        certain = np.array([min(one.certain, self.nodes.most + 1) for one in self.known], dtype=self.certain.dtype)
+        np.maximum.at(self.certain.reshape(-1), places, certain)
         _spread(self.certain)
         for one in self.known:
             if one.suppressed == 0 or one.above > -np.inf:
