@@ -14,14 +14,13 @@ from hybrid.evaluation import REGISTRY
 from hybrid.evaluation.trust import COPIES
 from hybrid.lab.advice import MOST_NAMED, Advice, Believing, believing
 from hybrid.lab.correlations import agreements, matrix_of
-from hybrid.lab.design import Design, GivenTable
 from hybrid.lab.league import Entry, Judged, League, Transfer
 from hybrid.lab.measurements import NULL, Contestant, title
 from hybrid.lab.measures import Share
+from hybrid.lab.plan import Design, GivenTable
 from hybrid.lab.risk import KNOWN as RISK_MODELS
-from hybrid.lab.tracks import Key, Track, dial_value
 from hybrid.lab.trials import LabTrials
-from hybrid.lab.verdicts import RULES
+from hybrid.lab.verdicts import RULES, Key, Track, dial_value
 from hybrid.report.charts.exploration import CostPoint, cost_chart, curve_chart, sparkline
 from hybrid.report.charts.figures import heat_map
 from hybrid.report.run.metrics import number
@@ -67,7 +66,6 @@ def answer_on_given(found: League, given: GivenTable) -> list[str]:
 
 
 def _as_it_is(found: League, given: GivenTable) -> str:
-    """The findings of those metrics on the table itself."""
     if not given.has_control:
         return (
             "There are no control records: half of the training records stood in for them, so the smallest leaks are "
@@ -199,16 +197,6 @@ def render_lab(
 
     Parameters
     ----------
-    plan : Design
-        What was tried.
-    trials : LabTrials
-        Its trials.
-    found : League
-        The judged metrics.
-    failures : mapping of str to int
-        Reasons of failed trials, with their number.
-    related : pandas.DataFrame
-        Correlations of the metrics; see :func:`hybrid.lab.correlations.correlations`.
     given : GivenTable, optional
         The table from elsewhere, where leaks were planted into one.
 
@@ -285,7 +273,6 @@ def _table(table: str, plan: Design, found: League) -> dict[str, Any]:
 
 
 def _believing(about: Believing, given: GivenTable | None) -> dict[str, Any]:
-    """Metrics to believe, as rows of text."""
     return {
         "believe": [_advised(each, given) for each in about.believe],
         "doubt": [{"title": title(each.entry.contestant), "because": each.against} for each in about.doubt],
@@ -314,7 +301,6 @@ def _advised(advice: Advice, given: GivenTable | None) -> dict[str, Any]:
 
 
 def _agreement(related: pd.DataFrame, table: str, found: League) -> list[dict[str, Any]]:
-    """Agreement of the metrics per kind of leak, with its picture."""
     here = related[related["data"] == table]
     names = [e.contestant for e in found.entries if e.data == table and not e.is_printed]
     names = [name for name in names if name in set(here["one"]) | set(here["other"])][:MOST_SHOWN]
@@ -389,7 +375,6 @@ def _alarms(found: Share) -> str:
 
 
 def _curves(risk: str, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Small multiples of one risk model, one group per series."""
     names = dict.fromkeys(each.track.series.name for entry in entries for each in entry.on(risk))
     groups = []
     for name in names:

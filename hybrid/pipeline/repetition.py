@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from hybrid.base.arrays import Rows
+from hybrid.evaluation.metric import Metric
+from hybrid.evaluation.options import EvaluateOptions
 from hybrid.evaluation.people_in_tables import LinkedPeople
 from hybrid.pipeline.child_draw import renamed
 from hybrid.pipeline.child_run import ChildRun
 from hybrid.pipeline.inputs import Sources
 from hybrid.pipeline.links import LinkOptions
+from hybrid.pipeline.sources import rows_of
 from hybrid.pipeline.table_run import TableRun
 from hybrid.table import Table
 
@@ -27,6 +29,21 @@ Part = Callable[[TableRun], Table]
 def real_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
     """Training people with all of their rows; ``persons`` has their rows in the source."""
     return _people(tables, lambda table: table.train)
+
+
+def control_people(tables: Mapping[str, TableRun]) -> LinkedPeople | None:
+    """People who are kept apart, with all of their rows, as :func:`real_people`; None without any."""
+
+    def apart(table: TableRun) -> Table:
+        assert table.control is not None
+        return table.control
+
+    return None if any(table.control is None for table in tables.values()) else _people(tables, apart)
+
+
+def trained_on_people(options: EvaluateOptions, metric: Metric) -> bool:
+    """Whether a metric attacks by shadow models of all linked tables: one that is named, and asks about no column."""
+    return "retraining" in metric.needs and metric.per is None and metric.name in options.named
 
 
 def drawn_people(tables: Mapping[str, TableRun]) -> LinkedPeople:
@@ -52,7 +69,7 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
     sources : Sources
         All tables.
     people : numpy.ndarray, shape (n,), int64
-        Different rows of the person table.
+        Rows of the person table; one that comes again is another person with the same rows.
 
     Returns
     -------
@@ -65,10 +82,8 @@ def some_people(links: LinkOptions, sources: Sources, people: Rows) -> Sources:
         parent = links.tables[name].parent
         if parent is None:
             continue
-        found = pd.Index(kept[parent.table]).get_indexer(pd.Index(sources.owners[name]))
-        rows = np.flatnonzero(found >= 0)
-        rows = kept[name] = rows[np.argsort(found[rows], kind="stable")]
-        owners[name] = found[rows]
+        kept[name], owners[name] = rows_of(kept[parent.table], sources.owners[name])
+        rows = kept[name]
         persons = tables[parent.table].persons
         tables[name] = replace(table.take(rows), named_persons=persons[owners[name]])
     return Sources(tables, owners, sources.public, sources.orphans)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -55,12 +56,14 @@ def check_facts(folder: Path) -> None:
 
 
 def check_pages(folder: Path) -> None:
-    """Every page is German as a whole; English ones beside them say so in their names."""
+    """Every page is German as a whole, and leads to German ones; English ones beside them say so in their names."""
     data = words_of(folder) | DATA
     for page in folder.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
         language = "en" if page.name.endswith(".en.html") or page.name in NOT_TRANSLATED else "de"
         assert f'<html lang="{language}">' in text and NO_VERSION not in text, page.name
+        for link in re.findall(r'<a href="([^"#]+\.html)"', text):
+            assert f'<html lang="{language}">' in (page.parent / link).read_text(encoding="utf-8"), (page.name, link)
         if language == "de":
             assert not_german(text, data) == [], page.name
 

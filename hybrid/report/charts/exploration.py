@@ -81,8 +81,6 @@ def curve_chart(
         NaN where nothing was measured.
     band : tuple of (float, float)
         Of tables without a leak.
-    levels : sequence of str
-        Texts of the levels; ``dial`` says of what.
     noticed : int or None
         First level whose leak is noticed.
     """
@@ -178,21 +176,14 @@ DESK_LEFT, DESK_RIGHT, DESK_BOTTOM = 56.0, 570.0, 252.0
 
 @dataclass(frozen=True)
 class Line:
-    """One line of :func:`line_chart`.
-
-    Parameters
-    ----------
-    name : str
-        Stands at its end.
-    values : tuple of (float or None)
-        One for each position of the axis; None: there is none.
-    chosen : bool
-        Drawn thick.
-    """
+    """One line of :func:`line_chart`."""
 
     name: str
+    """Stands at its end."""
     values: tuple[float | None, ...]
+    """One for each position of the axis; None: there is none."""
     chosen: bool = False
+    """Drawn thick."""
 
 
 @dataclass(frozen=True)
@@ -218,8 +209,6 @@ def line_chart(
         Values of 0 or more.
     positions : sequence of float
         Shares, 0..1, increasing.
-    at : int
-        Position that is marked on the chosen line.
     unit : str
         "%": values are shares, 0..1.
     """
@@ -288,8 +277,6 @@ def strip_chart(name: str, shares: Sequence[tuple[str, float]], language: Langua
 
     Parameters
     ----------
-    name : str
-        Of the column.
     shares : sequence of (str, float)
         Label and share of each bar, 0..1.
     """
@@ -315,10 +302,6 @@ def scatter_chart(
     ----------
     dots : sequence of Dot
         One or more; with ``log`` x is above 0.
-    across, upwards : str
-        Titles of the axes, in the language.
-    log : bool
-        Whether the axis across is logarithmic.
     """
     places = [math.log10(one.x) if log else one.x for one in dots]
     (low_x, high_x), (low_y, high_y) = _span(places), _span([one.y for one in dots])
