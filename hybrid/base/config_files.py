@@ -250,6 +250,31 @@ def validated(model: type[Model], content: Mapping[str, Any], source: ConfigSour
         raise ConfigError(_problem(model, source, detail, content) for detail in error.errors()) from None
 
 
+_EXPECTED = {
+    "missing": "this key is missing",
+    "union_tag_invalid": "unknown choice; one of {expected_tags} was expected",
+    "literal_error": "{expected} was expected",
+    "enum": "{expected} was expected",
+    "greater_than_equal": "at least {ge} was expected",
+    "greater_than": "more than {gt} was expected",
+    "less_than_equal": "at most {le} was expected",
+    "less_than": "less than {lt} was expected",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "a whole number was expected"),
+    **dict.fromkeys(("float_parsing", "float_type", "decimal_parsing", "decimal_type"), "a number was expected"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "true or false was expected"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list was expected"),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type"), "a mapping of keys to values was expected"),
+    "string_type": "a text was expected",
+}
+"""What was expected, by the type of a pydantic error; others keep its own words."""
+
+
+def expected(detail: Any) -> str:
+    """Words on what was expected where pydantic found an error (an entry of ``errors()``)."""
+    words = _EXPECTED.get(detail["type"])
+    return words.format(**detail.get("ctx", {})) if words else str(detail["msg"]).removeprefix("Value error, ")
+
+
 def _problem(root: type[BaseModel], source: ConfigSource, detail: Any, content: Mapping[str, Any]) -> Problem:
     """One pydantic error as a sentence: where, what, and what would be right."""
     location = detail["loc"]
@@ -263,9 +288,7 @@ def _problem(root: type[BaseModel], source: ConfigSource, detail: Any, content: 
         close = difflib.get_close_matches(str(path[-1]), known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known keys here: {', '.join(known)}"
         return Problem(f"{file}: {where}: unknown key", hint)
-    message = detail["msg"].removeprefix("Value error, ")
-    if detail["type"] == "union_tag_invalid":
-        message = f"unknown choice; one of {detail['ctx']['expected_tags']} was expected"
+    message = expected(detail)
     given = detail.get("input")
     found = f" (found {given!r})" if isinstance(given, str | int | float | bool) else ""
     return Problem(f"{file}: {where or 'the file'}: {message}{found}", "" if where else "correct the file")

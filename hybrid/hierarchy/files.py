@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from hybrid.base.config_files import ConfigSource, parse_yaml
+from hybrid.base.config_files import ConfigSource, expected, parse_yaml
 from hybrid.base.errors import HierarchyError, Problem
 from hybrid.hierarchy.build import Rows
 from hybrid.hierarchy.spec import HierarchySpec
@@ -148,7 +148,7 @@ def _problem(source: ConfigSource, detail: Any) -> Problem:
         return Problem(f"{file}: {where}: unknown key for type {detail['loc'][0]}", "correct or remove it")
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         return Problem(f"{file}: type: one of intervals, dates, mask, tree, groups, list was expected")
-    message = detail["msg"].removeprefix("Value error, ")
+    message = expected(detail)
     return Problem(f"{file}: {where}: {message}" if where else f"{file}: {message}")
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _HOME = {
     "LabPlan": "plan",
     "Laboratory": "run",
-    "demo_plan": "demo",
+    "demo_plan": "plan",
     "foresee": "run",
     "load_plan": "plan",
     "run_lab": "run",

@@ -42,7 +42,7 @@ def control_people(tables: Mapping[str, TableRun]) -> LinkedPeople | None:
 
 
 def trained_on_people(options: EvaluateOptions, metric: Metric) -> bool:
-    """Whether a metric attacks by shadow models of all linked tables: one that is named, and asks about no column."""
+    """True if a metric attacks by shadow models of all linked tables: one that is named, and asks about no column."""
     return "retraining" in metric.needs and metric.per is None and metric.name in options.named
 
 

@@ -560,7 +560,7 @@ class TableRun:
 
     @cached_property
     def assessment(self) -> Assessment:
-        """How the tables of this run are evaluated."""
+        """Evaluation of the tables of this run."""
         return Assessment(self)
 
     @cached_property

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.config_files import expected
 from hybrid.base.errors import ConfigError
 from hybrid.python.frames import AnyTable, AnyTables, in_memory, is_several, not_a_table
 
@@ -276,7 +277,7 @@ def hierarchy_source(given: Any) -> HierarchySource:
         try:
             found: HierarchySource = TypeAdapter(HierarchySpec).validate_python(dict(given))
         except ValidationError as error:
-            said = "; ".join(str(one["msg"]) for one in error.errors())
+            said = "; ".join(expected(one) for one in error.errors())
             raise HierarchyError(f"the description of a hierarchy is wrong: {said}") from None
         return found
     try:

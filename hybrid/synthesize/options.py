@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from hybrid.base.config_files import expected
 from hybrid.base.options import Options
 from hybrid.synthesize.isolation.job import Limits
 from hybrid.synthesize.protocol import Generator
@@ -161,7 +162,7 @@ class SynthesizeOptions(Options):
         try:
             return plugin.Options.model_validate({**plugin.presets[self.preset], **self.options})
         except ValidationError as error:
-            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+            details = "; ".join(f"{'.'.join(map(str, e['loc']))}: {expected(e)}" for e in error.errors())
             raise ValueError(f"options of {self.generator}: {details}") from None
 
     def n_rows(self, n_learned: int) -> int:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.digits import told_apart
 from hybrid.evaluation.context import Context
 from hybrid.evaluation.engine.intervals import failure_ratio, simultaneous
 from hybrid.evaluation.families import fidelity
@@ -100,8 +101,8 @@ def group_exclusion(context: Context) -> Outcome:
 
 def shortfall_in_words(of: Shortfall, unit: str) -> str:
     """Share of a group in the table and in the training data."""
-    there, share = (f"{100 * value:.1f} %" for value in (of.share_there, of.share))
-    return f"{of.column} {of.group}: {there} of the {unit} instead of {share}"
+    there, share = told_apart(100 * of.share_there, 100 * of.share, 1)
+    return f"{of.column} {of.group}: {there} % of the {unit} instead of {share} %"
 
 
 def shortfalls(groups: Sequence[PeopleGroups], train: Table, table: Table, confidence: float) -> list[Shortfall]:

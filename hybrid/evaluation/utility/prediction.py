@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Array
+from hybrid.base.digits import told_apart
 from hybrid.evaluation.context import Context, Role
 from hybrid.evaluation.engine.intervals import (
     auc,
@@ -394,10 +395,8 @@ def lost_prediction(context: Context) -> Outcome:
 
 def fall_in_words(fall: Mapping[str, Any]) -> str:
     """Sentence on a column whose prediction fell, from its name and both AUCs."""
-    return (
-        f"{fall['column']} can be predicted with {fall['table']:.2f} instead of {fall['train']:.2f} "
-        "(0.5: guessing, 1: sure)"
-    )
+    table, train = told_apart(fall["table"], fall["train"], 2)
+    return f"{fall['column']} can be predicted with {table} instead of {train} (0.5: guessing, 1: sure)"
 
 
 def _targets(context: Context) -> list[int]:

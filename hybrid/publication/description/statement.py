@@ -41,10 +41,13 @@ def unfit(checks: Iterable[Check]) -> Iterator[str]:
     open_ = list(checks)
     yield from dict.fromkeys(UNFIT[about] for check in open_ if (about := check.metric or check.rule) in UNFIT)
     asked = dict.fromkeys(criterion_of(check.metric) for check in open_)
-    for question in (QUESTIONS[criterion] for criterion in asked if criterion is not None):
+    questions = [QUESTIONS[criterion] for criterion in asked if criterion is not None]
+    if questions:
+        several = f"these questions were not answered as the policy asks: {' '.join(questions)}"
+        one = f"the question “{questions[0]}” was not answered as the policy asks."
         yield (
-            "Do not put the table on the internet, and do not pass it on without the publisher's consent: the question "
-            f"“{question}” was not answered as the policy asks."
+            "Do not put the table on the internet, and do not pass it on without the publisher's consent: "
+            f"{several if len(questions) > 1 else one}"
         )
 
 
